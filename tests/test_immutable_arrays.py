@@ -1,5 +1,7 @@
 """In-place operators and views mean the same on arrays that cannot be written to: one suite, three backends."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import torchlike
@@ -176,3 +178,13 @@ def test_one_of_several_views_takes_no_write_that_is_recorded(grid, parts):
     with no_grad():
         part.mul_(2)
     assert part.detach().flatten().tolist() == [0.0, 2.0, 4.0]
+
+
+def test_writes_of_threads_to_different_elements_all_arrive(device):
+    whole = torchlike.zeros(64, 2).to(device)
+    rows = whole.unbind()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda place: whole.__setitem__((place, 0), place + 1.0), range(64)))
+        list(threads.map(lambda place: [rows[place % 64].add_(1) for _ in range(3)], range(64)))
+    assert whole.tolist() == [[place + 4.0, 3.0] for place in range(64)]
+    assert [row.tolist() for row in rows] == whole.tolist()

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 from weakref import ref
 
+from dispatch_core.forks import Order, forkable
+
 from .hooks import Hook, RemovableHandle
 from .metadata import Meta
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 sequence: Final = itertools.count(1)
 next_sequence: Final = sequence.__next__
+
+
+_making: Final = forkable(Order.MEMORY)
 
 
 class Aliases:
@@ -108,7 +113,10 @@ class TensorState:
         """Return the storage, made on first need."""
         storage = self.storage
         if storage is None:
-            storage = self.storage = Storage()
+            with _making:  # of two threads neither may make one of its own
+                storage = self.storage
+                if storage is None:
+                    storage = self.storage = Storage()
         return storage
 
     @property

@@ -15,8 +15,8 @@ from dispatch_aten.shapes import RULES_ON_EXPANDED
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
-from .node import Leaf, Storage
-from .views import View, join, list_views, replay
+from .node import Aliases, Leaf, Storage
+from .views import ALIASING, View, join, list_views, replay
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -41,17 +41,37 @@ def rebind(tensor: Tensor, data: Any) -> None:
             _separate(tensor, storage)
         frontends.bind(tensor, data)
         return
-    chain, aliases = tensor._state.chain, storage.aliases
-    aliases.data = data if chain is None else _write_through(aliases.data, chain, data)
-    living = []
-    for alias, steps in aliases.members:
-        target = alias()
-        if target is not None:
-            frontends.bind(target, replay(aliases.data, steps))
-            living.append((alias, steps))
-    aliases.members = living
-    if len(living) == 1 and chain is None:
-        storage.aliases = None
+    aliases, chain = storage.aliases, tensor._state.chain
+    _write(aliases, chain, data)
+    for alias, steps in [*aliases.members]:
+        if (target := alias()) is not None:
+            _refresh(target, aliases, steps)
+    with ALIASING:
+        aliases.members = [each for each in aliases.members if each[0]() is not None]
+        if len(aliases.members) == 1 and chain is None:
+            storage.aliases = None
+
+
+def _write(aliases: Aliases, chain: Any, data: Any) -> None:
+    """Give the aliases an array with ``data`` in it; other threads' writes to other elements meanwhile stay."""
+    while True:
+        before = aliases.data
+        after = data if chain is None else _write_through(before, chain, data)
+        with ALIASING:
+            if aliases.data is before:
+                aliases.data = after
+                return
+
+
+def _refresh(tensor: Tensor, aliases: Aliases, steps: Any) -> None:
+    """Make a view of the aliases' array again; where a thread has given them another one meanwhile, of that."""
+    while True:
+        data = aliases.data
+        made = replay(data, steps)
+        with ALIASING:
+            if aliases.data is data:
+                frontends.bind(tensor, made)
+                return
 
 
 def become(tensor: Tensor, view: Tensor) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
+from dispatch_core.forks import Order, forkable
 from dispatch_core.frontends import array_type, bind
 from dispatch_core.keys import AUTOGRAD
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from ..tensors import Tensor
 
 Chain = Any
+
+#: Held while the aliases of an array that cannot be written are changed; no operator is called meanwhile.
+ALIASING: Final = forkable(Order.MEMORY)
 
 #: Views that show all elements in their order.
 _IN_ORDER: Final = frozenset(
@@ -209,7 +213,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     above = base._state
     storage = above.storage
     if storage is None:
-        storage = above.storage = Storage()
+        storage = above.shared_storage()
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
     kind = _view_kinds[op]
     if kind > 0:
@@ -238,7 +242,8 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
         bind(tensor, tensor._dispatch_data)  # in a pipeline it is pending, whatever the base is
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return
-        find_aliases(base).add(tensor, state.chain)
+        with ALIASING:
+            find_aliases(base).add(tensor, state.chain)
 
 
 def find_aliases(tensor: Tensor) -> Aliases:
@@ -255,12 +260,13 @@ def find_aliases(tensor: Tensor) -> Aliases:
 def join(tensor: Tensor, other: Tensor, storage: Storage) -> None:
     """Let a tensor be what another one is a view of, by the same views; ``storage`` is its own or the other's."""
     state, theirs = tensor._state, other._state
-    aliases = find_aliases(other)
-    if state.storage is not None and state.storage.aliases is not None:
-        state.storage.aliases.remove(tensor)
-    storage.aliases = aliases
-    state.storage, state.chain, state.expanded = storage, theirs.chain, theirs.expanded
-    aliases.add(tensor, state.chain)
+    with ALIASING:
+        aliases = find_aliases(other)
+        if state.storage is not None and state.storage.aliases is not None:
+            state.storage.aliases.remove(tensor)
+        storage.aliases = aliases
+        state.storage, state.chain, state.expanded = storage, theirs.chain, theirs.expanded
+        aliases.add(tensor, state.chain)
 
 
 def share_memory(tensor: Tensor, other: Tensor) -> None:
