@@ -221,15 +221,21 @@ def test_a_fault_of_the_library_is_one_error_and_changes_nothing(late):
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda arrays: None, lambda arrays: [], lambda arrays: arrays, lambda arrays: [3.0]]
+    ("answer", "text"),
+    [
+        (lambda arrays: None, "NoneType for a list of length 1"),
+        (lambda arrays: [], "a list of length 0 for a list of length 1"),
+        (lambda arrays: arrays, "Late without known sizes"),
+        (lambda arrays: [3.0], "float without known sizes"),
+    ],
 )
-def test_an_answer_of_the_hook_that_is_of_no_use_is_refused(late, monkeypatch, answer):
+def test_an_answer_of_the_hook_that_is_of_no_use_is_refused(late, monkeypatch, answer, text):
     from dispatch_core.arrays import owners
 
     sizes = owners.ARRAY_TYPES[late.Late].shape
     monkeypatch.setattr(sizes, "_hook", answer)
     x = unknown(late)
-    with pytest.raises(dc.BackendError, match="dispatch_compute returned"):
+    with pytest.raises(dc.BackendError, match=f"dispatch_compute returned {text}"):
         x.sum(0)
 
 

@@ -243,3 +243,30 @@ def test_a_package_may_ask_that_its_frames_be_left_out(ops, x, toy, monkeypatch)
     with pytest.raises(OSError) as caught:
         ops.fail(x)
     assert names(caught.value) == []
+
+
+def test_a_kernel_that_does_not_take_the_arguments_is_named(toy):
+    registry = dc.Registry()
+    with dc.Library("w", "DEF", registry=registry) as library:
+        library.define("double(Tensor self, int n) -> Tensor")
+        library.define("half(Tensor self) -> Tensor")
+
+        def takes_nothing():
+            raise AssertionError
+
+        def fails_inside(self):
+            return takes_nothing(self)
+
+        library.impl("double", takes_nothing, toy.key)
+        library.impl("half", fails_inside, toy.key)
+        place = f"{__file__}:{takes_nothing.__code__.co_firstlineno}"
+        for _ in range(2):
+            with pytest.raises(TypeError, match="takes 0 positional arguments but 2 were given") as caught:
+                registry.ops.w.double(toy.array([1]), 2)
+            assert caught.value.__notes__ == [
+                f"Kernel of w::double: {__name__}.{takes_nothing.__qualname__} ({place})",
+                "Hint: a kernel takes the arguments of its operator's schema, in that order",
+            ]
+            with pytest.raises(TypeError, match="takes 0 positional arguments but 1 was given") as caught:
+                registry.ops.w.half(toy.array([1]))
+            assert not hasattr(caught.value, "__notes__")

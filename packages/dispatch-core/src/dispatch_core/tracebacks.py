@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Final, ParamSpec, TypeVar
 
 from .errors import DispatchError
@@ -115,6 +115,8 @@ def _add_note(error: BaseException, count: int) -> None:
         return
     with suppress(Exception):  # a class of the user's may refuse it
         setattr(error, _MARK, True)
+        if isinstance(error, TypeError) and _name_kernel(error):
+            return
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -125,6 +127,25 @@ def _add_note(error: BaseException, count: int) -> None:
     if is_own_frame(trace.tb_frame) and trace.tb_frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]:
         frames = "1 frame" if count == 1 else f"{count} frames"
         error.add_note(f"Hint: DISPATCH_TRACEBACK=full shows {frames} of dispatch_core's that are left out here")
+
+
+def _name_kernel(error: TypeError) -> bool:
+    """Name the kernel that does not take its operator's arguments, in a note; return whether there is one."""
+    trace, operator = error.__traceback__, ""
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        label = frame.f_code.co_filename
+        if label.startswith(GENERATED):
+            operator = label.removesuffix(">").partition(" of ")[2].partition(",")[0]
+    known = {**frame.f_globals, **frame.f_locals} if operator and is_own_frame(frame) else {}
+    kernel = known.get("__kernel", known.get("kernel"))
+    kernel = getattr(kernel, "func", kernel)  # a partial's
+    if not isinstance(kernel, FunctionType) or not str(error).startswith(f"{kernel.__qualname__}()"):
+        return False
+    place = f"{kernel.__code__.co_filename}:{kernel.__code__.co_firstlineno}"
+    error.add_note(f"Kernel of {operator}: {kernel.__module__}.{kernel.__qualname__} ({place})")
+    error.add_note("Hint: a kernel takes the arguments of its operator's schema, in that order")
+    return True
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:

@@ -80,9 +80,11 @@ class Sizes:
                 f"device {self.device!r}: {len(arrays)} arrays could not be computed: {type(error).__name__}: {error}",
                 hint="the tensors are as they were; the error above is the library's",
             ) from error
-        if not isinstance(made, (list, tuple)) or len(made) != len(arrays):
+        is_list = isinstance(made, (list, tuple))
+        if not is_list or len(made) != len(arrays):
+            what = f"a {type(made).__name__} of length {len(made)}" if is_list else type(made).__name__
             raise BackendError(
-                f"device {self.device!r}: dispatch_compute returned {type(made).__name__} for {len(arrays)} arrays",
+                f"device {self.device!r}: dispatch_compute returned {what} for a list of length {len(arrays)}",
                 hint="return a list with the computed array in the place of each",
             )
         for array in made:
