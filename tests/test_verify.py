@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import os
 import re
@@ -16,6 +18,9 @@ import pytest
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN
 from dispatch_aten.testing import agreement, marks
+from dispatch_aten.testing import report as report_module
+from dispatch_aten.testing.outcomes import Outcome
+from dispatch_aten.testing.progress import Progress
 from dispatch_aten.testing.report import check_that_it_was_used, verify
 from dispatch_aten.testing.samples import has_samples, op_samples
 from dispatch_core.__main__ import main
@@ -188,6 +193,57 @@ def test_the_command_fails_for_faults_and_for_unknown_devices(faulty, capsys):
     assert "failed  aten::exp (own)" in capsys.readouterr().out
     assert main(["verify", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--only", "aten::exq*"], r"'aten::exq\*' matches none .*\nHint: near are .*'aten::exp'"),
+        (["--only", "relu"], r"Hint: near are 'aten::relu'; names are like"),
+        (["--html", "{}/nowhere/x.html"], "there is no folder .*nowhere"),
+        (["--html", "{}"], "it is a folder"),
+    ],
+)
+def test_the_command_refuses_what_cannot_be_done_before_it_runs(options, said, tmp_path, capsys):
+    assert main(["verify", "cpu", *(option.format(tmp_path) for option in options)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(said, err), err
+
+
+def test_the_report_is_printed_where_the_page_cannot_be_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Path, "write_text", lambda *args, **options: (_ for _ in ()).throw(OSError("the disk is full")))
+    assert main(["verify", "cpu", "--only", "aten::relu", "--html", str(tmp_path / "x.html")]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("device 'cpu'")
+    assert "the disk is full" in err
+
+
+def test_after_an_interrupt_there_is_a_report_of_what_ran(monkeypatch, capsys):
+    def run_check(device, check, *, limit):
+        if check == "aten::relu6":
+            raise KeyboardInterrupt
+        return Outcome(check, "passed")
+
+    monkeypatch.setattr(report_module, "run_check", run_check)
+    assert main(["verify", "cpu", "--only", "aten::relu*"]) == 130
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert "no fault until then" in first
+    assert second == "incomplete: stopped in aten::relu6, 2 checks ran"
+    assert main(["verify", "cpu", "--only", "aten::relu*", "--json"]) == 130
+    data = json.loads(capsys.readouterr().out)
+    assert (data["fine"], data["stopped"], len(data["checks"])) == (False, "aten::relu6", 2)
+
+
+def test_progress_is_told_by_lines_on_a_terminal_and_by_tenths_elsewhere():
+    for is_terminal, lines in ((True, 25), (False, 10)):
+        stream, ticks = io.StringIO(), itertools.count()
+        stream.isatty = lambda is_terminal=is_terminal: is_terminal
+        tell = Progress(50, stream, clock=lambda ticks=ticks: next(ticks))
+        for index in range(50):
+            tell(Outcome(f"aten::{index}", "failed"))
+        assert len(stream.getvalue().splitlines()) == lines
+        assert "50 of 50 checks, 50 faults, 50 s: aten::49" in stream.getvalue()
 
 
 def test_without_the_kit_one_line_says_what_to_install(monkeypatch, capsys):

@@ -5,20 +5,26 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dispatch_core.errors import BackendError
 from dispatch_core.tools import find_plugin
 
 from .html_report import as_html
 from .marks import Mark, marks_beside, read_marks
-from .report import verify
+from .progress import Progress
+from .report import verify, wanted_checks
 from .text_report import as_text
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Verify a device, print the report and return the exit status: 0 for fine, 1 for faults."""
+    """Verify a device, print the report and return the exit status.
+
+    It is 0 for fine, 1 for faults, 2 where the page cannot be written, and 130 after Ctrl-C.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m dispatch_core verify", description="Compare a device with the cpu, operator by operator."
     )
@@ -36,14 +42,32 @@ def main(arguments: Sequence[str]) -> int:
         "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import a module first"
     )
     options = parser.parse_args(arguments)
+    if options.html:
+        _check_place(options.html)
     for module in options.modules:
         importlib.import_module(module)
     marks = read_marks(options.marks) if options.marks else find_marks(options.device)
-    report = verify(options.device, only=options.only, marks=marks, limit=options.samples)
-    if options.html:
-        options.html.write_text(as_html(report), encoding="utf-8")
+    progress = Progress(len(wanted_checks(options.only)), sys.stderr)
+    report = verify(options.device, only=options.only, marks=marks, limit=options.samples, tell=progress)
     sys.stdout.write(json.dumps(report.as_data(), indent=2) + "\n" if options.json else as_text(report))
+    sys.stdout.flush()
+    if options.html:
+        try:
+            options.html.write_text(as_html(report), encoding="utf-8")
+        except OSError as error:
+            raise BackendError(f"--html {options.html}: {error}") from error
+    if report.stopped:
+        return 130
     return 1 if report.faults else 0
+
+
+def _check_place(page: Path) -> None:
+    """Refuse a page that could not be written, before minutes of checks."""
+    if not page.parent.is_dir():
+        raise BackendError(f"--html {page}: there is no folder {page.parent}", hint="make it first; nothing has run")
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        what = "is a folder" if page.is_dir() else "cannot be written to"
+        raise BackendError(f"--html {page}: it {what}", hint="name a file that can be written; nothing has run")
 
 
 def find_marks(device: str) -> tuple[Mark, ...]:

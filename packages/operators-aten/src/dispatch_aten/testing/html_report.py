@@ -30,6 +30,7 @@ def as_html(report: Report) -> str:
     parts = [
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>",
         f"<style>{_STYLE}</style></head><body><h1>{title}</h1>",
+        f"<p><b>Incomplete: stopped in {escape(report.stopped)}.</b></p>" * bool(report.stopped),
         f"<p>{'Faults were found.' if report.faults else 'No faults.'} {len(report.outcomes):,} checks",
         f"in {report.seconds:.1f} s. Dtypes: {escape(', '.join(report.dtypes))}.</p>",
         _table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
 from .tensor_calls import check_tensor_calls
 
+#: The checks that need neither samples nor a frontend.
+_FIRST: Final = ("static", "array types")
 #: Why the parts that need tensors are not run.
 NO_FRONTEND: Final = "no frontend is installed (pip install dispatch-frontend-torchlike)"
 
@@ -36,6 +39,8 @@ class Report:
     outcomes: tuple[Outcome, ...]
     notes: tuple[str, ...]
     seconds: float
+    #: The check within which a run was stopped by Ctrl-C; "" for one that came to its end.
+    stopped: str = ""
 
     @property
     def faults(self) -> list[Outcome]:
@@ -65,7 +70,8 @@ class Report:
         head = {"device": self.device, "distribution": self.distribution, "version": self.version}
         return {
             **head,
-            "fine": not self.faults,
+            "fine": not self.faults and not self.stopped,
+            "stopped": self.stopped,
             "seconds": round(self.seconds, 2),
             "dtypes": list(self.dtypes),
             "counts": count(self.outcomes),
@@ -86,19 +92,27 @@ def verify(
     """Check a device against the cpu and against its shape rules, and return the report.
 
     ``only`` are patterns of checks' names, ``limit`` is a number of samples for each operator, ``tell`` hears each outcome.
+    After Ctrl-C the report has what ran until then. Raises ``BackendError`` for a pattern that matches nothing.
 
     >>> verify("cpu", only=["aten::relu"], limit=2).faults
     []
     """
     began, marks = time.perf_counter(), tuple(marks)
+    checks = wanted_checks(only)
     device = TestedDevice.find(name)
     state = dc.backends()[name]
     notes: list[str] = []
     outcomes: list[Outcome] = []
-    for outcome in _checks(device, only, limit, notes):
-        outcomes.append(apply(marks, outcome))
-        tell(outcomes[-1])
-    if not only:
+    stopped = ""
+    for check in checks:
+        try:
+            for outcome in _outcomes_of(device, check, limit, notes):
+                outcomes.append(apply(marks, outcome))
+                tell(outcomes[-1])
+        except KeyboardInterrupt:
+            stopped = check
+            break
+    if not only and not stopped:
         outcomes += [check_that_it_was_used(device.name, outcomes), *check_use(marks, outcomes)]
     return Report(
         name,
@@ -108,18 +122,41 @@ def verify(
         tuple(outcomes),
         tuple(notes),
         time.perf_counter() - began,
+        stopped,
     )
 
 
-def _checks(device: TestedDevice, only: Sequence[str], limit: int | None, notes: list[str]) -> Iterator[Outcome]:
-    def is_wanted(check: str) -> bool:
-        return not only or any(fnmatchcase(check, pattern) for pattern in only)
+def wanted_checks(only: Sequence[str] = ()) -> list[str]:
+    """Return the names of all checks, or of those that the patterns ``only`` match.
 
-    if is_wanted("static"):
+    Raises ``BackendError``, with near names, for a pattern that matches none.
+
+    >>> wanted_checks(["aten::relu*", "fork"])
+    ['aten::relu', 'aten::relu_', 'aten::relu6', 'aten::relu6_', 'fork']
+    """
+    names = [*_FIRST, *list_checks()]
+    for pattern in only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise BackendError(
+                f"--only {pattern!r} matches none of the {len(names):,} checks", hint=_near(pattern, names)
+            )
+    return [name for name in names if not only or any(fnmatchcase(name, pattern) for pattern in only)]
+
+
+def _near(pattern: str, names: Sequence[str]) -> str:
+    bare = pattern.strip("*?")
+    near = [name for name in names if fnmatchcase(name, f"aten::{pattern}")]
+    near = (near or get_close_matches(bare, names, 3, 0.7) or get_close_matches(f"aten::{bare}", names, 3, 0.7))[:3]
+    told = f"near are {', '.join(map(repr, near))}; " if near else ""
+    return f"{told}names are like 'aten::add.Tensor', 'tensors: add.Tensor' and {list(BEHAVIOUR)[-1]!r}"
+
+
+def _outcomes_of(device: TestedDevice, check: str, limit: int | None, notes: list[str]) -> Iterator[Outcome]:
+    if check == "static":
         yield from check_statically(device.name, notes)
-    if is_wanted("array types"):
+    elif check == "array types":
         yield check_array_types(device)
-    for check in filter(is_wanted, list_checks()):
+    else:
         yield run_check(device, check, limit=limit)
 
 

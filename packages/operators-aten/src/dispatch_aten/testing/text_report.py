@@ -20,7 +20,10 @@ def as_text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     origin = f" of {report.distribution} {report.version}" if report.distribution else ""
-    yield f"device {report.device!r}{origin}: {'faults found' if report.faults else 'fine'}, {report.seconds:.1f} s"
+    result = "faults found" if report.faults else "no fault until then" if report.stopped else "fine"
+    yield f"device {report.device!r}{origin}: {result}, {report.seconds:.1f} s"
+    if report.stopped:
+        yield f"incomplete: stopped in {report.stopped}, {len(report.outcomes):,} checks ran"
     yield f"dtypes: {', '.join(report.dtypes)}"
     for outcome in report.faults:
         yield from _wrap(
