@@ -10,6 +10,7 @@ from dispatch_core.planning import PlannedStep, Program
 
 from .kernels import make_kernels
 from .library import Array, ArrayLibrary, Kernel, as_numpy
+from .refusals import translate_refusals
 
 __all__ = ["ArrayAPIBackend", "array_api_backend"]
 
@@ -60,6 +61,7 @@ class ArrayAPIBackend:
         for name, kernel in make_kernels(self.library, self._kernels).items():
             namespace, _, operator = name.rpartition("::")
             made = kernel if self._around is None else self._around(kernel)
+            made = translate_refusals(self.library, name, made)
             self._library(registry, namespace or "aten").impl(operator, made)
 
     def _library(self, registry: dc.Registry, namespace: str) -> dc.Library:
@@ -69,6 +71,11 @@ class ArrayAPIBackend:
     def dispatch_plan(self, program: Program) -> Iterable[PlannedStep] | None:
         """Plan a pipeline's program, where the library compiles programs."""
         return None if self._plan is None else self._plan(program)
+
+    @dc.hookimpl
+    def dispatch_device_count(self) -> int:
+        """Return 1: arrays are made where the library makes them by default."""
+        return 1
 
     @dc.hookimpl
     def dispatch_is_available(self) -> bool:
