@@ -10,14 +10,17 @@ import re
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_aten.errors import DtypeError
 from dispatch_aten.operators import ATEN
-from dispatch_aten.testing import agreement, marks
+from dispatch_aten.testing import agreement, host_copies, marks, placing
 from dispatch_aten.testing import report as report_module
 from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.progress import Progress
@@ -182,7 +185,7 @@ def test_the_command_reports_as_text_json_and_html(toy, tmp_path, capsys):
     assert main(["verify", toy, "--only", "aten::add*", "--samples", "3", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["fine"] is True
-    assert {"check", "status", "reason", "kernel", "samples", "missing", "calls"} == set(data["checks"][0])
+    assert {"check", "status", "reason", "kernel", "samples", "missing", "calls", "place"} == set(data["checks"][0])
     html = page.read_text(encoding="utf-8")
     assert "aten::add.Tensor" in html
     assert "http" not in html
@@ -193,6 +196,50 @@ def test_the_command_fails_for_faults_and_for_unknown_devices(faulty, capsys):
     assert "failed  aten::exp (own)" in capsys.readouterr().out
     assert main(["verify", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+HOST_FAULTS = {
+    "device_get returns float64[2, 3] for an array float32[2, 3]": ("device_get", lambda self: self.astype("float64")),
+    "device_get returns the device's own memory": ("device_get", lambda self: self),
+    "device_put keeps the memory": ("device_put", lambda data, *, device: data),
+}
+
+
+@pytest.mark.parametrize("said", HOST_FAULTS)
+def test_copies_that_share_memory_or_change_the_dtype_are_found(said, monkeypatch):
+    name, kernel = HOST_FAULTS[said]
+    good = {"device_get": np.copy, "device_put": lambda data, *, device: data.copy()} | {name: kernel}
+    tested = replace(agreement.TestedDevice.find("cpu"), name="wood", dtypes=frozenset({"float32"}))
+    for module in (host_copies, placing):
+        monkeypatch.setattr(module, "ops", SimpleNamespace(prims=SimpleNamespace(**good)))
+    monkeypatch.setattr(host_copies, "BY_NAME", ["float32"])
+    monkeypatch.setattr(dc, "Device", str)
+    outcome = host_copies.check_host_copies(tested)
+    assert outcome.status == "failed"
+    assert said in outcome.reason
+    assert name in outcome.place
+
+
+def test_an_error_is_reported_with_the_kernel_and_its_line(toy):
+    def spin(self):
+        raise FileNotFoundError("clang")
+
+    library = dc.Library("aten", "IMPL", dc.device_key(toy))
+    with pytest.warns(dc.OverwriteWarning):
+        library.impl("exp", spin)
+    try:
+        [fault] = verify(toy, only=["aten::exp"]).faults
+    finally:
+        library.close()
+    assert re.fullmatch(r"aten::exp in spin \(.*test_verify\.py:\d+\)", fault.place)
+
+
+def test_a_dtype_error_for_a_dtype_that_the_device_lacks_is_no_fault():
+    device = replace(agreement.TestedDevice.find("cpu"), dtypes=frozenset({"float32", "float64", "int64"}))
+    assert agreement.lacking_dtypes(device, "fft_irfft", DtypeError("no")) == {"complex64", "complex128"}
+    assert agreement.lacking_dtypes(device, "exp", DtypeError("float16 is not here")) == {"float16"}
+    assert agreement.lacking_dtypes(device, "exp", DtypeError("float32 is not here")) == set()
+    assert agreement.lacking_dtypes(device, "fft_irfft", TypeError("complex64")) == set()
 
 
 @pytest.mark.parametrize(

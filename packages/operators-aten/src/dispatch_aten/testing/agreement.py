@@ -13,12 +13,14 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
-from ..errors import DataDependentShapeError, MetaDataError
-from ..operators import ATEN_BY_NAME
+from ..dtypes import BY_NAME
+from ..errors import DataDependentShapeError, DtypeError, MetaDataError
+from ..operators import ATEN_BY_NAME, KIND_OF
 from ..variants import base_name, functional_of
 from .changes import arrays_in
 from .drawing import Array
 from .outcomes import Outcome
+from .places import place_of_error, place_of_kernel
 from .placing import arguments_on, call, dtype_name, dtypes_of, get, leaves
 from .samples import Sample, names_written, op_samples
 
@@ -118,7 +120,8 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
                 missing.add(find_needed(error) or f"aten::{name}")
                 break
             except DisagreementError as error:
-                return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared)
+                place = place_of_kernel(device.key, f"aten::{name}")
+                return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared, place=place)
             except (MetaDataError, DataDependentShapeError) as error:
                 if device.has_values:
                     return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared)
@@ -126,8 +129,11 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
                     f"aten::{name}", "not run", "the result depends on values, which the device does not have", kernel
                 )
             except Exception as error:  # noqa: BLE001  # whatever a vendor's kernel raises is the finding
-                text = f"{sample}: {type(error).__name__}: {error}"
-                return Outcome(f"aten::{name}", "failed", text, kernel, compared)
+                if lacking := lacking_dtypes(device, name, error):
+                    unfit |= lacking
+                    continue
+                text, place = f"{sample}: {type(error).__name__}: {error}", place_of_error(device.key, error)
+                return Outcome(f"aten::{name}", "failed", text, kernel, compared, place=place)
             compared += 1
     if missing:
         return Outcome(f"aten::{name}", "missing", f"no kernel for {', '.join(missing)}", kernel, 0, tuple(missing))
@@ -135,6 +141,19 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
         return Outcome(f"aten::{name}", "passed", "", kernel, compared, calls=calls)
     reason = f"the device has no {', '.join(sorted(unfit))}" if unfit else "there are no samples"
     return Outcome(f"aten::{name}", "not run", reason, kernel)
+
+
+def lacking_dtypes(device: TestedDevice, name: str, error: Exception) -> set[str]:
+    """Return the dtypes for which a kernel refuses a call, of those that the device does not have.
+
+    They are the ones that a ``DtypeError`` names; Fourier transforms compute in complex numbers, whatever it says.
+    """
+    if not isinstance(error, DtypeError):
+        return set()
+    lacking = set(BY_NAME) - device.dtypes
+    found = {dtype for dtype in lacking if re.search(rf"\b{dtype}\b", str(error))}
+    is_complex = KIND_OF.get(name) == "fft" or re.search("complex", str(error), re.IGNORECASE)
+    return found or ({"complex64", "complex128"} & lacking if is_complex else set())
 
 
 @dataclass(frozen=True, slots=True)

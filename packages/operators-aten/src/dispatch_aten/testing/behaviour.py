@@ -19,6 +19,7 @@ from .agreement import DisagreementError, TestedDevice, compare_values, find_nee
 from .drawing import Array, Draw
 from .frontends import Adapter
 from .outcomes import Outcome
+from .places import place_of_error
 from .samples import SEED
 
 Check = Callable[[TestedDevice, Adapter], None]
@@ -242,5 +243,6 @@ def check_behaviour(device: TestedDevice, adapter: Adapter, name: str) -> Outcom
     except DisagreementError as error:
         return Outcome(name, "failed", str(error))
     except Exception as error:  # noqa: BLE001  # whatever is raised is the finding
-        return Outcome(name, "failed", f"{type(error).__name__}: {error}")
+        text, place = f"{type(error).__name__}: {error}", place_of_error(device.key, error)
+        return Outcome(name, "failed", text, place=place)
     return Outcome(name, "passed", samples=1)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dispatch_aten.testing.agreement import TestedDevice
+from dispatch_aten.testing.host_copies import CHECK as HOST_COPIES
+from dispatch_aten.testing.host_copies import check_host_copies
 from dispatch_aten.testing.marks import Mark, apply, check_use
 from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.report import check_array_types, check_statically, list_checks, run_check
@@ -28,7 +30,7 @@ def settle(dispatch_marks: tuple[Mark, ...], record_property: Callable[[str, Any
         record_property("dispatch_outcome", outcome.as_data())
         match outcome.status:
             case "failed" | "unexpected":
-                pytest.fail(outcome.reason, pytrace=False)
+                pytest.fail("\nat ".join(filter(None, [outcome.reason, outcome.place])), pytrace=False)
             case "expected":
                 pytest.xfail(outcome.reason)
             case "missing" | "not run":
@@ -49,9 +51,14 @@ def test_array_types(dispatch_device: TestedDevice, settle: Callable[[Outcome], 
     settle(check_array_types(dispatch_device))
 
 
+def test_host_copies(dispatch_device: TestedDevice, settle: Callable[[Outcome], None]) -> None:
+    """Check the copies to and from the host."""
+    settle(check_host_copies(dispatch_device))
+
+
 def test_marks_are_about_checks(dispatch_marks: tuple[Mark, ...]) -> None:
     """Check that each mark is about a check."""
-    names = [Outcome(name, "") for name in [*list_checks(), "static", "array types"]]
+    names = [Outcome(name, "") for name in [*list_checks(), "static", "array types", HOST_COPIES]]
     assert [fault.reason for fault in check_use(dispatch_marks, names)] == []
 
 

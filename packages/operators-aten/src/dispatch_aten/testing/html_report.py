@@ -58,7 +58,17 @@ def _status_row(status: str, number: int) -> str:
 
 def _outcomes(outcomes: Iterable[Outcome]) -> str:
     rows = [
-        _row([each.check, each.status, each.kernel, str(each.samples or ""), each.reason], each.status, {3})
+        _row(
+            [
+                each.check,
+                each.status,
+                each.kernel,
+                str(each.samples or ""),
+                "\nat ".join(filter(None, [each.reason, each.place])),
+            ],
+            each.status,
+            {3},
+        )
         for each in outcomes
     ]
     return _table(["check", "status", "kernel", "samples", "reason"], rows)

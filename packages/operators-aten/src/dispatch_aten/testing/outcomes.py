@@ -26,7 +26,7 @@ class Outcome:
 
     ``kernel`` is "own" where the device has a kernel, "composed" where an operator is made of others. ``missing`` names
     the operators without a kernel that were needed, ``samples`` counts the calls that were compared, ``calls`` the calls of
-    the device's own kernels within the first of them.
+    the device's own kernels within the first of them. ``place`` is the kernel of a fault, with file and line, where known.
     """
 
     check: str
@@ -36,6 +36,7 @@ class Outcome:
     samples: int = 0
     missing: tuple[str, ...] = ()
     calls: int = 0
+    place: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(self.missing))

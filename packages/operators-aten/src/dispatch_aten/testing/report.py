@@ -18,12 +18,14 @@ from ..operators import ATEN, ATEN_BY_NAME, KIND_OF
 from .agreement import TestedDevice, check_operator
 from .behaviour import BEHAVIOUR, check_behaviour
 from .frontends import find_adapter
+from .host_copies import CHECK as HOST_COPIES
+from .host_copies import check_host_copies
 from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
 from .tensor_calls import check_tensor_calls
 
 #: The checks that need neither samples nor a frontend.
-_FIRST: Final = ("static", "array types")
+_FIRST: Final = ("static", "array types", HOST_COPIES)
 #: Why the parts that need tensors are not run.
 NO_FRONTEND: Final = "no frontend is installed (pip install dispatch-frontend-torchlike)"
 
@@ -156,6 +158,8 @@ def _outcomes_of(device: TestedDevice, check: str, limit: int | None, notes: lis
         yield from check_statically(device.name, notes)
     elif check == "array types":
         yield check_array_types(device)
+    elif check == HOST_COPIES:
+        yield check_host_copies(device)
     else:
         yield run_check(device, check, limit=limit)
 

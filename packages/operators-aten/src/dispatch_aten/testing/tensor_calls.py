@@ -20,12 +20,14 @@ from .agreement import (
     find_needed,
     has_no_values,
     is_up_to_sign,
+    lacking_dtypes,
     run_on_cpu,
 )
 from .changes import map_arrays
 from .drawing import Array
 from .frontends import Adapter
 from .outcomes import Outcome
+from .places import place_of_error
 from .placing import call, leaves
 from .samples import Sample, names_written, op_samples
 
@@ -66,8 +68,11 @@ def check_tensor_calls(device: TestedDevice, adapter: Adapter, name: str) -> Out
                 needed = find_needed(error) or f"aten::{name}"
                 return Outcome(check, "missing", f"no kernel for {needed}", kernel, 0, (needed,))
             except Exception as error:  # noqa: BLE001  # whatever is raised is the finding
+                if refused := lacking_dtypes(device, name, error):
+                    return Outcome(check, "not run", f"the device has no {', '.join(sorted(refused))}", kernel)
                 text = str(error) if isinstance(error, DisagreementError) else f"{type(error).__name__}: {error}"
-                return Outcome(check, "failed", f"{mode}: {sample}: {text}", kernel)
+                place = place_of_error(device.key, error)
+                return Outcome(check, "failed", f"{mode}: {sample}: {text}", kernel, place=place)
     return Outcome(check, "passed", "", kernel, len(MODES) + 1)
 
 

@@ -29,6 +29,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _wrap(
             f"{outcome.status}  {outcome.check}{f' ({outcome.kernel})' * bool(outcome.kernel)}  {outcome.reason}"
         )
+        if outcome.place:
+            yield f"    at {outcome.place}"
     yield ""
     yield from _table(report)
     if report.costs:
