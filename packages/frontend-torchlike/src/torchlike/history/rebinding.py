@@ -53,7 +53,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
 
 
 def _write(aliases: Aliases, chain: Any, data: Any) -> None:
-    """Give the aliases an array with ``data`` in it; other threads' writes to other elements meanwhile stay."""
+    """Write ``data`` to the aliases' array; other threads' writes to other elements meanwhile stay."""
     while True:
         before = aliases.data
         after = data if chain is None else _write_through(before, chain, data)
