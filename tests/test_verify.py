@@ -242,6 +242,18 @@ def test_a_dtype_error_for_a_dtype_that_the_device_lacks_is_no_fault():
     assert agreement.lacking_dtypes(device, "fft_irfft", TypeError("complex64")) == set()
 
 
+def test_devices_without_strides_are_shown_no_layout_that_they_cannot_have(monkeypatch):
+    layouts = []
+    real = agreement._compare
+    monkeypatch.setattr(
+        agreement, "_compare", lambda *args, **kw: (layouts.append(args[1].layout), real(*args, **kw))[1]
+    )
+    monkeypatch.setattr(dc, "has_strides", lambda value: False)
+    for name in ("as_strided", "as_strided_copy"):
+        assert agreement.check_operator(agreement.TestedDevice.find("cpu"), name).status == "passed"
+    assert set(layouts) == {""}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
