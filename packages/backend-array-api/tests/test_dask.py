@@ -157,3 +157,18 @@ def test_chunks_that_do_not_fit_are_refused():
     for chunks in ((2, 2, 2), "many", (3, "x")):
         with pytest.raises(dc.ArgumentError, match="do not fit the shape"):
             torchlike.ones(4, 4, device="dask", chunks=chunks)
+
+
+def test_what_cannot_be_computed_is_said_in_the_operators_words():
+    x, far = on_dask(GRID[:, 0], 2), torchlike.tensor([1, 7], device="dask")
+    where = "index 7 is out of bounds for dimension 0 with size 6"
+    for operator, call in {
+        "index.Tensor": lambda: x[far],
+        "index_select": lambda: x.index_select(0, far),
+        "gather": lambda: x.gather(0, far),
+    }.items():
+        with pytest.raises(dc.DispatchError, match=rf"{where} \(.*aten::{operator}"):
+            call().tolist()
+    with pytest.raises(dc.DispatchError, match=r"max\(\): Expected reduction dim to be specified"):
+        x[:0].max()
+    assert x[x > 0].max().item() == GRID[:, 0].max() and x[x > 0].min().item() > 0

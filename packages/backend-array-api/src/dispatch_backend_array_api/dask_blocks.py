@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["put_block", "scatter_block", "take_block"]
+from dispatch_aten.errors import DimensionError
+
+__all__ = ["check_block", "put_block", "scatter_block", "take_block"]
+
+
+def check_block(index: Any, size: int, dim: int, operator: str) -> Any:
+    """Return a chunk of positions, which may count from the end; raises ``DimensionError`` for one out of range."""
+    wrong = index[(index < -size) | (index >= size)]
+    if wrong.size:
+        text = f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}"
+        raise DimensionError(text, operator=operator)
+    return index
 
 
 def put_block(block: Any, *, position: Any, values: Any, add: bool, block_info: Any = None) -> Any:
@@ -23,16 +34,20 @@ def put_block(block: Any, *, position: Any, values: Any, add: bool, block_info: 
 
 
 def take_block(block: Any, index: Any, dim: int) -> Any:
-    """Choose elements along a dimension; raises ``IndexError`` for positions out of range."""
+    """Choose elements along a dimension; raises ``DimensionError`` for positions out of range."""
     if index.size and not 0 <= index.min() <= index.max() < block.shape[dim]:
-        raise IndexError(f"index out of bounds for dimension {dim} with size {block.shape[dim]}")
+        wrong = index[(index < 0) | (index >= block.shape[dim])].flat[0]
+        text = f"index {wrong} is out of bounds for dimension {dim} with size {block.shape[dim]}"
+        raise DimensionError(text, operator="aten::gather")
     return np.take_along_axis(block, index, axis=dim)
 
 
 def scatter_block(block: Any, index: Any, values: Any, dim: int, *, add: bool) -> Any:
-    """Write, or add, elements along a dimension; raises ``IndexError`` for positions out of range."""
+    """Write, or add, elements along a dimension; raises ``DimensionError`` for positions out of range."""
     if index.size and not 0 <= index.min() <= index.max() < block.shape[dim]:
-        raise IndexError(f"index out of bounds for dimension {dim} with size {block.shape[dim]}")
+        wrong = index[(index < 0) | (index >= block.shape[dim])].flat[0]
+        text = f"index {wrong} is out of bounds for dimension {dim} with size {block.shape[dim]}"
+        raise DimensionError(text, operator="aten::scatter")
     made = block.copy()
     if add:
         places = list(np.ogrid[tuple([slice(size) for size in index.shape])])

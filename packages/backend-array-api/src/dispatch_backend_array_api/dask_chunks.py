@@ -138,6 +138,8 @@ def _reduce(name: str, like: str) -> Callable[[ArrayLibrary], Kernel]:
             given = {} if dtype is None else {"dtype": dtype}
             wanted = rule(contiguous((1,) * self.ndim, library.dtype_of(self)), **given).dtype
             self = self if name in ("max", "min") else library.cast(self, wanted)
+            if name in ("max", "min") and None not in shape_of(self):
+                rule(contiguous(tuple(self.shape), wanted))  # it refuses arrays without elements
             return function(self)
 
         return kernel

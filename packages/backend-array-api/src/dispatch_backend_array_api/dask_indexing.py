@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 
-from .dask_blocks import put_block, scatter_block, take_block
+from .dask_blocks import check_block, put_block, scatter_block, take_block
 from .kernels import indexing
 from .library import Array, ArrayLibrary, Kernel
 
@@ -51,7 +51,7 @@ def _index(library: ArrayLibrary) -> Kernel:
                 # How many elements are chosen is not known until they are computed.
                 return self[(slice(None),) * dim + (mask,)]
             indices = _as_positions(library, indices)
-        return plain(self, indices)
+        return plain(self, _check_positions(library, self, indices, "aten::index.Tensor"))
 
     return index
 
@@ -67,6 +67,32 @@ def _as_positions(library: ArrayLibrary, indices: Sequence[Array | None]) -> lis
     return found
 
 
+def _check_positions(
+    library: ArrayLibrary, self: Array, indices: Sequence[Array | None], operator: str
+) -> list[Array | None]:
+    """Return index arrays that refuse positions out of range when they are computed."""
+    return [
+        each
+        if each is None or self.shape[dim] != self.shape[dim]  # nan: a size that is not known
+        else da.map_blocks(
+            check_block, library.indices(each), self.shape[dim], dim, operator, dtype=np.int64, meta=each._meta
+        )
+        for dim, each in enumerate(indices)
+    ]
+
+
+def _index_select(library: ArrayLibrary) -> Kernel:
+    plain = indexing.make(library)["index_select"]
+
+    def index_select(self: Array, dim: int, index: Array) -> Array:
+        if self.ndim and -self.ndim <= dim < self.ndim:
+            before: list[Array | None] = [None] * (dim % self.ndim)
+            index = _check_positions(library, self, [*before, index], "aten::index_select")[-1]
+        return plain(self, dim, index)
+
+    return index_select
+
+
 def _index_put(library: ArrayLibrary) -> Kernel:
     plain = indexing.make(library)["index_put"]
 
@@ -76,7 +102,7 @@ def _index_put(library: ArrayLibrary) -> Kernel:
             if len(indices) == 1 and mask is not None and mask.ndim == self.ndim and not values.ndim:
                 return da.where(library.cast(mask, ScalarType.Bool), self + values if accumulate else values, self)
             indices = _as_positions(library, indices)
-        return plain(self, indices, values, accumulate)
+        return plain(self, _check_positions(library, self, indices, "aten::index_put"), values, accumulate)
 
     return index_put
 
@@ -141,6 +167,7 @@ def _scatter(name: str, *, add: bool) -> Callable[[ArrayLibrary], Kernel]:
 KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
     "index.Tensor": _index,
     "index_put": _index_put,
+    "index_select": _index_select,
     "nonzero": _nonzero,
     "gather": _gather,
     "scatter.src": _scatter("scatter.src", add=False),

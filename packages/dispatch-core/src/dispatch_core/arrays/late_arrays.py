@@ -76,8 +76,9 @@ class Sizes:
         except DispatchError:
             raise
         except Exception as error:
+            count = f"{len(arrays)} array{'' if len(arrays) == 1 else 's'}"
             raise BackendError(
-                f"device {self.device!r}: {len(arrays)} arrays could not be computed: {type(error).__name__}: {error}",
+                f"device {self.device!r}: {count} could not be computed: {type(error).__name__}: {error}",
                 hint="the tensors are as they were; the error above is the library's",
             ) from error
         is_list = isinstance(made, (list, tuple))
