@@ -51,6 +51,11 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _is_in_pipeline(config):
+    # Without the option where a run of another folder meets this file late: the installed packages lie below it.
+    return config.getoption("pipeline", default=False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Collect no garbage among the modules that are imported for the tests."""
@@ -62,7 +67,7 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.option.pipeline:
+    if _is_in_pipeline(config):
         for item in items:
             mark = item.get_closest_marker("no_pipeline")
             if mark is not None:
@@ -72,7 +77,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     config = pyfuncitem.config
-    if not config.option.pipeline:
+    if not _is_in_pipeline(config):
         return (yield)
     import dispatch_core as dc  # the suite measures the cost of importing it
 
@@ -97,7 +102,7 @@ def pytest_testnodedown(node):
 
 def pytest_sessionfinish(session):
     config = session.config
-    if not config.option.pipeline:
+    if not _is_in_pipeline(config):
         return
     output = getattr(config, "workeroutput", None)
     if output is not None:
@@ -108,7 +113,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if config.option.pipeline:
+    if _is_in_pipeline(config):
         recorded, others = config.stash[_recorded], config.stash[_eager].total()
         terminalreporter.section("in a pipeline")
         terminalreporter.write_line(f"{recorded:,} of {recorded + others:,} calls were recorded")
