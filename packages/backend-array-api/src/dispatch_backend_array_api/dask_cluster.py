@@ -34,6 +34,8 @@ _POLL_SECONDS: Final = 0.5
 #: The names of computed arrays → how many computations lie behind each.
 _depths: Final[dict[str, int]] = {}
 _KNOWN: Final = 1 << 16
+#: Where the last cluster was that computed something.
+_addresses: Final[list[str]] = []
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -62,11 +64,12 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     """
     client = _client()
     if client is None:
-        return _with_sizes(_persist_here(arrays))
+        return _with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays)))
     from distributed import futures_of
 
     depths = [_depth(array) + 1 for array in arrays]
     _check(client)
+    _addresses[:] = [client.scheduler.address]
     kept = _translate_loss(client, lambda: list(client.persist(list(arrays))))
     for array, depth in zip(kept, depths, strict=True):
         keep(_depths, array.name, depth, _KNOWN)
@@ -88,7 +91,7 @@ def gather(arrays: Sequence[Array]) -> list[Any]:
     client = _client()
     if client is None:
         options: dict[str, Any] = {} if _has_own_scheduler() else {"pool": _threads()}
-        return [np.asarray(each) for each in dask.compute(*arrays, **options)]
+        return [np.asarray(each) for each in _translate_absence(arrays, lambda: dask.compute(*arrays, **options))]
     _check(client)
     futures = _translate_loss(client, lambda: client.compute(list(arrays)))
     return [np.asarray(_read(client, each)) for each in futures]
@@ -253,6 +256,19 @@ def _translate_loss(client: Any, call: Callable[[], T]) -> T:
         fault = _loss_error(client)
         fault.__cause__ = error
     raise fault
+
+
+def _translate_absence(arrays: Sequence[Array], call: Callable[[], T]) -> T:
+    """Return what ``call`` computes here; where it fails for arrays that a cluster held, say that there is none now."""
+    try:
+        return call()
+    except ValueError as error:
+        if not _addresses or not any(map(_depth, arrays)):
+            raise
+        raise dc.BackendError(
+            f"device 'dask': the program has no client now, and the cluster at {_addresses[0]} held these arrays",
+            hint="start a cluster and a new client, and make the tensors again: what its workers held is lost",
+        ) from error
 
 
 def _loss_error(client: Any) -> dc.BackendError:
