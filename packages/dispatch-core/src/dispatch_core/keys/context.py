@@ -31,7 +31,25 @@ set_state: Final = by_subscript(_state.set)
 reset_state: Final = _state.reset
 
 
-class _Guard(Guard):
+class MaskGuard(Guard):
+    """Give the context the masks that it had before a ``with`` block, when that ends."""
+
+    __slots__ = ()
+
+    @whole
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
+            reset_state(token)
+        except BaseException:
+            # The interrupt may have come first.
+            self._finish(locals().get("token"))
+            raise
+
+
+class _Guard(MaskGuard):
     """Hold keys in the context's masks while a ``with`` block runs; the same guard may be entered again inside itself."""
 
     __slots__ = ("_own",)
@@ -48,18 +66,6 @@ class _Guard(Guard):
             return self
         except BaseException:
             self._leave(outer)
-            raise
-
-    @whole
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
-            reset_state(token)
-        except BaseException:
-            # The interrupt may have come first.
-            self._finish(locals().get("token"))
             raise
 
 

@@ -13,13 +13,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, Final, Self
 
 from ..changes import on_refresh
 from ..discovery import loader
 from ..errors import ArgumentError, short_repr
-from ..interrupts import Guard, whole
 from ..keys import context
 from ..keys.table import DispatchKey, alternative_key, alternatives, keys_of
 from ..tracebacks import api_boundary
@@ -113,7 +111,7 @@ def _find_state(
     return context.intern_state(included, excluded) if included or excluded else None
 
 
-class use_kernels(Guard):  # noqa: N801  # a context manager is spelled like a function
+class use_kernels(context.MaskGuard):  # noqa: N801  # a context manager is spelled like a function
     """Use other distributions' kernels in this thread or task while the block runs; the names are those of `list`.
 
     They stand above the kernels of their devices' backends and below the program's own; the first name stands above the
@@ -147,16 +145,4 @@ class use_kernels(Guard):  # noqa: N801  # a context manager is spelled like a f
             return self
         except BaseException:
             self._leave(outer)
-            raise
-
-    @whole
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
-            context.reset_state(token)
-        except BaseException:
-            # The interrupt may have come first.
-            self._finish(locals().get("token"))
             raise
