@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError
-from dispatch_aten.shapes import TensorMeta, contiguous
+from dispatch_aten.shapes import contiguous
 
 Array: TypeAlias = Any
 Kernel: TypeAlias = Callable[..., Any]
@@ -142,21 +141,11 @@ def sample(value: Any) -> Any:
     return value if is_number(value) else _SAMPLES[value.dtype.kind]
 
 
-def numel(shape: Iterable[int]) -> int:
-    """Return the number of elements of a shape."""
-    return prod(shape)
-
-
 def axes(dim: Any) -> Any:
     """Return the standard's ``axis`` for torch's list of dimensions, where none and an empty list mean all."""
     if dim is None or isinstance(dim, int):
         return dim
     return tuple(dim) or None
-
-
-def describe(shape: tuple[int, ...], dtype: ScalarType) -> TensorMeta:
-    """Describe a row-major array."""
-    return contiguous(shape, dtype)
 
 
 def as_numpy(array: Array) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import dispatch_core as dc
@@ -10,7 +11,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes import RULES, broadcast_shapes
 
-from ..library import Array, ArrayLibrary, Kernel, numel
+from ..library import Array, ArrayLibrary, Kernel
 
 _MASKS = (ScalarType.Bool, ScalarType.Byte)
 
@@ -65,7 +66,7 @@ class _Selection:
         self.order = (*dims, *rest)
         self.shape = broadcast_shapes(*[tuple(each.shape) for each in places.values()])
         self.rest = tuple([sizes[dim] for dim in rest])
-        self.count = numel(sizes[dim] for dim in dims)
+        self.count = prod(sizes[dim] for dim in dims)
         self.ordered = tuple([sizes[dim] for dim in self.order])
         position = None
         for dim, index in places.items():
@@ -97,7 +98,7 @@ class _Selection:
         shape = (*self.rest[:first], *self.shape, *self.rest[first:])
         order = [*range(first, first + many), *range(first), *range(first + many, len(shape))]
         rows = self._permute(self.xp.broadcast_to(values, shape), order)
-        return self.xp.reshape(rows, (numel(self.shape), *self.rest))
+        return self.xp.reshape(rows, (prod(self.shape), *self.rest))
 
     def _permute(self, array: Array, order: Sequence[int]) -> Array:
         return array if list(order) == [*range(len(order))] else self.xp.permute_dims(array, tuple(order))

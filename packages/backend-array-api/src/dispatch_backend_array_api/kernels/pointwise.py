@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.promotion import result_type
-from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes import RULES, contiguous
 
-from ..library import Array, ArrayLibrary, Kernel, describe, is_number, number, sample
+from ..library import Array, ArrayLibrary, Kernel, is_number, number, sample
 
 #: Operator → function of one array.
 UNARY: Final = {
@@ -70,7 +70,7 @@ class _Casts(dict[Any, Any]):
         operands: list[Any] = []
         known = self._library.scalar_types
         for dtype, flat in zip(key[::2], key[1::2], strict=True):
-            operands.append(flat if dtype is None else describe(() if flat else (1,), known[dtype]))
+            operands.append(flat if dtype is None else contiguous(() if flat else (1,), known[dtype]))
         compute = _computed_in(self._rule(*operands).dtype, operands)
         wanted = {dtype for dtype in key[::2] if dtype is not None} == {self._library.dtypes[compute]}
         same = all(known[dtype] is compute for dtype in key[::2] if dtype is not None)
@@ -108,7 +108,9 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
         key = self.dtype, not self.ndim, type(alike)
         found = seen.get(key)
         if found is None:
-            operand = describe((1,) * self.ndim, library.dtype_of(self))  # sizes do not matter, nor need they be known
+            operand = contiguous(
+                (1,) * self.ndim, library.dtype_of(self)
+            )  # sizes do not matter, nor need they be known
             compute = _computed_in(rule(operand, alike, *rest).dtype, (operand, alike))
             found = seen[key] = compute, compute is not operand.dtype
         compute, differs = found
