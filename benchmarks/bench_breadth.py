@@ -1,19 +1,23 @@
 """The time of common calls of every kind beside torch's, at three sizes: ``python benchmarks/bench_breadth.py [GROUP ...]``.
 
 A row is an expression, evaluated with torch's module and with torchlike; the inputs have about 1, 1,000 and 1,000,000
-elements. Each of the two runs on one thread. The groups' figures are geometric means of the rows' ratios.
+elements. Each of the two runs on one thread. The groups' figures are geometric means of the rows' ratios. Beside each row
+stands its floor (the NumPy calls that compute it, alone, and 250 ns of dispatch) and the row's time as a multiple of it.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import statistics
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+import numpy as np
 import torch
+from floors import DISPATCH, floor_of, names_for_floors
 from harness import Measure, Row, parser, report, run
 
 import torchlike
@@ -89,9 +93,8 @@ ONCE: Final = {
 
 
 def _make_inputs(library: Any, count: int) -> dict[str, Any]:
-    """Return the names that expressions use, filled alike for both libraries."""
-    import numpy as np
-
+    """Return the names that expressions use, filled alike for both libraries, and for NumPy where ``library`` is that."""
+    to_tensor = np.asarray if library is np else library.tensor
     random = np.random.default_rng(0)
     width = math.isqrt(count)
     images = max(1, count // 256)
@@ -110,32 +113,34 @@ def _make_inputs(library: Any, count: int) -> dict[str, Any]:
         "d": np.ones(images if count > 1 else 1),
         "h": random.standard_normal((1, max(1, count // 4096), min(count, 64), min(count, 64))),
     }
-    made: dict[str, Any] = {name: library.tensor(values.astype(np.float32)) for name, values in floats.items()}
+    made: dict[str, Any] = {name: to_tensor(values.astype(np.float32)) for name, values in floats.items()}
     made |= {
         "a": random.standard_normal(count).astype(np.float32),
-        "b": library.tensor(random.random(count) > 0.5),
-        "i": library.tensor(random.integers(1, 9, count)),
-        "k": library.tensor(random.integers(0, count, count)),
-        "r": library.tensor(random.integers(0, width, width)),
+        "b": to_tensor(random.random(count) > 0.5),
+        "i": to_tensor(random.integers(1, 9, count)),
+        "k": to_tensor(random.integers(0, count, count)),
+        "r": to_tensor(random.integers(0, width, width)),
         "s": count,
         "w": width,
         "T": library,
-        "F": library.nn.functional,
+        "setitem": operator.setitem,
     }
-    leaf = library.tensor(floats["x"].astype(np.float32), requires_grad=True)
+    return names_for_floors(made) if library is np else made | _make_functions(library, floats["x"])
+
+
+def _make_functions(library: Any, values: Any) -> dict[str, Any]:
+    """Return the functions that expressions use."""
+    leaf = library.tensor(values.astype(np.float32), requires_grad=True)
 
     def grad(function: Callable[[Any], Any]) -> None:
         function(leaf).backward()
         leaf.grad = None
 
-    def setitem(tensor: Any, index: Any, value: Any) -> None:
-        tensor[index] = value
-
     def no_grad() -> None:
         with library.no_grad():
             pass
 
-    return made | {"grad": grad, "setitem": setitem, "no_grad": no_grad}
+    return {"F": library.nn.functional, "grad": grad, "no_grad": no_grad}
 
 
 def _split(text: str) -> list[str]:
@@ -154,34 +159,42 @@ def _rows(groups: list[str]) -> Iterator[tuple[str, int, str]]:
 
 def _prepare(groups: list[str]) -> tuple[list[tuple[str, Measure]], list[str]]:
     """Return the measures with their groups, and the expressions that torchlike cannot evaluate yet."""
-    spaces = {size: (_make_inputs(torchlike, size), _make_inputs(torch, size)) for size in SIZES}
+    spaces = {size: [_make_inputs(library, size) for library in (torchlike, torch, np)] for size in SIZES}
     measures, missing = [], []
     for group, size, call in _rows(groups):
-        ours, theirs = (eval(f"lambda: {call}", space) for space in spaces[size])  # noqa: S307  # the table above
+        *tensors, arrays = spaces[size]
+        ours, theirs = (eval(f"lambda: {call}", space) for space in tensors)  # noqa: S307  # the table above
         theirs()
         try:
             ours()
         except (AttributeError, TypeError, RuntimeError) as error:
             missing.append(f"{group}: {call}: {type(error).__name__}: {str(error).splitlines()[0]}")
         else:
-            measures.append((group, Measure(f"{call}  {size:,}", ours, theirs)))
+            measures.append(
+                (group, Measure(f"{call}  {size:,}", ours, theirs, floor=floor_of(call, arrays), dispatch=DISPATCH))
+            )
     return measures, missing
 
 
 def _summarize(groups: list[str], rows: list[Row]) -> str:
-    """Return the geometric mean of the ratios of each group, by size too, and of all."""
+    """Return the geometric mean of the ratios of each group, by size too, and of all, and of the multiples of floors."""
 
     def mean(found: list[Row]) -> str:
         return f"{statistics.geometric_mean(row.ratio for row in found):>8.2f}" if found else " " * 8
 
-    lines = [f"{'geometric means':<24}{'rows':>5}{'all':>8}" + "".join(f"{size:>9,}" for size in SIZES)]
+    def multiple(found: list[Row]) -> str:
+        small = [row.ours / row.floor for row in found if row.floor and not row.name.endswith(f"  {SIZES[-1]:,}")]
+        return f"{statistics.geometric_mean(small):>10.2f}{max(small):>8.1f}" if small else ""
+
+    sizes = "".join(f"{size:>9,}" for size in SIZES)
+    lines = [f"{'geometric means':<24}{'rows':>5}{'all':>8}{sizes}{'of floor':>11}{'most':>7}  (but for {SIZES[-1]:,})"]
     named = list(zip(groups, rows, strict=True))
     for group, each in [
         *((key, [row for _, row in found]) for key, found in groupby(named, lambda pair: pair[0])),
         ("all", rows),
     ]:
         sizes = ([row for row in each if row.name.endswith(f"  {size:,}")] for size in SIZES)
-        lines.append(f"{group:<24}{len(each):>5}{mean(each)} " + " ".join(map(mean, sizes)))
+        lines.append(f"{group:<24}{len(each):>5}{mean(each)} " + " ".join(map(mean, sizes)) + multiple(each))
     return "\n".join(lines)
 
 

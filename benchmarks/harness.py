@@ -24,6 +24,9 @@ class Measure:
     goal: float | None = None
     #: The part of both that is not measured; its time is subtracted before the ratio is made.
     beside: Callable[[], object] | None = None
+    #: What our function cannot do without, and how many nanoseconds are allowed on top of it.
+    floor: Callable[[], object] | None = None
+    dispatch: float = 0.0
 
 
 def _nothing() -> None:
@@ -40,6 +43,8 @@ class Row:
     ratio: float
     median_ratio: float
     goal: float | None
+    #: The floor's nanoseconds, if one is measured.
+    floor: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -59,23 +64,24 @@ def run(measures: Sequence[Measure], *, repeats: int = 15, seconds: float = 0.02
     """Time every measure and its reference in turn, ``repeats`` times over, and return one row each."""
     timers = []
     for measure in measures:
-        for call in (measure.ours, measure.reference, measure.beside or _nothing):
+        for call in (measure.ours, measure.reference, measure.beside or _nothing, measure.floor or _nothing):
             call()
             timers.append((timeit.Timer(call), _loops(call, seconds)))
     samples: list[list[float]] = [[] for _ in timers]
     for _ in range(repeats):
         for (timer, loops), found in zip(timers, samples, strict=True):
             found.append(timer.timeit(loops) / loops * 1e9)
-    return [_row(measure, *samples[3 * index : 3 * index + 3]) for index, measure in enumerate(measures)]
+    return [_row(measure, *samples[4 * index : 4 * index + 4]) for index, measure in enumerate(measures)]
 
 
-def _row(measure: Measure, ours: list[float], reference: list[float], beside: list[float]) -> Row:
+def _row(measure: Measure, ours: list[float], reference: list[float], beside: list[float], floor: list[float]) -> Row:
     def times(summary: Callable[[list[float]], float]) -> tuple[float, float]:
         off = summary(beside) if measure.beside is not None else 0.0
         return summary(ours) - off, summary(reference) - off
 
     least, middle = times(min), times(statistics.median)
-    return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal)
+    bound = None if measure.floor is None else min(floor) + measure.dispatch
+    return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal, bound)
 
 
 def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentParser:
@@ -89,12 +95,17 @@ def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentPa
 def report(rows: Sequence[Row], path: Path | None = None) -> str:
     """Return the rows as a table, and write them as JSON to ``path``."""
     width = max(len(row.name) for row in rows)
-    lines = [f"{'measure':<{width}} {'ours ns':>10} {'torch ns':>10} {'ratio':>7} {'median':>7} {'at most':>8}"]
+    floors = any(row.floor is not None for row in rows)
+    lines = [
+        f"{'measure':<{width}} {'ours ns':>10} {'torch ns':>10} {'ratio':>7} {'median':>7} {'at most':>8}"
+        + f"{'floor ns':>11} {'of floor':>8}" * floors
+    ]
     for row in rows:
         goal = "" if row.goal is None else f"{row.goal:.2f}"
+        last = row.verdict if row.floor is None else f"{row.floor:>10.0f} {row.ours / row.floor:>8.2f}"
         lines.append(
             f"{row.name:<{width}} {row.ours:>10.0f} {row.reference:>10.0f} {row.ratio:>7.3f} {row.median_ratio:>7.3f}"
-            f" {goal:>8} {row.verdict}".rstrip()
+            f" {goal:>8} {last}".rstrip()
         )
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
