@@ -232,6 +232,9 @@ def test_packets_and_attributes_work_after_an_operator_is_defined_again(registry
     assert packet is registry.ops.t.f is namespace.f
     assert (packet(1), packet(1.5)) == ("new c", "new d")
     assert packet.overloads() == ["c", "d"]
+    assert vars(packet) == {} and packet.c is packet.c is registry.get("t::f.c").op
+    with pytest.raises(dc.OperatorNotFoundError):
+        packet.overload = packet.a
     with pytest.raises(dc.ClosedOperatorError):
         op(1)
 

@@ -48,7 +48,8 @@ _MOST_TYPES: Final = 256
 class OpOverloadPacket(_Named):
     """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
 
-    __slots__ = ("__weakref__", "_cache", "_name", "_registry")
+    # The dictionary holds the overloads that were asked for, so that a composite finds them again as plain attributes.
+    __slots__ = ("__dict__", "__weakref__", "_cache", "_name", "_registry")
 
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name
@@ -130,11 +131,17 @@ class OpOverloadPacket(_Named):
             raise AttributeError(name)
         full = f"{self._name}.{name}"
         # An overload without a name is called "default", and stands under the packet's own name.
-        entry = self._registry._entries.get(self._name if name == "default" else full)
-        return (self._registry.get(full) if entry is None else entry).op
+        found = self._name if name == "default" else full
+        entry = self._registry._entries.get(found)
+        if entry is None:
+            return self._registry.get(full).op
+        with self._registry.lock:  # so that nothing is kept that is just being closed
+            if self._registry._entries.get(found) is entry:
+                self.__dict__[name] = entry.op
+        return entry.op
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.overloads()]
+        return sorted({*super().__dir__(), *self.overloads()})
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
@@ -175,6 +182,9 @@ def _lasts(types: Any) -> bool:
 def _type_of(value: Any, levels: int = 8) -> Any:
     if type(value) not in _NESTED:
         return type(value)
+    kinds = tuple(map(type, value))
+    if _NESTED.isdisjoint(kinds):
+        return (type(value), *kinds)
     if not levels:
         raise RecursionError
     return (type(value), *[_type_of(item, levels - 1) for item in value])
@@ -241,6 +251,7 @@ class Ops(_Named):
         packet = self._packets.get(name)
         if packet is not None:
             packet._cache = {}
+            packet.__dict__.clear()
         namespace, _, bare = name.partition("::")
         found = self.__dict__.get(namespace)
         if found is not None:

@@ -20,6 +20,7 @@ Check = Callable[[object], object]
 _SCALARS: Final = frozenset({int, float, bool, complex})
 #: Integers have 64 bits, as in torch: a sign and 63 others, or, as a number of no argument's own kind, 64 without a sign.
 _WORD: Final = 1 << 63
+_LEAST: Final = -_WORD
 _KINDS: Final[tuple[type[Any], ...]] = (int, float, complex)
 
 
@@ -119,7 +120,7 @@ class _RangeError(TypeError):
 
 def _within(number: int, name: str, beyond: int) -> int:
     """Return an integer of 64 bits; raises ``TypeError`` for one from ``beyond`` on, or below the least with a sign."""
-    if -_WORD <= number < beyond:
+    if _LEAST <= number < beyond:
         return number
     raise _RangeError(f"must be {name} within 64 bits, not an int of {number.bit_length()} bits")
 
@@ -289,7 +290,22 @@ def _list(type: ListType, check: Check) -> Check:
                 pass
         raise _unfit(type, value)
 
-    return check_list
+    return _try_ints(check_list) if check is _int else check_list
+
+
+def _try_ints(check_list: Check) -> Check:
+    """Return a check of a list that lets one of plain ints pass without a call for each."""
+
+    def check_ints(value: object) -> object:
+        if isinstance(value, (tuple, list)):
+            for item in value:
+                if type(item) is not int or not _LEAST <= item < _WORD:
+                    break
+            else:
+                return value
+        return check_list(value)
+
+    return check_ints
 
 
 def _element(type: Type, position: int, item: object, check: Check) -> object:

@@ -160,8 +160,8 @@ class Derivative:
     @property
     def namespace(self) -> dict[str, Any]:
         """The functions that the formulas call: the library's own, and operators by name."""
-        aten, functions = dc.ops.aten, functions_for(self.op.name)
-        return {f"f_{name}": functions.get(name) or QUICK.get(name) or getattr(aten, name) for name in self.called}
+        functions = functions_for(self.op.name)
+        return {f"f_{name}": functions.get(name) or QUICK.get(name) or _find_operator(name) for name in self.called}
 
     @property
     def result_may_be_integral(self) -> bool:
@@ -176,6 +176,14 @@ class Derivative:
     def parameters(self) -> str:
         """All arguments in the schema's order, as a signature or a call spells them."""
         return ", ".join(_to_identifier(name) for name in self.arguments)
+
+
+def _find_operator(name: str) -> Callable[..., Any]:
+    """Return the one overload of an operator that computes something new, or all of its overloads where several do."""
+    packet = getattr(dc.ops.aten, name)
+    overloads = [getattr(packet, each) for each in packet.overloads()]
+    functional = [each for each in overloads if not each.schema.is_mutable]
+    return functional[0] if len(functional) == 1 else packet
 
 
 def _to_identifier(name: str) -> str:
