@@ -11,7 +11,7 @@ from dispatch_core.frontends import memory_of
 from dispatch_core.tracebacks import hide_frames
 
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
-from .kernels import KERNELS, PRIMS, SPECIALIZED
+from .kernels import KERNELS, PRIMS, SHORT_WAYS, SPECIALIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +47,9 @@ def dispatch_register(registry: dc.Registry) -> None:
         aten.impl(name, kernel, when=("alpha", 1))
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
+    # After the kernels, of which a later one would hide them.
+    for name, (way, options) in SHORT_WAYS.items():
+        aten.short_way(name, way, **options)
 
 
 @dc.hookimpl

@@ -184,7 +184,8 @@ def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     def slow_path(input: Any, *, out: Any = None) -> Any:
         return overload(input) if out is None else general(input, out=out)
 
-    return dc.rename_arguments(overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra={"out": None})
+    extra = {"out": None} if len(operator.schemas) > 1 else {}
+    return dc.rename_arguments(overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra=extra)
 
 
 def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:

@@ -73,6 +73,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         def __truediv__(self, other: Any) -> Tensor: ...
         def __eq__(self, other: object) -> Any: ...
         def __getitem__(self, index: Any) -> Tensor: ...
+        def item(self) -> Any: ...
         def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]: ...
 
     def __dir__(self) -> list[str]:
@@ -250,9 +251,6 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return bool(self._dispatch_mask & DispatchKey.CPU)
 
     # Python's protocols.
-
-    def item(self) -> Any:
-        return dc.ops.aten.item(self)
 
     def __len__(self) -> int:
         shape = dc.shape(self)

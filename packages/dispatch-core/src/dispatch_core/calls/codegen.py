@@ -58,7 +58,7 @@ Runner = Callable[..., Any]
 class _Body:
     """The lines that call a backend's kernel for one boundary, and their constants."""
 
-    __slots__ = ("_declines", "_shape", "constants")
+    __slots__ = ("_options", "_shape", "constants")
 
     def __init__(
         self,
@@ -69,9 +69,12 @@ class _Body:
         prefix: tuple[Any, ...],
         specialized: SpecializedKernels,
         below: Runner | None,
+        *,
+        is_short: bool,
+        itself: bool,
     ) -> None:
         self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
-        self._declines = below is not None
+        self._options: dict[str, Any] = {"declines": below is not None, "is_short": is_short, "itself": itself}
         count = len(signature.results)
 
         def several(value: Any) -> Any:
@@ -113,7 +116,7 @@ class _Body:
 
     def lines(self, signature: CallSignature) -> list[str]:
         """Return the lines, with the arguments' names as ``signature`` has them."""
-        return body_lines(signature, *self._shape, declines=self._declines)
+        return body_lines(signature, *self._shape, **self._options)
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -296,6 +299,9 @@ def make_backend_runner(
     specialized: SpecializedKernels = (),
     watch: Watch | None = None,
     below: Runner | None = None,
+    *,
+    is_short: bool = False,
+    itself: bool = False,
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
@@ -303,8 +309,10 @@ def make_backend_runner(
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.make_backend_runner(entry, boundary, kernel, prefix, specialized, watch, below)
-    body = _Body(entry, signature, boundary, kernel, prefix, specialized, below)
+        return reference.make_backend_runner(
+            entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
+        )
+    body = _Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
     names = dict(body.constants)
     run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
     if watch is None:

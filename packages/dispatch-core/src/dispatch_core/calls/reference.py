@@ -166,12 +166,16 @@ def make_backend_runner(
     specialized: SpecializedKernels = (),
     watch: Watch | None = None,
     below: Runner | None = None,
+    *,
+    is_short: bool = False,
+    itself: bool = False,
 ) -> Runner:
     """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
 
     ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
     the kernels return with the shape rule's answer, for as long as it takes. Where there is a runner ``below``, it runs the
-    calls for which the kernel returns ``NotImplemented``.
+    calls for which the kernel returns ``NotImplemented``. A kernel that ``is_short`` leaves a call to
+    it by an error, too; with ``itself`` a result that is the array of the argument it belongs to stands for the argument.
     """
     signature = entry.signature
     if signature is None:
@@ -195,7 +199,14 @@ def make_backend_runner(
                 else:
                     del positional[index]
                 return wrap_results(special(*positional, **keywords), values)
-        found = kernel(*prefix, *positional, **keywords)
+        try:
+            found = kernel(*prefix, *positional, **keywords)
+        except Exception:
+            if not is_short:
+                raise
+            found = NotImplemented
+        if itself and found is data[signature.results[0].source]:
+            return values[signature.results[0].source]
         return below(*values) if found is NotImplemented and below is not None else wrap_results(found, values)
 
     return run

@@ -20,7 +20,7 @@ from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kin
 SpecializedKernels = tuple[tuple[int, Any, Callable[..., Any]], ...]
 #: The builtins that generated code uses, which an argument of that name would hide.
 _CALLED: Final = frozenset(
-    "AttributeError KeyError TypeError float getattr int isinstance len list tuple type zip".split()
+    "AttributeError Exception KeyError TypeError float getattr int isinstance len list tuple type zip".split()
 )
 _DATA: Final = attrgetter("_dispatch_data")
 TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]

@@ -179,12 +179,21 @@ def runner_source(signature: CallSignature, body: Sequence[str]) -> str:
 
 
 def body_lines(
-    signature: CallSignature, boundary: Boundary, prefix: int, specialized: Sequence[int], *, declines: bool = False
+    signature: CallSignature,
+    boundary: Boundary,
+    prefix: int,
+    specialized: Sequence[int],
+    *,
+    declines: bool = False,
+    is_short: bool = False,
+    itself: bool = False,
 ) -> list[str]:
     """Return the lines that call a backend's kernel and turn its results into those of the schema.
 
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
-    arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another.
+    arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another,
+    ``is_short`` that it does so by an error, too, and ``itself`` that the array of the argument that the result belongs to
+    stands for that argument.
     """
     wrapped = boundary.frontend is not None
     lines = []
@@ -197,9 +206,15 @@ def body_lines(
         lines += [f"    __d = __special{number}({arguments})"]
         branch = "elif"
     call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped)})"
-    lines += ["else:", f"    {call}"] if specialized else [call]
+    if is_short:
+        lines += ["try:", f"    {call}", "except Exception:", "    __d = __declined"]
+    else:
+        lines += ["else:", f"    {call}"] if specialized else [call]
     if declines:
         lines += ["if __d is __declined:", f"    return __run_below({values(signature)})"]
+    if itself:
+        base = signature.parameters[signature.results[0].source].word
+        lines += [f"if __d is {base}{'._dispatch_data' if wrapped else ''}:", f"    return {base}"]
     return lines + _result_lines(signature, boundary)
 
 

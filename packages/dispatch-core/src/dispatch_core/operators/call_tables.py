@@ -67,7 +67,8 @@ class _Call(Table):
     def lookup(self, mask: int) -> Runner:
         arguments = self.tables.entry.registry.translate_mask(mask)
         everywhere = included_mask()
-        runner = self.tables.fill(self, mask, arguments, arguments | everywhere | DispatchKey.BackendSelect)
+        effective = arguments | everywhere | DispatchKey.BackendSelect
+        runner = self.tables.fill(self, mask, arguments, effective, is_plain=True)
         if not hasattr(runner, "is_watched"):
             self.tables.entry.specialize_for(mask, runner)
         return runner
@@ -126,10 +127,11 @@ class Tables:
         self.masked.clear()
         self.explicit.clear()
 
-    def fill(self, table: Table, index: Any, arguments: int, mask: int) -> Runner:
+    def fill(self, table: Table, index: Any, arguments: int, mask: int, *, is_plain: bool = False) -> Runner:
         """Find the runner for ``mask`` and keep it; see Note [Tables are filled on a miss].
 
-        ``arguments`` is as for `resolve`. Raises ``ClosedOperatorError`` where the operator is gone.
+        ``arguments`` is as for `resolve`; ``is_plain`` calls may take a short way.
+        Raises ``ClosedOperatorError`` where the operator is gone.
         """
         entry = self.entry
         while True:
@@ -137,7 +139,8 @@ class Tables:
             try:
                 if entry.closed:
                     raise closed_error(entry)
-                runner = _resolve(entry if is_current else self._under_old_schema(), mask, arguments).runner()
+                found = _resolve(entry if is_current else self._under_old_schema(), mask, arguments)
+                runner = found.plain_runner() if is_plain else found.runner()
             except DispatchError:
                 # A registration holds the lock until all of it is made.
                 with entry.registry.lock:

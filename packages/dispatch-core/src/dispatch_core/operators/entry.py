@@ -226,8 +226,9 @@ class OperatorEntry:
         if self.specialized_mask is not None or self.specialized_state is not None:
             self.specialized_mask = self.specialized_state = None
             self._reset_callers()
-        for name in self.registry.giving_way.get(self.name, ()):
-            other = self.registry._entries.get(name)
+        registry = self.registry
+        for name in (*registry.giving_way.get(self.name, ()), *registry.part_of.get(self.name, ())):
+            other = registry._entries.get(name)
             if other is not None:
                 other.invalidate()
 

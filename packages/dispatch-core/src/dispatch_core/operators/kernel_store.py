@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import transactions
@@ -24,6 +24,7 @@ from .registration import (
     insert_by_level,
     next_number,
 )
+from .short_ways import ShortWay
 
 
 class KernelStore(OperatorIndex):
@@ -36,6 +37,9 @@ class KernelStore(OperatorIndex):
         self._fallbacks: dict[DispatchKey, Registrations] = {}
         #: operator → those that give way to kernels of it; see `give_way`.
         self.giving_way: dict[str, tuple[str, ...]] = {}
+        #: operator → its short ways, and those of the operators that it is a part of; see `short_ways`.
+        self.short_ways: dict[str, tuple[ShortWay, ...]] = {}
+        self.part_of: dict[str, frozenset[str]] = {}
 
     def register_schema(self, name: str, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> None:
         """Register the schema of the operator ``name``; the text may leave the namespace out.
@@ -228,6 +232,39 @@ class KernelStore(OperatorIndex):
             if left:
                 self.giving_way[way[0]] = left
             entry.invalidate()
+
+    def add_short_way(
+        self,
+        name: str,
+        key: KeyLike,
+        fn: Callable[..., Any],
+        *,
+        parts: Sequence[str] = (),
+        autograd: bool = False,
+        itself: bool = False,
+    ) -> ShortWay:
+        """Let ``fn`` serve an operator's plain calls on arrays of ``key``; see `Library.short_way`.
+
+        The operator need not be defined yet, nor is it for that.
+        """
+        made = _make_registration("short way", name, as_key(key), fn, None, is_short=True)
+        way = ShortWay(made, tuple(str(parse_name(part)) for part in parts), autograd, itself)
+        self._change_short_ways(name, (way, *self.short_ways.get(name, ())))
+        transactions.on_rollback(lambda: self.remove_short_way(name, way))
+        return way
+
+    def remove_short_way(self, name: str, way: ShortWay) -> None:
+        """Take a short way back; taking it back twice is harmless."""
+        self._change_short_ways(name, tuple(each for each in self.short_ways.get(name, ()) if each is not way))
+
+    def _change_short_ways(self, name: str, ways: tuple[ShortWay, ...]) -> None:
+        with self.lock:
+            self.short_ways[name] = ways
+            for part in {part for way in ways for part in way.parts}:
+                self.part_of[part] = self.part_of.get(part, frozenset()) | {name}
+            entry = self._entries.get(name)
+            if entry is not None:
+                entry.invalidate()
 
     def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
         """Refuse or report a registration that takes another one's place."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
@@ -205,6 +205,46 @@ class Library:
         self._open()
         entry, way = self.registry.give_way(f"{self.ns}::{name}", f"{self.ns}::{to}", fn, autograd=autograd)
         self._keep(lambda: self.registry.remove_way(entry, way))
+
+    @api_boundary
+    def short_way(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        key: KeyLike = "",
+        *,
+        parts: Sequence[str] = (),
+        autograd: bool = False,
+        itself: bool = False,
+    ) -> None:
+        """Let ``fn`` serve plain calls of an operator on a device's arrays, in the place of a composite.
+
+        ``fn`` takes what a kernel under ``key`` would and returns what it would. Where it returns ``NotImplemented`` or
+        raises, before it has written to anything, the call goes the usual way. It is not used under masks of the context
+        (profiles, traces, pipelines), nor where a kernel that is not the backend's own is registered for the operator or
+        for one of ``parts``: the operators that the usual way calls for such arguments, all of them. With ``autograd``
+        it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
+        the array of the argument it belongs to stands for that argument. Raises ``RegistrationError`` where there is no
+        key.
+
+        >>> from dispatch_core import Registry
+        >>> r = Registry()
+        >>> library = Library("demo", "DEF", registry=r)
+        >>> _ = library.define("first(Tensor self) -> Scalar")
+        >>> _ = library.impl("first", lambda self: "the usual way", "CompositeImplicitAutograd")
+        >>> library.short_way("first", lambda self: self[0], "CPU")
+        >>> import numpy as np
+        >>> r.ops.demo.first(np.array([3])).item(), r.ops.demo.first(np.array([]))
+        (3, 'the usual way')
+        """
+        self._open()
+        chosen = self._key(key)
+        if chosen is None:
+            raise RegistrationError("a short way needs the key of a device")
+        full = str(parse_name(f"{self.ns}::{name}"))
+        named = [part if "::" in part else f"{self.ns}::{part}" for part in parts]
+        way = self.registry.add_short_way(full, chosen, fn, parts=named, autograd=autograd, itself=itself)
+        self._keep(lambda: self.registry.remove_short_way(full, way))
 
     def close(self) -> None:
         """Take back everything that was registered through this library, newest first. Closing twice is harmless."""

@@ -34,6 +34,7 @@ from .kernel_names import kernel_keys
 from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
+from .short_ways import shorten
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -95,6 +96,10 @@ class Resolution(Record):
         except NoKernelError:
             call_trace.write(line)
             raise
+
+    def plain_runner(self) -> Runner:
+        """Return the runner of an ordinary call, which takes the operator's short way where it may."""
+        return shorten(self, self.runner())
 
     def boundary(self) -> Boundary | None:
         """Return the boundary to the backend's arrays, or None where the winner sees the caller's arguments."""
@@ -302,6 +307,8 @@ class _Mixed(Record):
         if call_trace.TRACE.is_on():
             return call_trace.trace_calls(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
         return run
+
+    plain_runner = runner
 
 
 _Runs = Resolution | _Mixed

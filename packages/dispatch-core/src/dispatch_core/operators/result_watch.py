@@ -193,7 +193,7 @@ class Watch:
             return kernel(*args, **kwargs)
         looks, given = described
         returned = kernel(*args, **kwargs)
-        if returned is NotImplemented and whose is not None and whose.key.target is not None:
+        if returned is NotImplemented and whose is not None and (whose.is_short or whose.key.target is not None):
             return returned
         self._compare(returned, self._answer(given), values, whose)
         if looks in self._seen:

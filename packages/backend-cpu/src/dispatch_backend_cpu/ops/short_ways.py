@@ -1,0 +1,28 @@
+"""Short ways of operators whose usual way is a composite; `Library.short_way` says when calls take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..arrays import Array
+
+
+def _contiguous(self: Array, *, memory_format: int) -> Any:
+    return self if self.flags.c_contiguous and memory_format == 0 else NotImplemented
+
+
+def _is_nonzero(self: Array) -> Any:
+    return bool(self.item())
+
+
+_READS: Final[dict[str, Any]] = {"parts": ("_local_scalar_dense",), "autograd": True}
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
+    # Both refuse an array of other than one element, whose error is the usual way's.
+    "item": (np.ndarray.item, _READS),
+    "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
+    "contiguous": (_contiguous, {"autograd": True, "itself": True}),
+}

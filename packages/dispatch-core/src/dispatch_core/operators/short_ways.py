@@ -1,0 +1,85 @@
+"""Short ways: functions on arrays that serve plain calls in the place of an operator's usual kernels.
+
+Note [When a short way is taken]
+    The usual way of a composite calls other operators, each of them dispatched, and that of a factory chooses a device. A
+    short way gives the same result at once where that makes no difference: in an ordinary call whose mask has no key but its
+    device's, Autograd's where it says so, and the frontend's; under no masks of the context, so not in profiles, traces,
+    pipelines and captures; and where the operator and its ``parts``, which the usual way calls, run the kernels that the
+    backend and the libraries registered for them. That is decided when a slot of the table for ordinary calls is filled; a
+    registration for the operator or one of its parts empties the tables, and so does a refresh. A way that returns
+    ``NotImplemented``, or raises, leaves the call to the usual one, which then says what is wrong. Its results are compared
+    with the shape rule as a kernel's are, in the first calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .._record import Record
+from ..arrays.frontend import FRONTENDS
+from ..calls.boundary import make_boundary
+from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, keys_of
+from . import call_trace
+from .late_calls import computes_late
+from .registration import Registration
+from .result_watch import make_watch
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+    from .resolution import Resolution
+
+Runner = Callable[..., Any]
+
+
+class ShortWay(Record):
+    """A function that serves an operator's plain calls on the arrays of one device."""
+
+    registration: Registration
+    #: The full names of the operators that the usual way calls.
+    parts: tuple[str, ...]
+    #: Whether tensors with a history are served, too.
+    autograd: bool
+    #: Whether the array of the argument that a result belongs to stands for the argument itself.
+    itself: bool
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
+    """Return the way that an ordinary call takes for a mask; see Note [When a short way is taken]."""
+    for way in entry.registry.short_ways.get(entry.name, ()):
+        if _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask):
+            found = [entry, *map(entry.registry.find_entry, way.parts)]
+            if all(each is not None and _is_usual(each, way.registration, mask) for each in found):
+                return way
+    return None
+
+
+def shorten(resolution: Resolution, run: Runner) -> Runner:
+    """Return the runner of an ordinary call: ``run``, or one that takes the operator's short way before it."""
+    entry, mask = resolution.entry, resolution.mask
+    way = find_short_way(entry, mask)
+    if way is None:
+        return run
+    boundary = make_boundary(way.registration.key, FRONTENDS.get(mask & MARKERS))
+    watch = make_watch(entry, boundary, way.registration)
+    found: Runner = entry.registry.engine.make_backend_runner(
+        entry, boundary, way.registration.fn, (), (), watch, run, is_short=True, itself=way.itself
+    )
+    return found
+
+
+def _serves(way: ShortWay, mask: int) -> bool:
+    rest = ARRAYS if way.autograd else ARRAYS | AUTOGRAD
+    return mask & rest == way.registration.key
+
+
+def _is_usual(entry: OperatorEntry, short: Registration, mask: int) -> bool:
+    """Return whether an operator has no kernel for a mask that would hide the short way: one of a higher or later level."""
+    for key in keys_of(mask, entry.registry.profile):
+        found = entry.slot(key).registration if key.target is None or mask & key.target else None
+        if found is not None and (found.level > short.level or (found.key.owns_arrays and found.is_above(short))):
+            return False
+    return True

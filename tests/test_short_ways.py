@@ -1,0 +1,159 @@
+"""Short ways: plain calls take them, with the usual results; profiles, traces, pipelines and other kernels do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_aten.testing.samples import op_samples
+from dispatch_core.arrays.access import storage_of
+
+dc.device_key("cpu")  # loads the backend
+REGISTRY = dc.registry
+WAYS = sorted(name for name, ways in REGISTRY.short_ways.items() if ways)
+PLAIN_CALLS = 40  # more than results are compared with the shape rule
+
+pytestmark = pytest.mark.skipif("config.getoption('--pipeline', False)", reason="plain calls outside of pipelines")
+
+
+@pytest.fixture
+def taken(request):
+    """Return the list of the runs of an operator's short way that did not leave the call to the usual one."""
+    name, runs = request.getfixturevalue("name"), []
+    (way,) = REGISTRY.short_ways[name]
+    fn = way.registration.fn
+
+    def counted(*args, **kwargs):
+        found = fn(*args, **kwargs)
+        if found is not NotImplemented:
+            runs.append(name)
+        return found
+
+    options = {"parts": way.parts, "autograd": way.autograd, "itself": way.itself}
+    with REGISTRY.transaction(level="backend"):
+        put = REGISTRY.add_short_way(name, way.registration.key, counted, **options)
+    yield runs
+    REGISTRY.remove_short_way(name, put)
+
+
+def samples(name):
+    return list(op_samples(name.removeprefix("aten::")))
+
+
+def arguments(sample, *, grad=False, meta=False):
+    """Return a sample's arguments with tensors, the same ones every time."""
+
+    def convert(value):
+        if isinstance(value, list):
+            return [convert(each) for each in value]
+        if not isinstance(value, np.ndarray):
+            return value
+        made = torchlike.from_numpy(value.copy(order="K"))
+        return made.requires_grad_() if grad and made.dtype.is_differentiable else made
+
+    return {key: convert(value) for key, value in sample.arguments.items()}
+
+
+def describe(result, given):
+    """Return all that can be told of a result."""
+    if isinstance(result, (list, tuple)):
+        return type(result), [describe(each, given) for each in result]
+    if not isinstance(result, torchlike.Tensor):
+        return type(result), repr(result)
+    tensors = [each for each in given.values() if isinstance(each, torchlike.Tensor)]
+    node = result.grad_fn
+    return (
+        type(result),
+        [result is each for each in tensors],
+        [storage_of(result) == storage_of(each) for each in tensors],
+        [result._base is each for each in tensors],
+        (result.dtype, result.shape, result.stride(), result.storage_offset(), str(result.device), result._version),
+        (result.requires_grad, type(node).__name__, result.is_leaf),
+        repr(result.tolist()),
+    )
+
+
+def outcome(op, given):
+    try:
+        return describe(op(**given), given)
+    except Exception as error:  # noqa: BLE001  # compared
+        return type(error), str(error)
+
+
+def usual(op, given):
+    """Return the outcome where the context has masks, under which there are no short ways."""
+    with dc.exclude_keys("Tracer"):
+        return outcome(op, given)
+
+
+def test_there_are_short_ways():
+    assert {"aten::item", "aten::contiguous"} <= {*WAYS}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", WAYS)
+def test_a_short_way_gives_what_the_usual_way_gives(name, grad, taken):
+    op = REGISTRY.get(name).op
+    for sample in samples(name):
+        for _ in range(2):
+            assert outcome(op, arguments(sample, grad=grad)) == usual(op, arguments(sample, grad=grad)), sample
+    plain = arguments(samples(name)[0])
+    for _ in range(PLAIN_CALLS):
+        assert outcome(op, plain) == usual(op, plain)
+    assert taken
+
+
+def find_served(name, taken):
+    """Return the operator and a sample that its short way serves."""
+    op = REGISTRY.get(name).op
+    for sample in samples(name):
+        taken.clear()
+        outcome(op, arguments(sample))
+        if taken:
+            return op, sample
+    raise AssertionError(f"{name}: no sample takes the short way")
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_profiles_traces_and_pipelines_see_the_usual_way(name, taken):
+    op, sample = find_served(name, taken)
+    given, before = arguments(sample), len(taken)
+    with dc.profile() as profile:
+        op(**given)
+    assert name in [event.name for event in profile.events]
+    with dc.trace() as trace:
+        op(**given)
+    assert name in [step.op.name for step in trace.graph.steps]
+    with dc.pipeline():
+        op(**given)
+    assert len(taken) == before
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_kernel_of_the_program_takes_the_place_of_a_short_way(name, taken):
+    op, sample = find_served(name, taken)
+    given, parts = arguments(sample), REGISTRY.short_ways[name][0].parts
+    for each in (name, *parts):
+        entry, before, runs = REGISTRY.get(each), len(taken), []
+        for key in ("CPU", "CompositeImplicitAutograd"):
+            replaced = entry.newest(dc.DispatchKey[key])
+            if replaced is None:
+                continue
+            with dc.Library("aten", "IMPL") as library:
+                kernel = make_noting(runs, replaced.fn)
+                library.impl(each, kernel, key, allow_override=True)
+                op(**given)
+            assert runs
+        assert len(taken) == before, each
+        op(**given)
+        assert len(taken) == before + 1, each
+
+
+def make_noting(runs, kernel):
+    def noting(*args, **kwargs):
+        runs.append(kernel)
+        return kernel(*args, **kwargs)
+
+    return noting
