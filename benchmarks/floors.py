@@ -153,10 +153,10 @@ FLOORS: Final[dict[str, str | None]] = {
     "T.einsum('ij,jk->ik', m, m)": "N.dot(m, m)",
     "T.dot(v, v)": "N.dot(v, v)",
     # networks
-    "F.layer_norm(m, (w,))": "normalized(m)",
+    "F.layer_norm(m, (w,))": "normalize(m)",
     "F.embedding(r, m)": "m.take(r, 0)",
     "F.dropout(x, 0.5)": "N.multiply(x, N.multiply(N.greater(G.random(s, N.float32), O), O))",
-    "F.batch_norm(c, e, d, training=True)": "normalized(c.reshape(c.shape[1], -1)).reshape(c.shape)",
+    "F.batch_norm(c, e, d, training=True)": "normalize(c.reshape(c.shape[1], -1)).reshape(c.shape)",
     "F.batch_norm(c, e, d)": "N.multiply(N.subtract(c, O), O)",
     "F.pad(x, (1, 1))": "N.concatenate((x[:1], x, x[:1]))",
     "F.conv2d(c, f, padding=1)": "convolution(c, f)",
@@ -168,7 +168,7 @@ FLOORS: Final[dict[str, str | None]] = {
     ),
     "F.interpolate(c, scale_factor=2)": "c.repeat(2, 2).repeat(2, 3)",
     "F.scaled_dot_product_attention(h, h, h)": ("N.matmul(softmax(N.multiply(N.matmul(h, h.swapaxes(-1, -2)), O)), h)"),
-    "F.group_norm(c, 1)": "normalized(c.reshape(1, -1)).reshape(c.shape)",
+    "F.group_norm(c, 1)": "normalize(c.reshape(1, -1)).reshape(c.shape)",
     "F.conv1d(c[:, :, 0], f[:, :, 0], padding=1)": "convolution(c[:, :, 0], f[:, :, 0])",
     # gradients: the calls of the forward formula and of its derivative
     "grad(lambda g: (g * g).sum())": "N.add.reduce(N.multiply(x, x)), N.multiply(x, O), N.add(x, x)",
@@ -248,7 +248,7 @@ def names_for_floors(inputs: dict[str, Any]) -> dict[str, Any]:
         "softmax": softmax,
         "log_softmax": log_softmax,
         "variance": variance,
-        "normalized": normalized,
+        "normalize": normalize,
         "convolution": convolution,
     }
 
@@ -272,7 +272,7 @@ def variance(x: Any) -> Any:
     return np.add.reduce(np.square(np.subtract(x, np.add.reduce(x, -1, keepdims=True) / count)), -1) / count
 
 
-def normalized(x: Any) -> Any:
+def normalize(x: Any) -> Any:
     """Return rows of mean 0 and variance 1."""
     found = np.subtract(x, np.add.reduce(x, -1, keepdims=True))
     return np.divide(found, np.sqrt(np.add.reduce(np.square(found), -1, keepdims=True)), found)

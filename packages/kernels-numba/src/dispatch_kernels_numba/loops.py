@@ -4,8 +4,6 @@ Note [One module]
     Numba keeps machine code on disk for as long as the file of a loop does not change. It does not see changes in another
     file that a loop calls into, so all of them stand here.
 
-    Where Numba finds no folder that it can write to, loops are compiled in each process.
-
 Note [Loops become vector code]
     LLVM makes vector instructions of straight-line arithmetic and choices. The C library's ``exp`` and ``erf`` stay calls
     for each element, so `exp` and `erf` are polynomials here, for float32. Sums are vector code only where terms may be
@@ -15,24 +13,26 @@ Note [Loops become vector code]
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 from numba import njit
 from numpy import float32 as f
 
+from .machine_code import keep_on_disk
 
-def _can_keep() -> bool:
-    try:
-        njit(cache=True)(_can_keep)
-    except RuntimeError:
-        return False
-    return True
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "nogil": True}
 
 
-_OPTIONS: Final[dict[str, Any]] = {"cache": _can_keep(), "error_model": "numpy", "nogil": True}
-_loop: Final = njit(**_OPTIONS)
-_sum: Final = njit(fastmath={"reassoc", "nsz"}, **_OPTIONS)
+def _loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    return keep_on_disk(njit(**_OPTIONS)(function))
+
+
+def _sum(function: Callable[..., Any]) -> Callable[..., Any]:
+    return keep_on_disk(njit(fastmath={"reassoc", "nsz"}, **_OPTIONS)(function))
+
+
 _inline: Final = njit(inline="always", error_model="numpy")
 #: How many terms are added before their sum is added in float64.
 _PART: Final = 1024

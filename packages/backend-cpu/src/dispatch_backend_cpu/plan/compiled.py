@@ -160,7 +160,10 @@ def _load_or_compile(source: str) -> Callable[..., Any]:
 
 def _write_source(source: str) -> Path:
     """Write a loop's source to the cache folder, unless it is there: Numba looks at the file's time."""
-    path = _folder() / f"loop_{hashlib.sha256(source.encode()).hexdigest()[:24]}.py"
+    # Machines and versions of Numba that share the folder do not share files: Numba would number them alike.
+    machine = import_module("numba.core.registry").cpu_target.target_context.codegen().magic_tuple()
+    text = f"{source}{import_module('numba').__version__}{machine}"
+    path = _folder() / f"loop_{hashlib.sha256(text.encode()).hexdigest()[:24]}.py"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:

@@ -1,0 +1,90 @@
+"""Machine code on disk, written by several processes at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+SOURCE = """
+from numba import njit
+from dispatch_kernels_numba.machine_code import keep_on_disk
+
+@keep_on_disk
+@njit
+def double(x, out):
+    for i in range(out.size):
+        out[i] = x[i] + x[i]
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Import the function as another process would."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(
+        numba.config, "CACHE_DIR", str(tmp_path / "cache")
+    )  # it is read from there at a compilation only
+    (tmp_path / "doubling.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load_anew():
+        sys.modules.pop("doubling", None)
+        return __import__("doubling").double
+
+    return load_anew
+
+
+def double(function, dtype):
+    values = np.arange(40).astype(dtype)
+    out = np.zeros_like(values)
+    function(values, out)
+    np.testing.assert_array_equal(out, values + values)
+    return function.stats
+
+
+def test_two_processes_that_compile_at_once_keep_their_files_apart(load, monkeypatch):
+    one, other = load(), load()
+    files, theirs = one._cache._cache_file, other._cache._cache_file
+    # The other reads the index before the first one writes to it, and writes between the first one's two files.
+    monkeypatch.setattr(theirs, "_load_index", dict)
+    written = []
+    for name in ("_save_data", "_save_index"):
+        save = getattr(files, name)
+
+        def write(*arguments, save=save):
+            if written:
+                double(other, "float64")
+            save(*arguments)
+            written.append(arguments)
+
+        monkeypatch.setattr(files, name, write)
+    double(one, "float32")
+    for dtype in ("float64", "float32"):
+        double(load(), dtype)
+
+
+def test_what_is_kept_is_found_again(load):
+    for dtype in ("float32", "float64"):
+        double(load(), dtype)
+    again = load()
+    for dtype in ("float32", "float64"):
+        found = double(again, dtype)
+    assert (sum(found.cache_hits.values()), sum(found.cache_misses.values())) == (2, 0)
+
+
+def test_without_a_folder_that_can_be_written_each_process_compiles(tmp_path):
+    program = (
+        "import numpy; from dispatch_kernels_numba import loops; x = numpy.ones(3, 'f'); loops.sigmoid(x, x); print(x)"
+    )
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(blocked / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, env=environment, text=True, timeout=120
+    )
+    assert done.stdout.startswith("[0.73"), done.stderr
