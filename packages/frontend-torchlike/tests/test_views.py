@@ -1,5 +1,7 @@
 """Views: one storage and one version, history that follows the base, in-place changes through any alias."""
 
+import random
+
 import pytest
 
 import torchlike
@@ -246,3 +248,61 @@ def test_positive_is_the_tensor_itself():
     for x in (leaf, leaf * 2, leaf[:1], torchlike.arange(3)):
         assert +x is x
         assert x.positive() is x
+
+
+def _run_program(seed, touch):
+    """Run a random program of views and writes; ``touch`` sees each tensor at once. Return how all stand at the end."""
+    rng, leaf = random.Random(seed), torchlike.tensor(2.0, requires_grad=True)
+    tensors, log = [torchlike.arange(12.0).view(3, 4).clone()], []
+    makers = [
+        lambda t: t.view(-1),
+        lambda t: t.unsqueeze(0),
+        lambda t: t.detach(),
+        lambda t: t[..., :1],
+        lambda t: t.transpose(0, -1),
+        lambda t: t.split(1)[-1],
+        lambda t: t.unbind(-1)[0],
+        lambda t: torchlike.no_grad()(t.view_as)(t),
+    ]
+    writers = [lambda t: t.add_(1), lambda t: t.mul_(leaf), lambda t: t.requires_grad_(), lambda t: t.zero_()]
+    for _ in range(rng.randrange(4, 9)):
+        action = rng.choice(makers if rng.random() < 0.6 else writers)
+        try:
+            made = action(rng.choice(tensors))
+        except (RuntimeError, IndexError) as error:
+            log.append(str(error))
+        else:
+            tensors.append(made)
+            touch(made)
+    for t in tensors:
+        try:
+            grad_fn = type(t.grad_fn).__name__
+        except RuntimeError as error:
+            grad_fn = str(error)
+        base = next((place for place, each in enumerate(tensors) if each is t._base), None)
+        log.append((t._version, t.requires_grad, grad_fn, base, t._is_view(), t.tolist()))
+    if tensors[-1].requires_grad:
+        try:
+            (tensors[-1] * 3).sum().backward()
+        except RuntimeError as error:
+            log.append(str(error))
+    return (
+        log,
+        None if leaf.grad is None else leaf.grad.item(),
+        [None if t._state.grad is None else t.grad.tolist() for t in tensors],
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_state_that_is_made_late_is_the_one_that_would_have_been_made_at_once(seed):
+    assert _run_program(seed, lambda t: None) == _run_program(seed, lambda t: t._state)
+
+
+def test_views_of_a_base_without_gradient_have_no_state_until_it_is_needed():
+    base = torchlike.zeros(2, 3)
+    row, parts = base[0], base.t().unbind()
+    assert type(row._autograd) is tuple and all(type(part._autograd) is tuple for part in parts)
+    row.add_(1)
+    _ = row + parts[0][:1]
+    assert type(row._autograd) is tuple and base._version == parts[2]._version == 1
+    assert row._base is base and parts[0]._base is base and type(row._autograd) is not tuple

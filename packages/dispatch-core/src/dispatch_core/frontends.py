@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, to_data
 from .arrays.frontend import Frontend, become, bind, check_writing, refuse_mixed, register_frontend
@@ -38,6 +38,7 @@ __all__ = [
     "become",
     "bind",
     "check_writing",
+    "find_array_type",
     "included_mask",
     "is_pending",
     "is_pinned",
@@ -74,6 +75,10 @@ def __getattr__(name: str) -> Any:
 
     found = globals()[name] = getattr(import_module(module, __package__), name)
     return found
+
+
+find_array_type: Final = ARRAY_TYPES.get
+"""Returns the `ArrayType` of a class of arrays, or None, for less than a call of `array_type` costs."""
 
 
 def array_type(array: object) -> ArrayType | None:

@@ -65,7 +65,7 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if is_recording(tensor):
         # Others in the memory of a whole storage hold the same array, so its copy can wait.
         whole = memo.get(_make_key(data))
-        if whole is None and _is_whole(tensor, data):
+        if whole is None and _is_whole(data):
             whole = _remember(memo, data, tensor.detach().clone())
         if isinstance(whole, Tensor):
             return wrap(whole._dispatch_data)
@@ -86,10 +86,9 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     return wrap(np.ndarray(array.shape, array.dtype, copy, start, array.strides))
 
 
-def _is_whole(tensor: Tensor, data: Any) -> bool:
-    """Return whether a tensor is a storage of its own, or will be, and no views were made of it."""
-    is_alone = data.shared is None if isinstance(data, frontends.Pending) else data.base is None
-    return is_alone and tensor._state.storage is None
+def _is_whole(data: Any) -> bool:
+    """Return whether a tensor is a storage of its own, or will be."""
+    return data.shared is None if isinstance(data, frontends.Pending) else data.base is None
 
 
 def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
@@ -101,10 +100,11 @@ def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         alias: Tensor = replay(whole, state.chain).detach()
         return alias
     root = state.base if state.is_view else tensor
-    if state.storage is None or root is None:
+    if root is None:
         return tensor.detach().clone()
-    copy = memo.get(_make_key(state.storage))
+    storage = state.shared_storage()
+    copy = memo.get(_make_key(storage))
     if copy is None:
-        copy = _remember(memo, state.storage, root.detach().clone())
+        copy = _remember(memo, storage, root.detach().clone())
     view: Tensor = replay(copy, state.chain, state.skip) if state.is_view else copy
     return view.detach()

@@ -13,15 +13,16 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
-from dispatch_core.frontends import Frontend, register_frontend
+from dispatch_core.frontends import Frontend, find_array_type, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
-from .history.node import Storage
+from .history.grad_mode import is_grad_enabled
+from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
-from .history.views import join, set_view, share_memory
+from .history.views import ONE_OF_SEVERAL, UNRECORDED, describe_parts, join, set_view, share_memory, view_kinds
 from .lazy_names import LeftOut
 from .size import Size
 
@@ -85,16 +86,53 @@ class Tensor(Differentiable, metaclass=_Constructor):
         tensor = bare()
         mask = self._dispatch_mask
         tensor._dispatch_data = data
+        known = find_array_type(type(data))
+        if known is not None and known.mutable and not view_kinds[op]:
+            # See Note [The state of a view is made late] in `history.views`.
+            if not mask & AUTOGRAD:
+                tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
+                tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
+                return tensor
+            above = self._autograd
+            if type(above) is tuple:
+                tensor._dispatch_mask = mask
+                tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
+                return tensor
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
         set_view(tensor, self, op, args)
         return tensor
 
+    def _dispatch_views(self, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
+        mask = self._dispatch_mask
+        above = self._autograd if mask & AUTOGRAD else None
+        known = find_array_type(type(parts[0])) if parts else None
+        is_late = known is not None and known.mutable and (above is None or type(above) is tuple)
+        base = above[0] if type(above) is tuple else self
+        time = tick()
+        refusal = ONE_OF_SEVERAL if is_grad_enabled() else UNRECORDED
+        mask |= AUTOGRAD_BITS[mask]
+        views = []
+        for data, (part, rest) in zip(parts, describe_parts(op, self, parts, args), strict=True):
+            tensor = bare()
+            tensor._dispatch_data = data
+            tensor._dispatch_mask = mask
+            if is_late:
+                tensor._autograd = base, time, part, rest, refusal, above
+            else:
+                set_view(tensor, self, part, (self, *rest), is_part=True)
+            views.append(tensor)
+        return views
+
     def _dispatch_mutated(self) -> None:
-        state = self._state
+        state = self._autograd if self._dispatch_mask & AUTOGRAD else self._state
+        if type(state) is tuple:
+            state[0]._dispatch_mutated()
+            return
         storage = state.storage
         if storage is None:
             storage = state.shared_storage()
         storage.version += 1
+        storage.written = tick()
 
     def _dispatch_writing(self, name: str) -> None:
         if self._state.expanded:

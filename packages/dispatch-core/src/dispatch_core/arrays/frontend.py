@@ -6,6 +6,7 @@ Note [The boundary contract]
 
     ``_dispatch_new()``                    a bare object for a fresh result
     ``_dispatch_view(base, data, op, args)``  the tensor for a result that the schema calls a view of ``base``
+    ``_dispatch_views(base, parts, op, args)``  the same for a list of views of ``base``; without it each is made alone
     ``_dispatch_mutated(tensor)``          a kernel wrote to this tensor
     ``_dispatch_rebind(tensor, data)``     the tensor's array is now ``data``
     ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
@@ -68,6 +69,7 @@ class Frontend(Record, Generic[T]):
     prepare: Callable[[Any], None] | None = None
     writing: Callable[[Any, str], None] | None = None
     become: Callable[[Any, Any], None] | None = None
+    views: Callable[[Any, list[Any], Any, tuple[Any, ...]], list[Any]] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -162,6 +164,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_prepare", None),
             getattr(tensor_type, "_dispatch_writing", None),
             getattr(tensor_type, "_dispatch_become", None),
+            getattr(tensor_type, "_dispatch_views", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

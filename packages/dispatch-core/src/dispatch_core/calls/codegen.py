@@ -110,6 +110,7 @@ class _Body:
             self.constants |= {
                 "__new": frontend.new,
                 "__view": frontend.view,
+                "__views": frontend.views,
                 "__rebind": frontend.rebind,
                 "__mutated": frontend.mutated,
             }

@@ -270,6 +270,8 @@ def make_result_wrapper(
                 raise bad_list(signature.name, data)
             if result.kind == "self" and len(data) != len(values[result.source]):
                 raise bad_count(signature.name, len(values[result.source]), data)
+            if result.kind == "view" and frontend is not None and frontend.views is not None:
+                return frontend.views(values[result.source], [check_view(item) for item in data], op, values)
             bases = (
                 values[result.source]
                 if result.kind == "self"

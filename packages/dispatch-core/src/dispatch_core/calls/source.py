@@ -326,6 +326,9 @@ def _one_result(
         lines, output = _made_result(signature, result, data, made, boundary, base)
         return lines, [], output
     lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
+    if result.kind == "view" and boundary.frontend is not None and boundary.frontend.views is not None:
+        checked = f"[__i if type(__i) is __array else __view_of(__i) for __i in {data}]"
+        return [*lines, f"{made} = __views({base}, {checked}, __op, ({_all_values(signature)}))"], [], made
     lines += [f"{made} = []", f"for __i in {data}:"]
     inner, output = _made_result(signature, result, "__i", "__x", boundary, base)
     return [*lines, *(f"    {line}" for line in inner), f"    {made}.append({output})"], [], made
@@ -365,13 +368,17 @@ def _made_result(
     if frontend is None:
         made = data
     elif is_view and frontend.view is not None:
-        values = "".join(f"{parameter.word}, " for parameter in signature.parameters)
-        lines += [f"{made} = __view({base}, {data}, __op, ({values}))"]
+        lines += [f"{made} = __view({base}, {data}, __op, ({_all_values(signature)}))"]
     else:
         lines += [f"{made} = __new()", f"{made}._dispatch_mask = {boundary.mask}", f"{made}._dispatch_data = {data}"]
     if result.is_optional:
         lines = [f"if {data} is None:", f"    {made} = None", "else:", *(f"    {line}" for line in lines)]
     return lines, made
+
+
+def _all_values(signature: CallSignature) -> str:
+    """Return all arguments in schema order, as the items of a tuple."""
+    return "".join(f"{parameter.word}, " for parameter in signature.parameters)
 
 
 def _parameter_list(signature: CallSignature, extra: Sequence[str] = (), more: str = "") -> str:

@@ -28,13 +28,14 @@ def _write_edges(derivative: Derivative) -> list[str]:
     lines = []
     for name in derivative.gradients:
         if name in derivative.list_inputs:
-            wanted = "_t is not None and _t._dispatch_mask & AUTO and _t._autograd.requires_grad"
-            lines += [f"e_{name} = [_t._autograd.edge if {wanted} else None for _t in {name}]"]
+            wanted = "_t is not None and _t._dispatch_mask & AUTO and (_s := _read_state(_t)).requires_grad"
+            lines += [f"e_{name} = [_s.edge if {wanted} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
         if name in derivative.optional_inputs:
             condition = f"{name} is not None and {condition}"
         lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
+        lines += ["    if type(_s) is tuple:", f"        _s = _read_state({name})"]
         # Every other state is its own edge, and to ask for a property costs as much as all of this.
         lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge if type(_s) is View else _s"]
     return lines
@@ -69,7 +70,9 @@ def _write_saving(derivative: Derivative) -> list[str]:
             f"k_{name} = {value}",
             # Asking for a state would make one.
             f"_s = getattr(k_{name}, '_autograd', None)",
-            "if _s is not None and _s.storage is not None:",
+            "if type(_s) is tuple:",
+            f"    v_{name} = _read_version(k_{name})",
+            "elif _s is not None and _s.storage is not None:",
             f"    v_{name} = _s.storage.version",
         ]
         if conditions:

@@ -30,7 +30,7 @@ from .derivative import Derivative
 from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
-from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
+from .saved import Saved, make_released_error, make_version_error, read_state, read_version, restore_result
 from .saved_attributes import Recorded
 
 
@@ -115,6 +115,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_rebase": rebase,
         "_next": next,
         "_sequence": sequence,
+        "_read_state": read_state,
         "_read_version": read_version,
     }
     return make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 
 from ..history.graph_settings import node_observers, write_observers
-from ..history.node import Node, next_sequence
+from ..history.node import Node, TensorState, next_sequence
 from .fallback import find_tensors
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
         nodes = {
             state.known_grad_fn: None
             for tensor in find_tensors(results)
-            if (state := getattr(tensor, "_autograd", None)) is not None
+            if isinstance(state := getattr(tensor, "_autograd", None), TensorState)
         }
         for node in nodes:
             if node is not None and node.seq > before and not node.was_observed:

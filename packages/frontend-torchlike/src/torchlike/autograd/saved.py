@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
+from dispatch_core.keys import AUTOGRAD
 
 from ..dtypes import format_type
 from ..history.device_keys import autograd_bit
@@ -68,8 +69,22 @@ def check_cut(nodes: Iterable[Node]) -> None:
 
 def read_version(tensor: Tensor) -> int:
     """Return the number of in-place changes of a tensor so far, without making a state for one that has none."""
-    state: TensorState | None = getattr(tensor, "_autograd", None)
-    return 0 if state is None else state.version
+    state: Any = getattr(tensor, "_autograd", None)
+    while type(state) is tuple:
+        state = getattr(state[0], "_autograd", None)
+    return 0 if state is None else int(state.version)
+
+
+_NO_HISTORY: Final = TensorState()
+
+
+def read_state(tensor: Tensor) -> TensorState:
+    """Return the state of a tensor with an Autograd bit; that of no history where a view's need not be made."""
+    state: Any = tensor._autograd
+    if type(state) is tuple:
+        return tensor._state if state[0]._dispatch_mask & AUTOGRAD else _NO_HISTORY
+    found: TensorState = state
+    return found
 
 
 def make_version_error(tensor: Tensor, version: int) -> RuntimeError:

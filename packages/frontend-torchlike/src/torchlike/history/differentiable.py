@@ -9,12 +9,13 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
+from dispatch_core.keys import AUTOGRAD
 
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
 from .node import Leaf, Node
-from .views import View
+from .views import View, make_state
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -30,20 +31,26 @@ class Differentiable:
     __slots__ = ("__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
     _dispatch_mask: int
-    #: A `TensorState`, unset until something needs one; set wherever the mask has an Autograd bit, and there it may be read
-    #: directly. `_state` reads it everywhere else. Typed loosely because subclasses store attributes that others compute.
+    #: A `TensorState`, or a tuple of what a view's will be made of (`Late`). Unset until something needs it; set where the
+    #: mask has an Autograd bit. `_state` makes it. Typed loosely because subclasses store attributes that others compute.
     _autograd: Any
 
     @property
     def _state(self) -> Any:
         """The state, made on first need."""
         try:
-            return self._autograd
+            state = self._autograd
         except AttributeError:
             with _making:  # two threads must not each make one, and lose the other's writes to its own
                 if (state := getattr(self, "_autograd", None)) is None:
                     state = self._autograd = Leaf.of(self)
-                return state
+        if type(state) is tuple:
+            made = make_state(state)
+            with _making:
+                if self._autograd is state:
+                    self._autograd = made
+                state = self._autograd
+        return state
 
     def _meta(self) -> Meta:
         data = self._dispatch_data
@@ -52,7 +59,7 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether operators on the tensor are recorded for backward."""
-        return bool(self._state.requires_grad)
+        return bool(self._dispatch_mask & AUTOGRAD and self._state.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -9,6 +9,7 @@ Note [A node is a tensor's state]
     ``Output``    one of several results of a node
     ``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
     ``View``      an alias of another tensor, made under autograd or not; its history follows its base's
+    a tuple       what a view's state will be made of; see Note [The state of a view is made late] in `views`
 
     Class attributes hold the defaults, so making a node writes only the attributes that differ.
 """
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 sequence: Final = itertools.count(1)
 next_sequence: Final = sequence.__next__
 
+#: Tells the order of writes, and of views whose state is made later.
+tick: Final = itertools.count(1).__next__
 
 _making: Final = forkable(Order.MEMORY)
 
@@ -69,11 +72,13 @@ class Storage:
     same aliases.
     """
 
-    __slots__ = ("aliases", "version")
+    __slots__ = ("aliases", "version", "written")
     aliases: Aliases | None
 
     def __init__(self) -> None:
         self.version = 0
+        #: When it was last written to; see `tick`.
+        self.written = 0
         self.aliases = None
 
 

@@ -7,7 +7,8 @@ only a storage that grows moves, and the tensors in its memory with it.
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
@@ -20,6 +21,10 @@ from .views import ALIASING, View, join, list_views, replay
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+
+
+#: The references to an array that no view's array refers to: the tensor's, and that of the call that counts them.
+_ALONE: Final = 2
 
 
 def rebind(tensor: Tensor, data: Any) -> None:
@@ -132,7 +137,12 @@ def _move_aliases(tensor: Tensor, data: Any) -> None:
     old = storage_of(tensor)
     if old == storage_of(data):
         return
-    if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
+    if (
+        old == id(tensor._dispatch_data)
+        and tensor._state.storage is None
+        and getrefcount(tensor._dispatch_data) == _ALONE
+        and not tensor.numel()
+    ):
         return  # The usual ``out=``: an empty storage without other views.
     frontends.materialize(tensor)
     old, data = storage_of(tensor), frontends.materialize_value(data)

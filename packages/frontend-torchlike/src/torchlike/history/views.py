@@ -10,6 +10,12 @@ Note [Views of arrays without strides]
     Where arrays have no strides, every tensor answers row-major ones, and ``view`` and ``reshape`` make views of whatever
     they are given, but for an expanded tensor: of that they make a copy, as ``reshape`` does elsewhere. ``as_strided``
     counts elements in memory, which only tensors have whose elements lie there in order.
+
+Note [The state of a view is made late]
+    Most views are read and dropped: nobody asks how they were made. So where arrays can be written, and the base neither
+    requires grad nor is a view with a state, a tuple of what the state would be made of stands in its place:
+    ``(base, time, operator, arguments after the first, refusal, tuple of the view that it is a view of, or None)``.
+    `Differentiable._state` makes the state of it. By the time (`tick`) it knows whether the base was written to since.
 """
 
 from __future__ import annotations
@@ -17,12 +23,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
 from dispatch_core.forks import Order, forkable
-from dispatch_core.frontends import array_type, bind
+from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
 from .grad_mode import enable_grad, is_grad_enabled
@@ -169,29 +175,11 @@ def list_views(chain: Chain, stop: Chain = None) -> list[tuple[Any, tuple[Any, .
     return steps[::-1]
 
 
-def _describe_part(
-    name: str, tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]
-) -> tuple[Any, tuple[Any, ...]]:
-    """Describe one part of a tensor as a slice of it; where it begins is read off the arrays.
-
-    ``place`` is that of ``dim`` among the arguments, 1 for ``unbind``, which also takes the dimension away.
-    """
-    if not dc.has_strides(base):
-        raise dc.KernelResultError(
-            f"{name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in the"
-            " tensor they begin",
-            hint="leave the kernel out: slices are composed in its place",
-        )
-    dim = args[place] % len(dc.shape(base))
-    stride = dc.strides(base)[dim]
-    start = (dc.storage_offset(tensor) - dc.storage_offset(base)) // stride if stride else 0
-    if place == 1:
-        return dc.ops.aten.select.int, (base, dim, start)
-    return dc.ops.aten.slice.Tensor, (base, dim, start, start + dc.shape(tensor)[dim], 1)
-
-
 class _ViewKinds(dict[Any, int]):
-    """Operator → the kind of the views that it makes, computed at the first look-up."""
+    """Operator → the kind of the views that it makes, computed at the first look-up.
+
+    0 for most, -1 for aliases that no gradient follows, and for parts in a list the place of ``dim`` among the arguments.
+    """
 
     def __missing__(self, op: Any) -> int:
         kinds = {
@@ -205,23 +193,44 @@ class _ViewKinds(dict[Any, int]):
         return found
 
 
-_view_kinds = _ViewKinds()
+view_kinds: Final = _ViewKinds()
 
 
-def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
+#: A view whose state was not needed yet; see Note [The state of a view is made late].
+Late: TypeAlias = "tuple[Tensor, int, Any, tuple[Any, ...], str | None, Late | None]"
+
+
+def make_state(late: Late) -> View:
+    """Return the state of a view, made of what was kept when the view was."""
+    base, time = late[:2]
+    above = base._state
+    state = View()
+    state.storage = storage = above.shared_storage()
+    steps = [late]
+    while (before := steps[-1][5]) is not None:
+        steps.append(before)
+    chain, refusal = above.chain, None
+    for step in reversed(steps):
+        chain = chain, step[2], step[3]
+        refusal = refusal or step[4]
+    state.chain, state.refusal, state.base = chain, refusal, base
+    if above.chain is not None:
+        state.skip = above.chain
+    state.version_seen = storage.version if storage.written <= time else -1
+    return state
+
+
+def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...], *, is_part: bool = False) -> None:
     """Make ``tensor`` a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
     above = base._state
     storage = above.storage
     if storage is None:
         storage = above.shared_storage()
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
-    kind = _view_kinds[op]
-    if kind > 0:
-        op, args = _describe_part(op.name, tensor, base, kind, args)
     state.storage = storage
     state.chain = (above.chain, op, args[1:])
     state.version_seen = storage.version
-    if kind < 0:  # detach: an alias, but no view that gradients follow
+    if view_kinds[op] < 0:  # detach: an alias, but no view that gradients follow
         tensor._dispatch_mask &= ~AUTOGRAD
         state.skip = state.chain
     elif above.is_view and above.base is not None:
@@ -235,15 +244,44 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     if state.refusal is None:
         if not is_grad_enabled():
             state.refusal = UNRECORDED
-        elif kind > 0:
+        elif is_part:
             state.refusal = ONE_OF_SEVERAL
-    known = array_type(tensor._dispatch_data)
+    data = tensor._dispatch_data
+    known = find_array_type(type(data))
     if known is not None and not known.mutable:
-        bind(tensor, tensor._dispatch_data)  # in a pipeline it is pending, whatever the base is
+        bind(tensor, data)  # in a pipeline it is pending, whatever the base is
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return
         with ALIASING:
             find_aliases(base).add(tensor, state.chain)
+
+
+def describe_parts(
+    op: Any, base: Tensor, parts: Sequence[Any], args: tuple[Any, ...]
+) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Return for each part in a list of views the operator that makes it alone, and its arguments after the first.
+
+    Raises ``KernelResultError`` where the parts, made by the device's own kernel, do not tell where in the base they begin.
+    """
+    if not dc.has_strides(base):
+        raise dc.KernelResultError(
+            f"{op.name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in"
+            " the tensor they begin",
+            hint="leave the kernel out: slices are composed in its place",
+        )
+    place = view_kinds[op]
+    if place <= 0:
+        return [(op, args[1:])] * len(parts)
+    dim = args[place] % max(len(dc.shape(base)), 1)
+    if place == 1:  # unbind takes the dimension away
+        select = dc.ops.aten.select.int
+        return [(select, (dim, index)) for index in range(len(parts))]
+    piece, start, found = dc.ops.aten.slice.Tensor, 0, []
+    for part in parts:
+        stop = start + dc.shape(part)[dim]
+        found.append((piece, (dim, start, stop, 1)))
+        start = stop
+    return found
 
 
 def find_aliases(tensor: Tensor) -> Aliases:
