@@ -140,3 +140,48 @@ def test_a_flipped_array_shares_no_memory():
     base = np.arange(3.0)
     flipped = KERNELS["flip"](base[1:2], [0])
     assert flipped.tolist() == [1] and not np.shares_memory(flipped, base)
+
+
+def _expected(name, a, dim, index, source):
+    """Write element by element, as torch's formulas say."""
+    found = a.copy()
+    for place in np.ndindex(source.shape if name.startswith("index") else index.shape):
+        at = index[place[dim]] if name.startswith("index") else index[place]
+        into = (*place[:dim], at, *place[dim + 1 :])
+        found[into] = source[place] if name in ("scatter.src", "index_copy") else found[into] + source[place]
+    return found
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name", ["scatter.src", "scatter_add", "index_add", "index_copy"])
+def test_both_forms_of_writes_agree_with_their_formula(name, dim, order):
+    rng = np.random.default_rng(dim)
+    kernel, inplace = KERNELS[name], KERNELS[name.replace("scatter.", "scatter_.") if "." in name else f"{name}_"]
+    for shape in ((4, 3, 5), (3, 2, 130)):
+        a = np.asarray(rng.standard_normal(shape), order=order)
+        source = rng.standard_normal((*shape[:dim], 7, *shape[dim + 1 :]))
+        along = name.startswith("index")
+        index = rng.integers(0, shape[dim], 7 if along else source.shape)
+        wanted = _expected(name, a, dim, index, source)
+        np.testing.assert_array_equal(kernel(a, dim, index, source), wanted)
+        written = a.copy(order="K")
+        assert inplace(written, dim, index, source) is written
+        np.testing.assert_array_equal(written, wanted)
+        index[(..., -1)] = shape[dim]
+        before = written.copy()
+        for call in (kernel, inplace):
+            with pytest.raises((DimensionError, OperatorError), match="out of "):
+                call(written, dim, index, source)
+        np.testing.assert_array_equal(written, before)
+
+
+def test_a_read_only_or_overlapping_target_is_refused_before_anything_is_written():
+    a = np.arange(6.0)
+    for target, values in ((a[:5], a[1:4]), (a, a[:3])):
+        with pytest.raises(OperatorError, match="refer to a single memory location"):
+            put(target, [np.array([0, 1, 2])], values, False)
+    a.flags.writeable = False
+    with pytest.raises(OperatorError, match="read-only"):
+        put(a, [np.array([0])], np.zeros(1), False)
+    assert a.tolist() == [0, 1, 2, 3, 4, 5]

@@ -10,7 +10,7 @@ from .kernel_table import Kernel, KernelTable
 from .ops import copy, inplace, pointwise, short_ways
 
 _KINDS: Final = (
-    "complex_numbers convolution copy fft indexing inplace linalg lists loss matmul normalization ordering "
+    "complex_numbers convolution copy fft index_writes indexing inplace linalg lists loss matmul normalization ordering "
     "padding pointwise pooling recurrent reduction scatter special view"
 )
 _MODULES: Final = (creation, random, *(import_module(f".ops.{kind}", __package__) for kind in _KINDS.split()))

@@ -1,7 +1,13 @@
-"""Indexing by arrays, and the gather and scatter families.
+"""Reading elements by indices and masks, and the gradients that write to their places.
 
 NumPy's advanced indexing has torch's meaning once masks are expanded and indices are checked. This module adds the checks,
-torch's messages and the layout of results. Everything is checked before anything is written.
+torch's messages and the layout of results.
+
+Note [One index]
+    Most often one array indexes another without gaps. Then NumPy's ``take`` gives the result in torch's layout, accepts
+    negative indices as torch does and refuses all others, so that no rule is asked; nor does it matter for how many
+    elements a mask is true, of which a rule would keep an answer for each number. What fails is done again the long way,
+    which makes torch's error.
 """
 
 from __future__ import annotations
@@ -11,25 +17,28 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
-from dispatch_aten.shapes import wrap_dim
+from dispatch_aten.errors import DimensionError, DtypeError
+from dispatch_aten.shapes import contiguous_strides, wrap_dim
 from dispatch_core.tracebacks import warn_caller
 
-from ..arrays import Array, check_writable, describe, empty_strided
-from ..fp_errors import ignore_fp_errors
+from ..arrays import Array, empty_strided, strides_of
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, conform, half_as_float, infer_output
+from ..output_specs import OutputSpec, conform, half_as_float, infer_output, output_rule
 from . import view
-from .rule_kernels import cast, check_apart, check_overlap, make_kernel, write
+from .places import add_slices, as_vector, check_along, is_outside, locate, read_at
+from .rule_kernels import cast, make_kernel, write
 
 KERNELS: Final = KernelTable()
 
 Indices = Sequence[Array | None]
 
+_INT64: Final = np.dtype(np.int64)
+_BOOL: Final = np.dtype(np.bool_)
+
 _BYTES: Final = "indexing with dtype uint8 is now deprecated, please use a dtype bool instead"
 
 
-def _to_numpy_indices(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
+def find_places(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
     """Turn torch's list of indices into NumPy's tuple, masks into the integers of their true elements.
 
     Returns the tuple's items, and the same with None for full slices. Raises ``DimensionError`` for too many indices, masks
@@ -68,7 +77,8 @@ def _check_mask(self: Array, mask: Array, dim: int, number: int) -> None:
             )
 
 
-def _check_range(self: Array, places: list[Array | None]) -> None:
+def check_range(self: Array, places: list[Array | None]) -> None:
+    """Raise ``DimensionError`` for an index that is out of range."""
     for dim, index in enumerate(places):
         if index is None or not index.size:
             continue
@@ -81,57 +91,72 @@ def _check_range(self: Array, places: list[Array | None]) -> None:
             )
 
 
-def _is_outside(index: Array, start: int, stop: int) -> bool:
-    """Return whether some index is not in [start, stop)."""
-    return bool(index.size) and not (index.min() >= start and index.max() < stop)
+def _is_row_major(array: Array) -> bool:
+    """Return whether an array has no gaps, and even its dimensions of size one have the strides of a new array's."""
+    if not array.flags.c_contiguous:
+        return False
+    return array.ndim < 2 or 1 not in array.shape or strides_of(array) == contiguous_strides(array.shape)
+
+
+def one_index(self: Array, indices: Indices) -> tuple[Array, int, Array] | None:
+    """Return an array that shares the memory of ``self``, one of its dimensions and the places along it that are indexed.
+
+    None unless exactly one index is given, and both arrays are plain; see Note [One index]. A mask is turned into the
+    places where it is true.
+    """
+    axis = len(indices) - 1
+    index = indices[axis] if indices else None
+    if index is None or (axis and any(each is not None for each in indices[:axis])):
+        return None
+    if not (self.size and _is_row_major(self) and _is_row_major(index)):
+        return None
+    dtype, shape = index.dtype, index.shape
+    if dtype is _INT64:
+        return (self, axis, index) if axis < self.ndim and index.size else None
+    if dtype is not _BOOL or not shape or shape != self.shape[axis : axis + len(shape)]:
+        return None
+    if len(shape) > 1:
+        if axis or len(shape) != self.ndim:
+            return None
+        self, index = self.reshape(-1), index.reshape(-1)
+    index = index.nonzero()[0]
+    return (self, axis, index) if index.size else None
 
 
 @KERNELS("index.Tensor")
 def _index(self: Array, indices: Indices) -> Array:
+    one = one_index(self, indices)
+    if one is not None:
+        target, axis, index = one
+        try:
+            taken: Array = target.take(index, axis)
+        except IndexError:
+            pass
+        else:
+            return taken
     if not indices:
         raise DimensionError("at least one index must be provided", operator="aten::index.Tensor", argument="indices")
-    items, places = _to_numpy_indices(self, indices)
+    items, places = find_places(self, indices)
     if not items:
         return self.copy()
     spec = infer_output("index.Tensor", self, places)
     if not spec.numel:
         return conform(np.empty(spec.shape, self.dtype), spec)  # Torch looks at no index then.
-    _check_range(self, places)
+    check_range(self, places)
     return conform(self[tuple(items)], spec)
 
 
-def _is_one_mask(indices: Indices) -> bool:
+def is_one_mask(indices: Indices) -> bool:
+    """Return whether exactly one index is given, which is a mask."""
     given = [index for index in indices if index is not None]
     return len(given) == 1 and given[0].dtype.char in "?B"
 
 
-@KERNELS("index_put_")
-@ignore_fp_errors
-def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
-    items, places = _to_numpy_indices(self, indices)
-    if not accumulate and values.size == 1 and _is_one_mask(indices):
-        infer_output("index_put", self, indices, values, accumulate)
-        values = cast(
-            values, self.dtype
-        ).copy()  # Torch calls masked_fill_ here, which reads and converts its value first.
-    infer_output("index_put_", self, places, values, accumulate)
-    check_writable(self, expanded=True)
-    check_apart(self, values, *places)
-    target = infer_output("index.Tensor", self, places)
-    if not target.numel:
-        return self
-    _check_range(self, places)
-    place = tuple(items)
-    source = np.broadcast_to(values, target.shape)
-    if accumulate:
-        np.add.at(self, place, source)
-    else:
-        self[place] = source
-    return self
-
-
 @KERNELS("masked_select")
 def _masked_select(self: Array, mask: Array) -> Array:
+    one = one_index(self, [mask]) if mask.shape == self.shape else None
+    if one is not None:
+        return one[0].take(one[2])
     if mask.dtype.kind != "b":
         raise DtypeError("masked_select: expected BoolTensor for mask", argument="mask")
     shape = infer_output("where.self", mask, self, self).shape
@@ -140,151 +165,60 @@ def _masked_select(self: Array, mask: Array) -> Array:
 
 @KERNELS("nonzero")
 def _nonzero(self: Array) -> Array:
+    if self.ndim == 1:
+        (places,) = self.nonzero()
+        return np.ndarray((len(places), 1), _INT64, places, 0, (8, 8 * len(places))) if len(places) else places[:, None]
     count = int(np.count_nonzero(self))
-    result = empty_strided((count, self.ndim), (1, count), np.dtype(np.int64))
-    for dim, place in enumerate(np.nonzero(self) if self.ndim else ()):
+    result = empty_strided((count, self.ndim), (1, count), _INT64)
+    for dim, place in enumerate(self.nonzero() if self.ndim else ()):
         result[:, dim] = place
     return result
 
 
-@KERNELS("masked_scatter_")
-@ignore_fp_errors
-def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
-    if mask.dtype.kind != "b":
-        raise DtypeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {describe(mask).dtype.name}",
-            argument="mask",
-        )
-    if source.dtype != self.dtype:
-        raise DtypeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
-            f"{describe(self).dtype.name} and {describe(source).dtype.name}",
-            argument="source",
-        )
-    infer_output("copy_", self, mask)
-    check_overlap(self)
-    chosen = np.broadcast_to(mask, self.shape)
-    count = int(np.count_nonzero(chosen))
-    if count > source.size:
-        raise OperatorError("masked_scatter: expected source to have at least as many elements as mask has ones")
-    self[chosen] = source.reshape(-1)[:count]
-    return self
-
-
-def check_along(name: str, index: Array, dim: int, size: int) -> None:
-    """Check indices of gather and its kin, where negative ones are refused."""
-    if index.size:
-        low, high = int(index.min()), int(index.max())
-        if low < 0 or high >= size:
-            wrong = low if low < 0 else high
-            text = f"index {wrong} is out of bounds for dimension {dim} with size {size}"
-            raise OperatorError(text, operator=name, argument="index")
-
-
-def make_grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
-    """Return the places that ``index`` names along ``dim``: all other coordinates are its own."""
-    places: list[Any] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
-    places[dim] = index
-    return tuple(places)
+_gathered: Final = output_rule("gather")
+_selected: Final = output_rule("index_select")
+_taken: Final = output_rule("take")
+_embedded: Final = output_rule("embedding")
 
 
 @KERNELS("gather")
-@ignore_fp_errors
 def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    spec = infer_output("gather", self, dim, index, sparse_grad=sparse_grad)
+    spec = _gathered(self, dim, index, sparse_grad=sparse_grad)
     if not index.size:
         return conform(np.empty(index.shape, self.dtype), spec)
-    a, index = np.atleast_1d(self), np.atleast_1d(index)
+    a, index = as_vector(self), as_vector(index)
     axis = wrap_dim(dim, a.ndim)
-    check_along("aten::gather", index, axis, a.shape[axis])
-    return conform(a[make_grid(a, index, axis)], spec)
-
-
-def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
-    """Write ``source`` (an array or a number) to the places of ``index``; the last one wins, or all are added."""
-    infer_output(name, self, dim, index, source)
-    check_overlap(self)
-    check_apart(self, index, source)
-    if not index.size:
-        return self
-    target, index = np.atleast_1d(self), np.atleast_1d(index)
-    axis = wrap_dim(dim, target.ndim)
-    check_along(f"aten::{name}", index, axis, target.shape[axis])
-    places = make_grid(target, index, axis)
-    if isinstance(source, np.ndarray):
-        source = np.atleast_1d(source)[tuple(slice(size) for size in index.shape)]
-    else:
-        source = cast(source, self.dtype)
-    if add:
-        np.add.at(target, places, source)
-    else:
-        target[places] = source
-    return self
-
-
-@KERNELS("scatter_.src", "scatter_.value")
-@ignore_fp_errors
-def _scatter_inplace(self: Array, dim: int, index: Array, src: Any) -> Array:
-    return _scatter_into("scatter_.src" if isinstance(src, np.ndarray) else "scatter_.value", self, dim, index, src)
-
-
-@KERNELS("scatter_add_")
-@ignore_fp_errors
-def _scatter_add_inplace(self: Array, dim: int, index: Array, src: Array) -> Array:
-    return _scatter_into("scatter_add_", self, dim, index, src, add=True)
+    check_along(index, axis, a.shape[axis])
+    return conform(read_at(*locate(a, index, axis, index.shape)), spec)
 
 
 @KERNELS("index_select")
-@ignore_fp_errors
 def _index_select(self: Array, dim: int, index: Array) -> Array:
-    spec = infer_output("index_select", self, dim, index)
-    a = np.atleast_1d(self)
+    spec = _selected(self, dim, index)
+    a, places = as_vector(self), as_vector(index)
     axis = wrap_dim(dim, a.ndim)
-    places = np.atleast_1d(index)
-    if _is_outside(places, 0, a.shape[axis]):
+    if is_outside(places, 0, a.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
-    return conform(np.take(a, places, axis), spec)
-
-
-@KERNELS("index_add_")
-@ignore_fp_errors
-def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
-    infer_output("index_add_", self, dim, index, source, alpha=alpha)
-    check_overlap(self)
-    check_apart(self, index, source)
-    target = np.atleast_1d(self)
-    axis = wrap_dim(dim, target.ndim)
-    places = np.atleast_1d(index)
-    if self.size and _is_outside(places, 0, target.shape[axis]):
-        raise DimensionError("index out of range in self", operator="aten::index_add_", argument="index")
-    addend = np.atleast_1d(source)
-    if alpha != 1:
-        addend = addend * cast(alpha, self.dtype)
-    place: Any = (slice(None),) * axis + (places,)
-    if self.size:
-        np.add.at(target, place, addend)
-    return self
+    return conform(a.take(places, axis), spec)
 
 
 @KERNELS("take")
-@ignore_fp_errors
 def _take(self: Array, index: Array) -> Array:
-    spec = infer_output("take", self, index)
+    spec = _taken(self, index)
     size = self.size
-    if _is_outside(index, -size, size):
+    if is_outside(index, -size, size):
         raise DimensionError("out of range: tried to access an index that self does not have", argument="index")
-    return conform(self.reshape(-1)[index], spec)
+    return conform(self.reshape(-1).take(index), spec)
 
 
 @KERNELS("embedding")
-@ignore_fp_errors
 def _embedding(
     weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
-    spec = infer_output("embedding", weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    if _is_outside(indices, 0, len(weight)):
+    spec = _embedded(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    if is_outside(indices, 0, len(weight)):
         raise DimensionError("index out of range in self", operator="aten::embedding", argument="indices")
-    return conform(weight[indices], spec)
+    return conform(weight.take(indices, 0), spec)
 
 
 def _embedding_dense_backward(
@@ -296,9 +230,12 @@ def _embedding_dense_backward(
     if scale_grad_by_freq:
         counts = np.bincount(flat, minlength=num_weights)
         rows = rows / counts[flat][:, None].astype(wide)
-    kept = flat != padding_idx
+    if padding_idx >= 0:
+        kept = flat != padding_idx
+        flat, rows = flat[kept], rows[kept]
     result = np.zeros((num_weights, rows.shape[1]), wide)
-    np.add.at(result, flat[kept], rows[kept])
+    if rows.size:
+        add_slices(result, 0, flat, rows)
     return result
 
 

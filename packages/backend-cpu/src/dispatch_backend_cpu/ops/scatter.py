@@ -10,7 +10,7 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
 from ..kernel_table import KernelTable
-from .indexing import check_along, make_grid
+from .places import apply_at, as_vector, check_along, locate
 from .rule_kernels import make_kernel
 
 KERNELS: Final = KernelTable()
@@ -41,17 +41,17 @@ def _scatter_reduce(
     result = self.copy(order="C")
     if not index.size:
         return result
-    target, index = np.atleast_1d(result), np.atleast_1d(index)
-    axis = wrap_dim(dim, target.ndim)
-    check_along("aten::scatter_reduce", index, axis, target.shape[axis])
-    places = make_grid(target, index, axis)
-    source = np.atleast_1d(src)[tuple(slice(size) for size in index.shape)]
+    wide, index = as_vector(result), as_vector(index)
+    axis = wrap_dim(dim, wide.ndim)
+    check_along(index, axis, wide.shape[axis])
+    target, places = locate(wide, index, axis, index.shape)
+    source = as_vector(src)[tuple([slice(size) for size in index.shape])]
     if not include_self:
         target[places] = _identity(reduce, target.dtype)
-    _REDUCTIONS[reduce].at(target, places, source)
+    apply_at(_REDUCTIONS[reduce], target, places, source)
     if reduce == "mean":
         counts = np.full(target.shape, int(include_self))
-        np.add.at(counts, places, 1)
+        apply_at(np.add, counts, places, 1)
         counts = np.maximum(counts, 1)
         if target.dtype.kind in "iu":
             target[...] = np.floor_divide(target, counts)

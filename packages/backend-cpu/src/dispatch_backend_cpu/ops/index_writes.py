@@ -1,0 +1,204 @@
+"""Writing to the places that indices name: each operator in place, and as a copy that is written to.
+
+Everything is checked before anything is written. NumPy itself refuses indices that are out of range before it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_aten.errors import AtenError, DimensionError, DtypeError, OperatorError
+from dispatch_aten.shapes import wrap_dim
+from dispatch_aten.variants import inplace_of
+
+from ..arrays import Array, check_writable, describe
+from ..fp_errors import ignore_fp_errors
+from ..kernel_table import KernelTable
+from ..output_specs import conform, infer_output, output_rule
+from .indexing import Indices, check_range, find_places, is_one_mask, one_index
+from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
+from .rule_kernels import cast, check_apart, check_overlap
+
+KERNELS: Final = KernelTable()
+
+
+def _both_forms(name: str, write: Callable[..., None]) -> None:
+    """Add the kernels of an operator and of its in-place form from ``write``, which writes to its first argument."""
+    inplace_name = inplace_of(name)
+    assert inplace_name is not None
+    infer, infer_inplace = output_rule(name), output_rule(inplace_name)
+
+    @ignore_fp_errors
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
+        result = conform(self.copy("C"), infer(self, *args, **kwargs))
+        try:
+            write(result, *args, **kwargs)
+        except AtenError as error:
+            raise error.at(f"aten::{name}") from None
+        return result
+
+    @ignore_fp_errors
+    def inplace(self: Array, *args: Any, **kwargs: Any) -> Array:
+        infer_inplace(self, *args, **kwargs)
+        check_overlap(self)
+        check_apart(self, *args)
+        try:
+            write(self, *args, **kwargs)
+        except AtenError as error:
+            raise error.at(f"aten::{inplace_name}") from None
+        return self
+
+    kernel.stands_for = inplace.stands_for = lambda: write  # type: ignore[attr-defined]  # dispatch_core asks for it
+    KERNELS(name)(kernel)
+    KERNELS(inplace_name)(inplace)
+
+
+def _scatter(store: Callable[[Array, Any, Any], None]) -> Callable[..., None]:
+    """Make the writer of a scattering operator from a function of an array, places in it and values."""
+
+    def write(self: Array, dim: int, index: Array, src: Any) -> None:
+        if not index.size:
+            return
+        target, index = as_vector(self), as_vector(index)
+        axis = wrap_dim(dim, target.ndim)
+        check_along(index, axis, target.shape[axis])
+        if isinstance(src, np.ndarray):
+            if src.shape != index.shape:
+                src = as_vector(src)[tuple([slice(size) for size in index.shape])]
+        else:
+            src = cast(src, self.dtype)
+        base, place = locate(target, index, axis, index.shape)
+        store(base, place, src)
+
+    return write
+
+
+def _store(target: Array, place: Any, value: Any) -> None:
+    target[place] = value
+
+
+def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> None:
+    if not self.size:
+        return
+    target, places, addend = as_vector(self), as_vector(index), as_vector(source)
+    axis = wrap_dim(dim, target.ndim)
+    if is_outside(places, 0, target.shape[axis]):
+        raise DimensionError("index out of range in self", argument="index")
+    if alpha != 1:
+        addend = addend * cast(alpha, self.dtype)
+    if addend.size:
+        add_slices(target, axis, places, addend)
+
+
+def _store_slices(self: Array, dim: int, index: Array, source: Any) -> None:
+    """Write to the slices along ``dim`` that ``index`` names; negative ones count from the end."""
+    target, places = as_vector(self), as_vector(index)
+    axis = wrap_dim(dim, target.ndim)
+    try:
+        target[(slice(None),) * axis + (places,)] = source
+    except IndexError:
+        check_range(target, [None] * axis + [places])
+        raise
+
+
+def _index_copy(self: Array, dim: int, index: Array, source: Array) -> None:
+    # A source without dimensions is one element, and so is what is written to.
+    _store_slices(self, dim, index, source)
+
+
+def _index_fill(self: Array, dim: int, index: Array, value: Any) -> None:
+    _store_slices(self, dim, index, cast(value, self.dtype))
+
+
+def _masked_scatter(self: Array, mask: Array, source: Array) -> None:
+    chosen = np.broadcast_to(mask, self.shape)
+    count = int(np.count_nonzero(chosen))
+    if count > source.size:
+        raise OperatorError("masked_scatter: expected source to have at least as many elements as mask has ones")
+    self[chosen] = source.reshape(-1)[:count]
+
+
+for _name, _write in {
+    "scatter.src": _scatter(_store),
+    "scatter.value": _scatter(_store),
+    "scatter_add": _scatter(partial(apply_at, np.add)),
+    "index_add": _index_add,
+    "index_copy": _index_copy,
+    "index_fill.int_Scalar": _index_fill,
+    "index_fill.int_Tensor": _index_fill,
+}.items():
+    _both_forms(_name, _write)
+
+
+@KERNELS("masked_scatter_")
+@ignore_fp_errors
+def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
+    if mask.dtype.kind != "b":
+        raise DtypeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {describe(mask).dtype.name}",
+            argument="mask",
+        )
+    if source.dtype != self.dtype:
+        raise DtypeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{describe(self).dtype.name} and {describe(source).dtype.name}",
+            argument="source",
+        )
+    infer_output("copy_", self, mask)
+    check_overlap(self)
+    _masked_scatter(self, mask, source)
+    return self
+
+
+def _are_apart(written: Array, read: Array) -> bool:
+    """Return whether two arrays surely share no memory."""
+    return written is not read and (
+        (written.base is None and read.base is None) or not np.may_share_memory(written, read)
+    )
+
+
+@KERNELS("index_put_")
+def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
+    if not accumulate and values.dtype is self.dtype and self.flags.writeable and _are_apart(self, values):
+        one = one_index(self, indices)
+        if one is not None:
+            target, axis, index = one
+            if values.ndim < target.ndim + index.ndim and _are_apart(self, index):
+                try:
+                    target[(slice(None),) * axis + (index,) if axis else index] = values
+                except (IndexError, ValueError):
+                    pass  # Nothing was written; the error is made below.
+                else:
+                    return self
+    return _put(self, indices, values, accumulate)
+
+
+@ignore_fp_errors
+def _put(self: Array, indices: Indices, values: Array, accumulate: bool) -> Array:
+    items, places = find_places(self, indices)
+    if not accumulate and values.size == 1 and is_one_mask(indices):
+        infer_output("index_put", self, indices, values, accumulate)
+        # Torch calls masked_fill_ here, which reads and converts its value first.
+        values = cast(values, self.dtype).copy()
+    infer_output("index_put_", self, places, values, accumulate)
+    check_writable(self, expanded=True)
+    check_apart(self, values, *places)
+    target = infer_output("index.Tensor", self, places)
+    if not target.numel:
+        return self
+    check_range(self, places)
+    given = [(axis, index) for axis, index in enumerate(places) if index is not None]
+    if not accumulate:
+        self[tuple(items)] = values
+    elif len(given) == 1 and given[0][1].ndim == 1:
+        axis, index = given[0]
+        if index.item(index.argmin()) < 0:
+            index = index % self.shape[axis]
+        add_slices(self, axis, index, np.broadcast_to(values, target.shape))
+    else:
+        np.add.at(self, tuple(items), np.broadcast_to(values, target.shape))
+    return self
