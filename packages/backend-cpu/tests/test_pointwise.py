@@ -10,6 +10,8 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_backend_cpu.arrays import describe, strides_of
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
+from dispatch_backend_cpu.ops.pointwise import AT_ONCE, FORMULAS
+from dispatch_backend_cpu.ops.rule_kernels import TILE
 
 add = SPECIALIZED["add.Tensor"]
 SMALL = st.integers(-50, 50)
@@ -125,6 +127,44 @@ def test_the_error_function_is_exact_to_double_precision():
     x = np.linspace(-7, 7, 999)
     np.testing.assert_allclose(KERNELS["erf"](x), [math.erf(v) for v in x], rtol=1e-14, atol=1e-16)
     np.testing.assert_allclose(KERNELS["erfc"](x), [math.erfc(v) for v in x], rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [2000, 40_000])
+def test_the_error_function_in_single_precision(count):
+    x = np.concatenate([np.linspace(-7, 7, count), [math.inf, -math.inf, -0.0, 1e-30, 1e30]]).astype(np.float32)
+    expected = np.array([math.erf(v) for v in x.tolist()])
+    found = KERNELS["erf"](x)
+    assert found.dtype == np.float32
+    assert (abs(found - expected) <= 5 * np.spacing(abs(expected).astype(np.float32))).all()
+    assert np.signbit(found).tolist() == np.signbit(x).tolist()
+    assert np.isnan(KERNELS["erf"](np.full(count, np.nan, np.float32))).all()
+
+
+TILED = {name: options for name, options in AT_ONCE.items() if name not in ("lerp.Tensor", "gelu_backward")}
+VALUES = {
+    "weight": 0.3,
+    "beta": 2,
+    "threshold": 0.5,
+    "value": 0.25,
+    "negative_slope": 0.1,
+    "self_is_result": False,
+    "decimals": 1,
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_many_elements_are_computed_in_tiles_as_few_are(name, dtype):
+    random = np.random.default_rng(0)
+    arrays = [(random.standard_normal((2, TILE + 5)) * 3).astype(dtype) for _ in range(FORMULAS[name][0])]
+    by_position, _, by_keyword = (", " + TILED[name]).partition(", *, ")
+    options = [VALUES[each] for each in by_position.split(", ")[1:] if each and "=" not in each]
+    named = {each: VALUES[each] for each in by_keyword.split(", ") if each and "=" not in each}
+    found = KERNELS[name](*arrays, *options, **named)
+    pieces = [KERNELS[name](*(each[row] for each in arrays), *options, **named) for row in range(2)]
+    np.testing.assert_array_equal(found, np.stack(pieces))
+    gaps = [np.repeat(each, 2, 1)[:, ::2] for each in arrays]
+    np.testing.assert_array_equal(found, KERNELS[name](*gaps, *options, **named))
 
 
 def test_sigmoid_does_not_overflow():

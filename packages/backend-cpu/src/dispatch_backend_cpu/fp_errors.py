@@ -58,6 +58,16 @@ def retry_under_errstate(fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R
         return fn(*args, **kwargs)
 
 
+def quietly(fn: Callable[..., _R], *args: Any) -> _R:
+    """Call ``fn`` without floating-point errors, wherever it is called from: also inside ``run``."""
+    try:
+        return run(fn, *args)
+    except RuntimeError as error:
+        if _was_entered(error):
+            raise
+    return retry_under_errstate(fn, *args)
+
+
 def _was_entered(error: RuntimeError) -> bool:
     """Return whether a function has raised the error, and not ``Context.run``, beneath which there is no frame."""
     traceback = error.__traceback__

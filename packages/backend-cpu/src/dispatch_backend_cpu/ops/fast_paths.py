@@ -22,7 +22,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.caches import keep
 from dispatch_core.calls import define, make_function
 from dispatch_core.frontends import Window
 
@@ -30,34 +29,11 @@ from ..arrays import Array, match_layout
 from ..fp_errors import run
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
-from .rule_kernels import check_overlap, store
-
-PLAIN: Final = frozenset({int, float})
-"""The types of numbers that need no second look; operators differ in their rules for bools and complex numbers."""
+from .constants import NUMBERS, PLAIN
+from .rule_kernels import TILE, check_overlap, store
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives torch's result."""
-
-
-class _Numbers(dict[float, Array]):
-    """Numbers as arrays without dimensions of one dtype: NumPy takes longer to make one than to add it."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        super().__init__()
-        self._dtype = dtype
-
-    def __missing__(self, number: float) -> Array:
-        made: Array = run(np.array, number, self._dtype)
-        made.flags.writeable = False
-        # Zeros are never kept: 0.0 and -0.0 are equal.
-        if number:
-            return keep(self, number, made, _KEPT)
-        return made
-
-
-_KEPT = 256
-NUMBERS = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
-"""For float32 and float64, ints and floats as arrays; a look-up raises ``OverflowError``, or ``RuntimeError`` as ``run``."""
 
 
 def is_small(array: Array) -> bool:
@@ -72,6 +48,7 @@ _SMALL = 1024
 _NAMES: Final = {
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
+    "TILE": TILE,
     "Window": Window,
     "check_overlap": check_overlap,
     "is_small": is_small,
@@ -156,6 +133,36 @@ def make_with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
 def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
     """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
     return attempt("a", "a.dtype in dtypes", "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
+
+
+def make_formula(
+    formula: Callable[..., Any], general: Kernel, arity: int, options: str = "", *, first: str = "a"
+) -> Kernel:
+    """Make a kernel of ``arity`` small arrays of one dtype of `NUMBERS` and of ``options``: ``formula``, else ``general``.
+
+    The result lies as ``first`` does where the arrays differ. The options are written as parameters,
+    ``"alpha=1, *, value"``; they are numbers but for those of `_CONDITIONS`.
+    """
+    operands = ", ".join("abc"[:arity])
+    like = ", ".join(sorted("abc"[:arity], key=lambda name: name != first))
+    when = "(dtype := a.dtype) in NUMBERS and a.size <= TILE"
+    when += "".join(f" and {name}.dtype is dtype" for name in "bc"[: arity - 1])
+    names = [each.partition("=")[0] for each in options.split(", ") if each not in ("", "*")]
+    when += "".join(f" and {_CONDITIONS.get(name, 'type({}) in PLAIN').format(name)}" for name in names)
+    by_position, _, by_keyword = f", {options}".partition(", *, ")
+    given = [each.partition("=")[0] for each in by_position.split(", ") if each]
+    given += [f"{name}={name}" for name in (each.partition("=")[0] for each in by_keyword.split(", ") if each)]
+    call = f"run(formula, {', '.join([operands, *given])})"
+    parameters = f"{operands}, {options}" if options else operands
+    return attempt(parameters, when, call, general, operands=like, formula=formula)
+
+
+#: When an option is one that a formula can take, where it is no number.
+_CONDITIONS: Final = {
+    "approximate": "{} in ('none', 'tanh')",
+    "decimals": "type({}) is int",
+    "self_is_result": "not {}",
+}
 
 
 def make_by_copy(name: str, functional: Kernel) -> Kernel:

@@ -13,7 +13,7 @@ from dispatch_aten.shapes import wrap_dim
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float
-from .numpy_formulas import number
+from .constants import number
 from .reduce_ufuncs import MAX, SUM
 from .rule_kernels import cast, make_kernel
 

@@ -10,8 +10,8 @@ from ..arrays import Array
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
+from .constants import number
 from .fast_paths import attempt
-from .numpy_formulas import number
 from .rule_kernels import cast, check_overlap, make_kernel, write
 
 KERNELS: Final = KernelTable()

@@ -12,29 +12,20 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array
-from .special import erf
+from .constants import PLAIN, is_one, number
+from .erf import erf
 
 _SQRT_HALF: Final = 0.7071067811865476
 _SQRT_2_OVER_PI: Final = 0.7978845608028654
 _INV_SQRT_2PI: Final = 0.3989422804014327
 
 
-def number(value: Any, like: Array) -> Array:
-    """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
-    try:
-        return np.array(value, like.dtype)
-    except (TypeError, ValueError, OverflowError):  # A number that does not fit is converted as C does.
-        # A plan's symbol, which is no array, converts itself.
-        converted: Array = (value if hasattr(value, "astype") else np.asarray(value)).astype(like.dtype)
-        return converted
-
-
 def add(a: Array, b: Array, alpha: Any = 1) -> Any:
-    return a + (b if alpha == 1 else number(alpha, b) * b)
+    return a + (b if is_one(alpha) else number(alpha, b) * b)
 
 
 def sub(a: Array, b: Array, alpha: Any = 1) -> Any:
-    return a - (b if alpha == 1 else number(alpha, b) * b)
+    return a - (b if is_one(alpha) else number(alpha, b) * b)
 
 
 def rsub(a: Array, b: Array, alpha: Any = 1) -> Any:
@@ -206,55 +197,80 @@ def where(condition: Array, a: Array, b: Array) -> Any:
 
 def lerp(a: Array, b: Array, weight: Any) -> Any:
     """Interpolate from the nearer end, so that a weight of 1 gives ``b`` exactly."""
+    by_number = type(weight) in PLAIN
     weight = number(weight, a)
-    step = b - a
-    return np.where(np.abs(weight) < 0.5, a + weight * step, b - step * (1 - weight))
+    step, rest = b - a, number(1, a) - weight
+    if by_number:
+        return a + weight * step if abs(float(weight)) < 0.5 else b - step * rest
+    return np.where(np.abs(weight) < number(0.5, a), a + weight * step, b - step * rest)
 
 
 def sigmoid(a: Array) -> Any:
-    """Return 1 / (1 + exp(-a)), computed from exp of minus the absolute value, which cannot overflow."""
-    if a.dtype.kind == "c":
-        return 1 / (1 + np.exp(-a))
-    small = np.exp(-np.abs(a))
-    return np.where(a >= 0, number(1, a), small) / (1 + small)
+    """Return 1 / (1 + exp(-a)), which is 0 where the power overflows."""
+    one = number(1, a)
+    return one / (one + np.exp(-a))
 
 
 def silu(a: Array) -> Any:
-    return a * sigmoid(a)
+    return a / (number(1, a) + np.exp(-a))
+
+
+def silu_backward(grad: Array, a: Array) -> Any:
+    gate, one = sigmoid(a), number(1, a)
+    return grad * (gate * (a * (one - gate) + one))
+
+
+def _gelu_gate(a: Array) -> Any:
+    return number(1, a) + erf(a * number(_SQRT_HALF, a))
+
+
+def _tanh_gate(a: Array) -> Any:
+    cubic = number(0.044715, a) * a * a * a
+    return np.tanh(number(_SQRT_2_OVER_PI, a) * (a + cubic))
 
 
 def gelu(a: Array, *, approximate: str = "none") -> Any:
+    half = number(0.5, a)
     if approximate == "tanh":
-        return 0.5 * a * (1 + np.tanh(_SQRT_2_OVER_PI * (a + 0.044715 * a * a * a)))
-    return 0.5 * a * (1 + erf(a * number(_SQRT_HALF, a)))
+        return half * a * (number(1, a) + _tanh_gate(a))
+    return half * a * _gelu_gate(a)
 
 
 def gelu_backward(grad: Array, a: Array, *, approximate: str = "none") -> Any:
+    half = number(0.5, a)
     if approximate == "tanh":
-        inner = np.tanh(_SQRT_2_OVER_PI * (a + 0.044715 * a * a * a))
-        slope = _SQRT_2_OVER_PI * (1 + 3 * 0.044715 * a * a)
-        return grad * (0.5 * (1 + inner) + 0.5 * a * (1 - inner * inner) * slope)
-    cdf = 0.5 * (1 + erf(a * number(_SQRT_HALF, a)))
-    return grad * (cdf + a * np.exp(-0.5 * a * a) * _INV_SQRT_2PI)
+        one, inner = number(1, a), _tanh_gate(a)
+        slope = number(_SQRT_2_OVER_PI, a) * (one + number(3 * 0.044715, a) * a * a)
+        return grad * (half * (one + inner) + half * a * (one - inner * inner) * slope)
+    return grad * (half * _gelu_gate(a) + a * np.exp(number(-0.5, a) * a * a) * number(_INV_SQRT_2PI, a))
 
 
 def leaky_relu(a: Array, negative_slope: Any = 0.01) -> Any:
-    return np.where(a > 0, a, a * number(negative_slope, a))
+    falling = a * number(negative_slope, a)
+    if type(negative_slope) in PLAIN and 0 < negative_slope <= 1:
+        return np.maximum(a, falling)
+    return np.where(a > number(0, a), a, falling)
 
 
 def leaky_relu_backward(grad: Array, a: Array, negative_slope: Any, self_is_result: bool) -> Any:
-    return np.where(a > 0, grad, grad * number(negative_slope, a))
+    return np.where(a > number(0, a), grad, grad * number(negative_slope, a))
 
 
 def softplus(a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
-    scaled = a * number(beta, a)
-    return np.where(scaled > threshold, a, np.log1p(np.exp(scaled)) / number(beta, a))
+    scaled = _times(a, beta)
+    soft = np.log1p(np.exp(scaled))
+    return np.where(scaled > number(threshold, a), a, soft if is_one(beta) else soft / number(beta, a))
+
+
+def _times(a: Array, factor: Any) -> Any:
+    return a if is_one(factor) else a * number(factor, a)
 
 
 def softplus_backward(grad: Array, a: Array, beta: Any, threshold: Any) -> Any:
-    scaled = a * number(beta, a)
-    z = np.exp(np.minimum(scaled, number(threshold, a)))
-    return np.where(scaled > threshold, grad, grad * z / (z + 1))
+    scaled = _times(a, beta)
+    limit = number(threshold, a)
+    z = np.exp(np.minimum(scaled, limit))
+    return np.where(scaled > limit, grad, grad * z / (z + number(1, a)))
 
 
 def threshold(a: Array, threshold: Any, value: Any) -> Any:
@@ -266,11 +282,11 @@ def threshold_backward(grad: Array, a: Array, threshold: Any) -> Any:
 
 
 def elu(a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    negative = np.expm1(a * number(input_scale, a)) * number(alpha * scale, a)
-    return np.where(a < 0, negative, a * number(scale, a))
+    negative = _times(np.expm1(_times(a, input_scale)), alpha * scale)
+    return np.where(a < number(0, a), negative, _times(a, scale))
 
 
 def elu_backward(grad: Array, a: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool) -> Any:
-    coefficient = number(alpha * scale, a)
-    below = a + coefficient if is_result else coefficient * np.exp(np.minimum(a * number(input_scale, a), number(0, a)))
-    return np.where(a <= 0, grad * number(input_scale, a) * below, grad * number(scale, a))
+    coefficient, zero = number(alpha * scale, a), number(0, a)
+    below = a + coefficient if is_result else coefficient * np.exp(np.minimum(_times(a, input_scale), zero))
+    return np.where(a <= zero, _times(grad, input_scale) * below, _times(grad, scale))

@@ -15,9 +15,11 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
-from .fast_paths import NUMBERS, PLAIN, attempt, make_binary, make_unary, make_with_number
+from .constants import NUMBERS, PLAIN, is_one, number
+from .erf import erf
+from .fast_paths import attempt, make_binary, make_formula, make_unary, make_with_number
 from .rule_kernels import cast, make_elementwise, make_kernel
-from .special import erf, erfc
+from .special import erfc
 
 KERNELS: Final = KernelTable()
 
@@ -135,7 +137,7 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "_conj_physical": (1, np.conjugate, False),
     "logaddexp": (2, f.logaddexp, True),
     "logaddexp2": (2, np.logaddexp2, True),
-    "rsqrt": (1, lambda a: 1 / np.sqrt(a), True),
+    "rsqrt": (1, lambda a: number(1, a) / np.sqrt(a), True),
     "frac": (1, lambda a: a - np.trunc(a), False),
     "sigmoid": (1, f.sigmoid, True),
     "erf": (1, erf, True),
@@ -171,15 +173,39 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "clamp_max.Tensor": (2, np.minimum, False),
     "lerp.Scalar": (2, f.lerp, True),
     "lerp.Tensor": (3, f.lerp, True),
-    "addcmul": (3, lambda a, b, c, value=1: a + f.number(value, a) * b * c, True),
-    "addcdiv": (3, lambda a, b, c, value=1: a + f.number(value, a) * b / c, True),
-    "sigmoid_backward": (2, lambda grad, y: grad * (1 - y) * y, True),
-    "tanh_backward": (2, lambda grad, y: grad * (1 - y * y), True),
+    "addcmul": (3, lambda a, b, c, value=1: a + (b if is_one(value) else number(value, a) * b) * c, True),
+    "addcdiv": (3, lambda a, b, c, value=1: a + (b if is_one(value) else number(value, a) * b) / c, True),
+    "sigmoid_backward": (2, lambda grad, y: grad * (number(1, y) - y) * y, True),
+    "tanh_backward": (2, lambda grad, y: grad * (number(1, y) - y * y), True),
     "gelu_backward": (2, f.gelu_backward, True),
     "leaky_relu_backward": (2, f.leaky_relu_backward, True),
     "softplus_backward": (2, f.softplus_backward, True),
     "threshold_backward": (2, f.threshold_backward, False),
 }
+
+#: Formulas that small arrays go through at once, and their options behind the arrays as `make_formula` takes them.
+AT_ONCE: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        "abs clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
+        "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical".split(),
+        "",
+    ),
+    "addcdiv": "*, value=1",
+    "addcmul": "*, value=1",
+    "elu": "alpha=1, scale=1, input_scale=1",
+    "gelu": "*, approximate='none'",
+    "gelu_backward": "*, approximate='none'",
+    "leaky_relu": "negative_slope=0.01",
+    "leaky_relu_backward": "negative_slope, self_is_result",
+    "lerp.Scalar": "weight",
+    "round.decimals": "*, decimals",
+    "softplus": "beta=1, threshold=20",
+    "softplus_backward": "beta, threshold",
+    "threshold": "threshold, value",
+}
+
+#: The array that decides about the layout of a formula's result, where it is not the first.
+_FIRST: Final = {"leaky_relu_backward": "b"}
 
 
 def _threshold_backward(general: Kernel) -> Kernel:
@@ -214,7 +240,11 @@ def _install() -> None:
         general = make_elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
         KERNELS[name] = make_with_number(ufunc, general) if real else general
     for name, (arity, formula, opmath) in FORMULAS.items():
-        KERNELS[name] = make_elementwise(name, formula, arity, opmath=opmath)
+        general = make_elementwise(name, formula, arity, opmath=opmath)
+        options = AT_ONCE.get(name)
+        KERNELS[name] = (
+            general if options is None else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"))
+        )
 
 
 _install()

@@ -16,7 +16,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import same_places
 
-from ..arrays import Array, check_writable, memory_order, storage, storage_offset_of
+from ..arrays import Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
 from ..output_specs import OutputSpec, conform, output_rule, promoting_rule, widen
@@ -76,20 +76,54 @@ def make_elementwise(
     """
     infer = promoting_rule(name, arity, promotion, opmath=opmath)
     rounds = name.partition(".")[0] not in _KEEPS_NUMBERS
+    is_ufunc = isinstance(fn, np.ufunc)
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
         spec, dtype, rounded = infer(*args, **kwargs)
-        operands: Sequence[Any] = args[:arity]
-        if rounded is not None:
-            operands = [
-                cast(value, rounded) if isinstance(value, np.ndarray) or (value is not None and rounds) else value
-                for value in operands
-            ]
-        arrays = [None if value is None else cast(value, dtype) for value in operands]
-        return conform(fn(*arrays, *args[arity:], **kwargs), spec)
+
+        def compute(*operands: Any) -> Any:
+            if rounded is not None:
+                operands = tuple(
+                    cast(value, rounded) if isinstance(value, np.ndarray) or (value is not None and rounds) else value
+                    for value in operands
+                )
+            arrays = [None if value is None else cast(value, dtype) for value in operands]
+            return fn(*arrays, *args[arity:], **kwargs)
+
+        operands = args[:arity]
+        if (
+            spec.numel > TILE
+            and not (is_ufunc and spec.array_dtype is dtype)
+            and (tiled := compute_in_tiles(compute, operands, spec)) is not None
+        ):
+            return tiled
+        return conform(compute(*operands), spec)
 
     return kernel
+
+
+TILE: Final = 16384
+"""Up to so many elements formulas are computed whole; of more, so that the values between stay in the cache, in tiles."""
+
+
+def compute_in_tiles(compute: Callable[..., Any], operands: Sequence[Any], spec: OutputSpec) -> Array | None:
+    """Return an element-wise result, tile by tile; None where the arrays are not of one shape and without gaps."""
+    full = [isinstance(each, np.ndarray) and each.shape == spec.shape for each in operands]
+    for each, is_full in zip(operands, full, strict=True):
+        if not (each.flags.c_contiguous if is_full else getattr(each, "ndim", 0) == 0):
+            return None
+    out = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    if not out.flags.c_contiguous:
+        return None
+    flat = out.reshape(-1)
+    given = [each.reshape(-1) if is_full else each for each, is_full in zip(operands, full, strict=True)]
+    size = -(-spec.numel // -(-spec.numel // TILE))  # of equal tiles
+    for start in range(0, spec.numel, size):
+        part = slice(start, start + size)
+        tile = compute(*(each[part] if is_full else each for each, is_full in zip(given, full, strict=True)))
+        flat[part] = tile
+    return out
 
 
 def _check_partial_overlap(written: Array, read: Array) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,27 +11,11 @@ from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array
 from ..kernel_table import KernelTable
-from ..libraries import scipy
 from ..output_specs import half_as_float
+from .erf import load
 from .rule_kernels import cast, make_elementwise, make_kernel
 
 KERNELS: Final = KernelTable()
-
-
-@cache
-def _load(name: str) -> Callable[..., Any]:
-    """Return a function of ``scipy.special``; raises ``UnsupportedError`` where SciPy is missing."""
-    found: Callable[..., Any] = getattr(scipy("special"), name)
-    return found
-
-
-def erf(x: Array) -> Any:
-    """Return the error function, element by element; ``float32`` in, ``float32`` out.
-
-    >>> erf(np.array([0.0, 1.0])).round(6).tolist()
-    [0.0, 0.842701]
-    """
-    return _load("erf")(x)
 
 
 def erfc(x: Array) -> Any:
@@ -41,7 +24,7 @@ def erfc(x: Array) -> Any:
     >>> f"{erfc(np.array(5.0)):.4e}"
     '1.5375e-12'
     """
-    return _load("erfc")(x)
+    return load("erfc")(x)
 
 
 #: Operators of one or two operands that are a function of SciPy's.
@@ -88,7 +71,7 @@ special_shifted_chebyshev_polynomial_u  eval_sh_chebyu
 
 def _by_name(name: str) -> Callable[..., Any]:
     def compute(*operands: Array) -> Any:
-        return _load(name)(*operands)
+        return load(name)(*operands)
 
     return compute
 
@@ -110,7 +93,7 @@ def _degrees(n: Array) -> Array:
 def _polynomial(name: str) -> Callable[..., Any]:
     def evaluate(x: Array, n: Array) -> Any:
         degree = _degrees(n)
-        return np.where(degree < 0, np.zeros((), x.dtype), _load(name)(np.maximum(degree, 0), x))
+        return np.where(degree < 0, np.zeros((), x.dtype), load(name)(np.maximum(degree, 0), x))
 
     return evaluate
 
@@ -120,7 +103,7 @@ def _half_integer(sign: int, *, shifted: bool) -> Callable[..., Any]:
 
     def evaluate(x: Array, n: Array) -> Any:
         degree = _degrees(n)
-        second = _load("eval_chebyu")
+        second = load("eval_chebyu")
         argument = 2 * x - 1 if shifted else x
         low = np.where(degree < 1, np.zeros((), x.dtype), second(np.maximum(degree - 1, 0), argument))
         return np.where(degree < 0, np.zeros((), x.dtype), second(np.maximum(degree, 0), argument) + sign * low)
@@ -136,15 +119,15 @@ for _prefix in ("", "shifted_"):
     for _kind, _sign in (("v", -1), ("w", 1)):
         _name = f"special_{_prefix}chebyshev_polynomial_{_kind}"
         KERNELS[_name] = make_elementwise(_name, _half_integer(_sign, shifted=bool(_prefix)), 2)
-KERNELS["special_airy_ai"] = make_elementwise("special_airy_ai", lambda x: _load("airy")(x)[0], 1)
+KERNELS["special_airy_ai"] = make_elementwise("special_airy_ai", lambda x: load("airy")(x)[0], 1)
 KERNELS["special_spherical_bessel_j0"] = make_elementwise(
     "special_spherical_bessel_j0", lambda x: np.where(np.isinf(x), np.zeros((), x.dtype), np.sinc(x / np.pi)), 1
 )
 # At minus infinity SciPy gives another infinity than C.
 KERNELS["lgamma"] = make_elementwise(
-    "lgamma", lambda x: np.where(np.isinf(x), np.array(np.inf, x.dtype), _load("gammaln")(x)), 1, opmath=True
+    "lgamma", lambda x: np.where(np.isinf(x), np.array(np.inf, x.dtype), load("gammaln")(x)), 1, opmath=True
 )
 KERNELS["sinc"] = make_elementwise("sinc", np.sinc, 1, opmath=True)
 KERNELS["polygamma"] = make_kernel(
-    "polygamma", lambda spec, n, x: _load("polygamma")(n, cast(x, half_as_float(spec.array_dtype)))
+    "polygamma", lambda spec, n, x: load("polygamma")(n, cast(x, half_as_float(spec.array_dtype)))
 )

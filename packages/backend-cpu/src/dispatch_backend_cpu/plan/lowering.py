@@ -5,6 +5,7 @@ A rule has the meaning of the kernel of the same name in `ops`; a node that has 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -94,7 +95,7 @@ def lower(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | N
     functional = functional_of(name) or name
     special = _SPECIAL.get(name) or _SPECIAL.get(functional)
     rule = _RULES.get(functional)
-    made = len(tape.operations)
+    made, tape.size = len(tape.operations), math.prod(target.shape)
     try:
         if special is not None:
             found = special(tape, node, read)

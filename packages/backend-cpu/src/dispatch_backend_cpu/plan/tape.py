@@ -78,6 +78,17 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise Untraceable("a value is looked at")
 
+    @property
+    def size(self) -> int:
+        """The number of elements that the operation has whose formula is run."""
+        return self.tape.size
+
+    # A symbol stays what it is; an operation in place makes another one.
+    __iadd__ = np.lib.mixins.NDArrayOperatorsMixin.__add__
+    __isub__ = np.lib.mixins.NDArrayOperatorsMixin.__sub__
+    __imul__ = np.lib.mixins.NDArrayOperatorsMixin.__mul__
+    __itruediv__ = np.lib.mixins.NDArrayOperatorsMixin.__truediv__
+
     __hash__ = object.__hash__
 
 
@@ -92,6 +103,8 @@ class Tape:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
+        #: The number of elements of the results that are now recorded.
+        self.size = 0
         self._read: dict[int, Symbol] = {}
 
     def read(self, index: int, dtype: DType, *, is_scalar: bool = False, weak: bool = False) -> Symbol:

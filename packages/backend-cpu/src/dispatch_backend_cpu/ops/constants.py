@@ -1,0 +1,57 @@
+"""Numbers as arrays without dimensions: NumPy takes longer to make one than to add it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_core.caches import keep
+
+from ..arrays import Array
+from ..fp_errors import quietly
+
+PLAIN: Final = frozenset({int, float})
+"""The types of numbers that need no second look; operators differ in their rules for bools and complex numbers."""
+
+_KEPT: Final = 256
+
+
+class _Numbers(dict[float, Array]):
+    """Numbers as arrays without dimensions of one dtype."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def __missing__(self, number: float) -> Array:
+        made: Array = quietly(np.array, number, self._dtype)
+        made.flags.writeable = False
+        # Zeros are never kept: 0.0 and -0.0 are equal.
+        if number:
+            return keep(self, number, made, _KEPT)
+        return made
+
+
+NUMBERS: Final = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
+"""For float32 and float64, ints and floats as arrays; a look-up raises ``OverflowError``."""
+
+
+def number(value: Any, like: Array) -> Array:
+    """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
+    if type(value) in PLAIN and (numbers := NUMBERS.get(like.dtype)) is not None:
+        try:
+            return numbers[value]
+        except OverflowError:
+            pass
+    try:
+        return np.array(value, like.dtype)
+    except (TypeError, ValueError, OverflowError):  # A number that does not fit is converted as C does.
+        # A plan's symbol, which is no array, converts itself.
+        converted: Array = (value if hasattr(value, "astype") else np.asarray(value)).astype(like.dtype)
+        return converted
+
+
+def is_one(value: Any) -> bool:
+    """Return whether a factor changes nothing; a plan's symbol, whose value is not known, may."""
+    return type(value) in PLAIN and bool(value == 1)
