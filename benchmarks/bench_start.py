@@ -14,6 +14,23 @@ from pathlib import Path
 from harness import parser
 
 _TIMED = "{}import time; started = time.perf_counter(); {}; print((time.perf_counter() - started) * 1e3)"
+#: The first training step of the digits' network, with all that it imports, generates and loads; NumPy is there.
+_FIRST_STEP = """
+import time, numpy
+from numpy import random
+import torchlike
+from torchlike import nn
+started = time.perf_counter()
+model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+optimizer = torchlike.optim.Adam(model.parameters(), lr=3e-3)
+images, labels = torchlike.rand(64, 64), torchlike.randint(0, 10, (64,))
+prepared = time.perf_counter()
+loss = nn.functional.cross_entropy(model(images), labels)
+loss.backward()
+optimizer.step()
+ended = time.perf_counter()
+print((prepared - started) * 1e3, (ended - prepared) * 1e3)
+"""
 _LOOK_UP = """
 import sys, time, timeit, fractions
 sys.path.insert(0, {folder!r})
@@ -42,6 +59,11 @@ def main() -> None:
     figures: dict[str, tuple[float, float | None]] = {}
     for module, goal in {"dispatch_core": 30.0, "numpy": None, "torchlike": None, "torch": None}.items():
         figures[f"import {module}"] = _least(_TIMED.format("", f"import {module}"), arguments.repeats)[0], goal
+    beyond = _TIMED.format("import numpy, numpy.random; ", "import torchlike")
+    figures["import torchlike, beyond NumPy"] = _least(beyond, arguments.repeats)[0], 100.0
+    made, step = _least(_FIRST_STEP, arguments.repeats)
+    figures["the digits' network, optimizer and data, made first"] = made, None
+    figures["the digits' first training step"] = step, 8.0
     plugin = _TIMED.format("import dispatch_core, dispatch_aten; ", "import dispatch_backend_npu.plugin")
     figures["import the npu backend, beyond the core and the operators"] = _least(plugin, arguments.repeats)[0], 15.0
     with tempfile.TemporaryDirectory() as folder:
