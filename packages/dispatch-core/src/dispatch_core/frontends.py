@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .arrays.access import storage_of, to_data
 from .arrays.frontend import Frontend, become, bind, check_writing, refuse_mixed, register_frontend
 from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
-from .arrays.owners import ARRAY_TYPES, KEY_TYPES
+from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, keys_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ARRAYS",
     "AUTOGRAD",
+    "PLACES",
     "Frontend",
     "Holder",
     "Pending",

@@ -25,6 +25,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     awaits a pipeline has its elements afterwards, also where it lies there already. ``chunks`` says how a device that
     divides its arrays divides this one.
     """
+    if len(args) == 1 and not kwargs:
+        wanted = args[0]
+        if wanted is self.dtype or _is_on(self, wanted):
+            return self
     if kwargs and kwargs.get("chunks") is not None:
         return convert_in_chunks(to, kwargs.pop("chunks"), self, args, kwargs)
     given: dict[str, Any] = {}
@@ -70,8 +74,18 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return dc.ops.aten.to.dtype_layout(self, **given)
 
 
+def _is_on(tensor: Tensor, device: Any) -> bool:
+    """Return whether a tensor lies on what may be a device or its name, with its elements there: it need not be moved."""
+    place = tensor.device
+    if type(device) is str:
+        return device == place.type and place.index is None and not is_recording(tensor)
+    return (device is place or device == place) and not is_recording(tensor)
+
+
 def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: int | None = None) -> Tensor:
+        if memory_format is None and self.dtype is dtype:
+            return self
         return to(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
@@ -108,9 +122,10 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def cpu(self: Tensor) -> Tensor:
     """Return the tensor on the cpu."""
-    return to(self, "cpu")
+    return self if _is_on(self, _CPU) else to(self, _CPU)
 
 
+_CPU: Final = dc.Device.parse("cpu")
 _CAST_NAMES: Final = ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble", "bfloat16")
 #: Methods that convert to the dtype that they are named for.
 CASTS: Final = {

@@ -9,25 +9,25 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
-from dispatch_core.frontends import Frontend, find_array_type, register_frontend
+from dispatch_core.frontends import PLACES, Frontend, find_array_type, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled
+from .history.metadata import SCALAR_TYPES, SIZES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
 from .history.views import ONE_OF_SEVERAL, UNRECORDED, describe_parts, join, set_view, share_memory, view_kinds
 from .lazy_names import LeftOut
 from .size import Size
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class _Constructor(type):
@@ -205,31 +205,38 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def shape(self) -> Size:
         """The sizes of all dimensions."""
-        return Size(dc.shape(self))
+        data = self._dispatch_data
+        return SIZES[data.shape] if is_plain[type(data)] else Size(dc.shape(self))
 
     @property
     def dtype(self) -> ScalarType:
         """The type of the elements."""
-        return dc.dtype(self)
+        data = self._dispatch_data
+        return SCALAR_TYPES[data.dtype] if is_plain[type(data)] else dc.dtype(self)
 
     @property
     def device(self) -> dc.Device:
         """Where the elements are."""
-        return dc.device(self)
+        return PLACES.get(type(self._dispatch_data)) or dc.device(self)
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(dc.shape(self))
+        data = self._dispatch_data
+        return len(data.shape if is_plain[type(data)] else dc.shape(self))
 
     def dim(self) -> int:
-        return len(dc.shape(self))
+        data = self._dispatch_data
+        return len(data.shape if is_plain[type(data)] else dc.shape(self))
 
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        shape = dc.shape(self)
-        return Size(shape) if dim is None else shape[_check_dim(dim, len(shape))]
+        if dim is None:
+            return self.shape
+        data = self._dispatch_data
+        shape = data.shape if is_plain[type(data)] else dc.shape(self)
+        return shape[dim if type(dim) is int and 0 <= dim < len(shape) else _check_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = dc.strides(self)
@@ -239,12 +246,15 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return dc.storage_offset(self)
 
     def numel(self) -> int:
-        return math.prod(dc.shape(self))
+        data = self._dispatch_data
+        return math.prod(data.shape if is_plain[type(data)] else dc.shape(self))
 
     nelement = numel
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Return whether the elements lie in memory without gaps, in row-major order or that of ``memory_format``."""
+        if not memory_format and type(self._dispatch_data) is np.ndarray:
+            return self._dispatch_data.flags.c_contiguous
         shape, strides = dc.shape(self), dc.strides(self)
         if not memory_format:
             return is_contiguous(shape, strides)
@@ -302,20 +312,23 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return iter(self.unbind(0))
 
     def __bool__(self) -> bool:
-        count = self.numel()
-        if count != 1:
-            values = "no values" if not count else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {values} is ambiguous")
-        return bool(self.item())
+        try:
+            return bool(self.item())
+        except Exception as error:
+            if (count := self.numel()) == 1:
+                trim_traceback(error)
+                raise
+        values = "no values" if not count else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {values} is ambiguous")
 
     def _only(self) -> Any:
         try:
-            if self.numel() != 1:
-                raise ValueError("only one element tensors can be converted to Python scalars")
             return self.item()
         except Exception as error:
-            trim_traceback(error)
-            raise
+            if self.numel() == 1:
+                trim_traceback(error)
+                raise
+        raise ValueError("only one element tensors can be converted to Python scalars")
 
     def __int__(self) -> int:
         return int(self._only())

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import dispatch_core as dc
 
 __all__ = ["get"]
+
+
+@cache
+def _find_operator() -> Any:
+    return dc.ops.prims.device_get.default
 
 
 def get(tensor: Any) -> Any:
@@ -18,7 +24,7 @@ def get(tensor: Any) -> Any:
     >>> get(np.arange(3))
     array([0, 1, 2])
     """
-    array = dc.ops.prims.device_get.default(tensor)
+    array = _find_operator()(tensor)
     if array is getattr(tensor, "_dispatch_data", tensor):
         return array
     wanted = f"{dc.dtype(tensor).short}{list(dc.shape(tensor))}"

@@ -17,7 +17,7 @@ from ..discovery import loader
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
 from .late_arrays import Sizes, known_sizes
-from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
+from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, PLACES, TYPE_MASKS, device_key, mask_of
 from .types import ArrayType
 
 #: Bound: CPython calls a method of an imported name the slow way, since the name may be a module.
@@ -103,7 +103,8 @@ def shape(value: Any) -> tuple[int, ...]:
 
     Raises ``ArgumentError`` for anything else, and ``BackendError``, as all readers do, where its `ArrayType` raises.
     """
-    reader, data = _reader(value)
+    data = getattr(value, "_dispatch_data", value)
+    reader = _find(type(data)) or _reader(data)[0]
     try:
         return reader.shape(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
@@ -123,7 +124,8 @@ def sizes_of(value: Any) -> tuple[int | None, ...]:
 
 def strides(value: Any) -> tuple[int, ...]:
     """Return the strides of a tensor or array, in elements; row-major where the array type has none."""
-    reader, data = _reader(value)
+    data = getattr(value, "_dispatch_data", value)
+    reader = _find(type(data)) or _reader(data)[0]
     if reader.strides is not None:
         try:
             return reader.strides(data)
@@ -151,7 +153,8 @@ def row_major_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 def storage_offset(value: Any) -> int:
     """Return where a tensor's or array's first element lies in its storage, in elements."""
-    reader, data = _reader(value)
+    data = getattr(value, "_dispatch_data", value)
+    reader = _find(type(data)) or _reader(data)[0]
     try:
         return 0 if reader.storage_offset is None else reader.storage_offset(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
@@ -171,7 +174,8 @@ def storage_of(value: Any) -> Hashable:
 
 def dtype(value: Any) -> Any:
     """Return the scalar type of a tensor or array, as its backend names it."""
-    reader, data = _reader(value)
+    data = getattr(value, "_dispatch_data", value)
+    reader = _find(type(data)) or _reader(data)[0]
     try:
         return reader.dtype(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
@@ -197,12 +201,19 @@ def has_strides(value: Any) -> bool:
 
 def device(value: Any) -> Device:
     """Return the device that a tensor or array lies on."""
-    reader, data = _reader(value)
+    data = getattr(value, "_dispatch_data", value)
+    place = PLACES.get(type(data))
+    if place is not None:
+        return place
+    reader, data = _reader(data)
     for key in keys_of(mask_of(data)):
         if key.owns_arrays:
             try:
-                index = None if reader.device_index is None else reader.device_index(data)
-                return Device(KEY_DEVICES[key.backend], index)
+                if reader.device_index is not None:
+                    return Device(KEY_DEVICES[key.backend], reader.device_index(data))
+                place = Device.parse(KEY_DEVICES[key.backend])
+                # Subclasses that were looked up are forgotten with their last array.
+                return PLACES.setdefault(reader.type, place) if reader.type is type(data) else place
             except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
                 fault = unread(reader, "device_index", error)
             raise fault

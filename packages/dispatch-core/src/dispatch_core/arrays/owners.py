@@ -34,6 +34,8 @@ _OPEN: Final[dict[type, ArrayType]] = {}
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
 #: device name → dispatch key, and back.
 DEVICE_KEYS: Final[dict[str, DispatchKey]] = {}
+#: type of a raw array → the device of all its arrays, once asked for; types whose arrays lie on several are not in it.
+PLACES: Final[dict[type, Device]] = {}
 KEY_DEVICES: Final[dict[str, str]] = {}
 _lock: Final = forkable(Order.TABLE)
 
@@ -149,7 +151,7 @@ def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int]
                     del claims[array_type.type]
         # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
         for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
-            for table in (TYPE_MASKS, ARRAY_TYPES, _OPEN):
+            for table in (TYPE_MASKS, ARRAY_TYPES, PLACES, _OPEN):
                 table.pop(cls, None)
 
 

@@ -87,7 +87,9 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
-        state = self._state
+        state = getattr(self, "_autograd", None)
+        if state is None:
+            return None
         if state.grad is None and (made := state.known_grad_fn) is not None and made.retained is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "

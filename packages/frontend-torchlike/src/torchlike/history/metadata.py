@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import HasSpec
 from dispatch_core import frontends
+from dispatch_core.caches import keep
+
+from ..size import Size
 
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
 
 
-@cache
-def to_scalar_type(dtype: Any) -> ScalarType:
-    """Return the scalar type of a dtype as an array has it."""
-    return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
+class _ScalarTypes(dict[Any, ScalarType]):
+    """A dtype as an array has it → the scalar type."""
+
+    def __missing__(self, dtype: Any) -> ScalarType:
+        found = self[dtype] = dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
+        return found
+
+
+class _Sizes(dict["tuple[int, ...]", Size]):
+    """An array's shape → the same as users see it, for as many shapes as a program uses again and again."""
+
+    def __missing__(self, shape: tuple[int, ...]) -> Size:
+        return keep(self, shape, Size(shape), 4096)
+
+
+SCALAR_TYPES: Final = _ScalarTypes()
+to_scalar_type: Final = SCALAR_TYPES.__getitem__
+SIZES: Final = _Sizes()
 
 
 class _Plain(dict[type, bool]):
