@@ -306,3 +306,4 @@ def test_views_of_a_base_without_gradient_have_no_state_until_it_is_needed():
     _ = row + parts[0][:1]
     assert type(row._autograd) is tuple and base._version == parts[2]._version == 1
     assert row._base is base and parts[0]._base is base and type(row._autograd) is not tuple
+    assert parts[1].grad is None and base[1].grad is None

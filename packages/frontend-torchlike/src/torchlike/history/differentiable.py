@@ -87,9 +87,9 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
-        state = getattr(self, "_autograd", None)
-        if state is None:
+        if not self._dispatch_mask & AUTOGRAD and not hasattr(self, "_autograd"):
             return None
+        state = self._state
         if state.grad is None and (made := state.known_grad_fn) is not None and made.retained is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
