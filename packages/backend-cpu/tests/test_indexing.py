@@ -142,7 +142,7 @@ def test_a_flipped_array_shares_no_memory():
     assert flipped.tolist() == [1] and not np.shares_memory(flipped, base)
 
 
-def _expected(name, a, dim, index, source):
+def _write_one_by_one(name, a, dim, index, source):
     """Write element by element, as torch's formulas say."""
     found = a.copy()
     for place in np.ndindex(source.shape if name.startswith("index") else index.shape):
@@ -163,7 +163,7 @@ def test_both_forms_of_writes_agree_with_their_formula(name, dim, order):
         source = rng.standard_normal((*shape[:dim], 7, *shape[dim + 1 :]))
         along = name.startswith("index")
         index = rng.integers(0, shape[dim], 7 if along else source.shape)
-        wanted = _expected(name, a, dim, index, source)
+        wanted = _write_one_by_one(name, a, dim, index, source)
         np.testing.assert_array_equal(kernel(a, dim, index, source), wanted)
         written = a.copy(order="K")
         assert inplace(written, dim, index, source) is written

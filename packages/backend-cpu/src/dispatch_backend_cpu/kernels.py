@@ -10,8 +10,8 @@ from .kernel_table import Kernel, KernelTable
 from .ops import copy, inplace, pointwise, short_ways
 
 _KINDS: Final = (
-    "complex_numbers convolution copy fft index_writes indexing inplace linalg lists loss matmul normalization ordering "
-    "padding pointwise pooling recurrent reduction scatter special view"
+    "complex_numbers convolution copy distinct fft index_writes indexing inplace linalg lists loss matmul normalization "
+    "ordering padding pointwise pooling recurrent reduction scatter selection special view"
 )
 _MODULES: Final = (creation, random, *(import_module(f".ops.{kind}", __package__) for kind in _KINDS.split()))
 

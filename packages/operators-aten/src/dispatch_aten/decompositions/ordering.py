@@ -10,7 +10,7 @@ from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
-from dispatch_aten.shapes.refusals import refuse_kinds
+from dispatch_aten.shapes.ordering import check_bincount
 
 from ._shared import Array, arange_like, as_scalar_tensor, aten, cast, common_dtype, meta_of, ndim, numel
 
@@ -251,20 +251,13 @@ def _unique_along(
 
 
 def _bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
-    text = ""
-    if minlength < 0:
-        text = "minlength should be >= 0"
-    elif ndim(self) != 1:
-        text = "bincount only supports 1-d non-negative integral inputs."
-    elif weights is not None and (ndim(weights) != 1 or numel(weights) != numel(self)):
-        text = "weights should be 1-d and have the same length as input"
-    elif dc.dtype(self).is_integral and numel(self) and aten.item.default(aten.lt.Scalar(aten.amin.default(self), 0)):
-        text = "bincount only supports 1-d non-negative integral inputs."
-    if text:
-        raise OperatorError(text, operator="aten::bincount", argument="self")
-    refuse_kinds("bincount_cpu", "bfc", dc.dtype(self))
+    check_bincount(meta_of(self), None if weights is None else meta_of(weights), minlength)
     if not numel(self):
         return aten.new_zeros.default(self, (minlength,), dtype=int64)
+    if aten.item.default(aten.lt.Scalar(aten.amin.default(self), 0)):
+        raise OperatorError(
+            "bincount only supports 1-d non-negative integral inputs.", operator="aten::bincount", argument="self"
+        )
     count = max(aten.item.default(aten.amax.default(self)) + 1, minlength)
     if weights is None:
         added = aten.ones_like.default(self, dtype=int64)

@@ -50,9 +50,28 @@ def _kthvalue(self: TensorMeta, k: int, dim: int = -1, keepdim: bool = False) ->
     return found
 
 
+def check_bincount(self: TensorMeta, weights: TensorMeta | None, minlength: int) -> None:
+    """Check the arguments of ``bincount``, but for the values."""
+    text = ""
+    if minlength < 0:
+        text = "minlength should be >= 0"
+    elif self.ndim != 1:
+        text = "bincount only supports 1-d non-negative integral inputs."
+    elif weights is not None and (weights.ndim != 1 or weights.numel != self.numel):
+        text = "weights should be 1-d and have the same length as input"
+    if text:
+        raise OperatorError(text, operator="aten::bincount", argument="self")
+    refuse_kinds("bincount_cpu", "bfc", self.dtype)
+
+
 def _unknown(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
     refuse_kinds("unique", "c", self.dtype)
     raise DataDependentShapeError("the number of distinct elements is in the values", argument="self")
+
+
+def _bincount(self: TensorMeta, weights: TensorMeta | None = None, minlength: int = 0) -> TensorMeta:
+    check_bincount(self, weights, minlength)
+    raise DataDependentShapeError("the greatest number is in the values", argument="self")
 
 
 def _histc(self: TensorMeta, bins: int = 100, min: Number = 0, max: Number = 0) -> TensorMeta:  # torch's names
@@ -219,7 +238,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "_unique2": _unknown,
     "unique_dim": _unknown,
     "unique_consecutive": _unknown,
-    "bincount": _unknown,
+    "bincount": _bincount,
     "histc": _histc,
     "histogram.bin_ct": _histogram,
     "histogram.bins_tensor": _histogram_between,

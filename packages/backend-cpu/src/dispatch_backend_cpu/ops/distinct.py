@@ -1,0 +1,73 @@
+"""Distinct elements, and how often numbers occur: results whose size is in the values."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_aten.errors import DataDependentShapeError, OperatorError
+from dispatch_aten.shapes import RULES
+
+from ..arrays import Array, describe
+from ..kernel_table import KernelTable
+from ..output_specs import widen
+from .ordering import read_rows, sort_rows
+
+KERNELS: Final = KernelTable()
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+def _refuse(name: str, *args: Any) -> None:
+    """Let an operator's rule see its arguments; that it cannot tell the size is no refusal."""
+    with suppress(DataDependentShapeError):
+        RULES[name](*args)
+
+
+@KERNELS("_unique2")
+def _unique(
+    self: Array, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Array, Array, Array]:
+    if self.dtype.kind == "c":
+        _refuse("_unique2", describe(self))
+    flat = self.reshape(-1)
+    if not flat.size:
+        return flat.copy(), np.empty(self.shape if return_inverse else 0, np.int64), _NONE.copy()
+    if flat.dtype.kind in "iu" and not return_inverse:
+        values = np.sort(flat)
+    else:
+        order = sort_rows(widen(flat))[1]
+        values = read_rows(flat, order)
+    begins = np.ones(values.shape, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    (firsts,) = begins.nonzero()
+    inverse = counts = _NONE.copy()
+    if return_inverse:
+        inverse = np.empty(flat.shape, np.int64)
+        inverse[order] = np.cumsum(begins) - 1
+        inverse = inverse.reshape(self.shape)
+    if return_counts:
+        counts = np.diff(firsts, append=flat.size)
+    return values.take(firsts), inverse, counts
+
+
+@KERNELS("bincount")
+def _bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
+    if minlength < 0 or self.ndim != 1 or self.dtype.kind not in "iu" or weights is not None:
+        _refuse("bincount", describe(self), None if weights is None else describe(weights), minlength)
+    if not self.size:
+        return np.zeros(minlength, np.int64)
+    low, high = self.item(self.argmin()), self.item(self.argmax())
+    if low < 0:
+        raise OperatorError(
+            "bincount only supports 1-d non-negative integral inputs.", operator="aten::bincount", argument="self"
+        )
+    places = self.astype(np.int64, copy=False)
+    if weights is None:
+        return np.bincount(places, None, minlength)
+    dtype = weights.dtype if weights.dtype.char == "f" else np.float64
+    found = np.zeros(max(high + 1, minlength), dtype)
+    np.add.at(found, places, weights.astype(dtype, copy=False))
+    return found
