@@ -12,7 +12,7 @@ Note [Views of arrays without strides]
     counts elements in memory, which only tensors have whose elements lie there in order.
 
 Note [The state of a view is made late]
-    Most views are read and dropped: nobody asks how they were made. So where arrays can be written, and the base neither
+    Most views are read and dropped, and never asked how they were made. So where arrays can be written, and the base neither
     requires grad nor is a view with a state, a tuple of what the state would be made of stands in its place:
     ``(base, time, operator, arguments after the first, refusal, tuple of the view that it is a view of, or None)``.
     `Differentiable._state` makes the state of it. By the time (`tick`) it knows whether the base was written to since.
