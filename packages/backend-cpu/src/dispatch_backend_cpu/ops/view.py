@@ -6,9 +6,14 @@ view is always an array: ``a[1]`` would be a NumPy scalar where one dimension is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
+
+from dispatch_aten.shapes import contiguous_strides
 
 from ..arrays import Array, storage_offset_of, strided_view
 from ..kernel_table import Kernel, KernelTable
@@ -41,8 +46,7 @@ def _by_rule(name: str) -> Kernel:
     return kernel
 
 
-@KERNELS("as_strided")
-def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
+def _as_strided_by_rule(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
     wanted = infer_output("as_strided", self, size, stride, storage_offset)
     offset = storage_offset_of(self) if storage_offset is None else storage_offset
     return strided_view(self, wanted.shape, wanted.strides, offset)
@@ -52,12 +56,105 @@ _VIEWS: Final = """
     view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
     alias t transpose.int unfold permute select.int slice.Tensor
 """
-_BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()}
+#: The kernels that serve every call. Those below serve the plain ones, and leave the others, and all errors, to these.
+_BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()} | {"as_strided": _as_strided_by_rule}
+
+#: What NumPy raises for arguments that are wrong, or that it cannot make a view of.
+_REFUSALS: Final = (IndexError, OverflowError, TypeError, ValueError)
+
+#: The number of dimensions before one → what stands for them in an index.
+_BEFORE: Final[tuple[Any, ...]] = tuple((slice(None),) * count for count in range(65))
+
+
+@cache
+def _row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    return tuple([stride * itemsize for stride in contiguous_strides(shape)])
+
+
+def _is_row_major(array: Array) -> bool:
+    """Return whether an array has elements, no gaps, and the strides of row-major order, even where a size is 1."""
+    if not (array.flags.c_contiguous and array.size):
+        return False
+    shape = array.shape
+    return 1 not in shape or array.strides == _row_major_strides(shape, array.itemsize)
+
+
+@KERNELS("as_strided")
+def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
+    if self.base is None and self.flags.c_contiguous and 0 not in size and min(stride, default=0) >= 0:
+        itemsize = self.itemsize
+        try:
+            return np.ndarray(size, self.dtype, self, (storage_offset or 0) * itemsize, [n * itemsize for n in stride])
+        except _REFUSALS:
+            pass
+    return _BY_RULE["as_strided"](self, size, stride, storage_offset)
+
+
+@KERNELS("view", "_unsafe_view")
+def _view(self: Array, size: Any) -> Any:
+    if _is_row_major(self):
+        try:
+            result = self.reshape(size)
+        except _REFUSALS:
+            pass
+        else:
+            # NumPy takes any negative size for -1.
+            if result.shape == size or -1 in size:
+                return result
+    return _BY_RULE["view"](self, size)
 
 
 @KERNELS("alias", "detach")
 def _alias(self: Array) -> Any:
     return self.view() if self.size else _BY_RULE["alias"](self)
+
+
+@KERNELS("unsqueeze")
+def _unsqueeze(self: Array, dim: int) -> Any:
+    shape = self.shape
+    place = dim + len(shape) + 1 if dim < 0 else dim
+    # NumPy gives a last dimension the strides of the one before.
+    if 0 <= place <= len(shape) and (_is_row_major(self) or (place < len(shape) and 1 not in shape and 0 not in shape)):
+        return self.reshape((*shape[:place], 1, *shape[place:]))
+    return _BY_RULE["unsqueeze"](self, dim)
+
+
+@KERNELS("squeeze")
+def _squeeze(self: Array) -> Any:
+    return self.squeeze() if self.size else _BY_RULE["squeeze"](self)
+
+
+@KERNELS("squeeze.dim")
+def _squeeze_dim(self: Array, dim: int) -> Any:
+    ndim = self.ndim
+    if -ndim <= dim < ndim and self.size:
+        return self.squeeze(dim) if self.shape[dim] == 1 else self.view()
+    return _BY_RULE["squeeze.dim"](self, dim)
+
+
+@KERNELS("expand")
+def _expand(self: Array, size: Any, *, implicit: bool = False) -> Any:
+    added = len(size) - self.ndim
+    if added >= 0 and self.size and self.flags.c_contiguous:
+        shape, strides = [], []
+        for wanted, length, stride in zip(size[added:], self.shape, self.strides, strict=True):
+            if wanted in (length, -1):
+                shape.append(length)
+                strides.append(stride)
+            elif length == 1:
+                shape.append(wanted)
+                strides.append(0)
+            else:
+                return _BY_RULE["expand"](self, size)
+        for wanted in size[:added][::-1]:
+            strides.insert(0, shape[0] * strides[0] if wanted == 1 and shape else 0)
+            shape.insert(0, wanted)
+        if min(shape, default=1) > 0:
+            try:
+                return np.ndarray(shape, self.dtype, self, 0, strides)
+            except _REFUSALS:
+                pass
+    return _BY_RULE["expand"](self, size)
 
 
 @KERNELS("t")
@@ -69,9 +166,11 @@ def _t(self: Array) -> Array:
 
 @KERNELS("transpose.int")
 def _transpose(self: Array, dim0: int, dim1: int) -> Any:
-    ndim = self.ndim
-    if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim and self.size:
-        return self.swapaxes(dim0, dim1)
+    if self.size:
+        try:
+            return self.swapaxes(dim0, dim1)
+        except _REFUSALS:
+            pass
     return _BY_RULE["transpose.int"](self, dim0, dim1)
 
 
@@ -80,31 +179,90 @@ def _permute(self: Array, dims: Any) -> Any:
     try:
         if self.ndim == len(dims) > 0 and self.size:
             return self.transpose(dims)
-    except ValueError:
+    except _REFUSALS:
         pass
     return _BY_RULE["permute"](self, dims)
 
 
+@KERNELS("diagonal")
+def _diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    if self.size:
+        try:
+            result = self.diagonal(offset, dim1, dim2)
+        except _REFUSALS:
+            pass
+        else:
+            if result.size:
+                if self.flags.writeable:
+                    result.flags.writeable = True
+                return result
+    return _BY_RULE["diagonal"](self, offset, dim1, dim2)
+
+
+def _before(self: Array, dim: int) -> Any:
+    """Return what stands before dimension ``dim`` in an index; for a dimension that is not there too much, or an error."""
+    return _BEFORE[dim if dim >= 0 else dim + self.ndim]
+
+
 @KERNELS("select.int")
 def _select(self: Array, dim: int, index: int) -> Any:
-    if 0 <= dim < self.ndim and 0 <= index < self.shape[dim] and self.size:
-        return self[(slice(None),) * dim + (index, ...)]
+    if self.size:
+        try:
+            return self[(*_before(self, dim), index, ...)] if dim else self[index, ...]
+        except _REFUSALS:
+            pass
     return _BY_RULE["select.int"](self, dim, index)
 
 
 @KERNELS("slice.Tensor")
 def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    # A dimension of size 0 or 1 gets other strides from NumPy, so the fast path takes only the clear case.
-    if 0 <= dim < self.ndim and step == 1 and self.size:
-        result = self[(slice(None),) * dim + (slice(start, end),)]
-        if result.size:
-            return result
+    if self.size and step > 0:
+        try:
+            result = self[(*_before(self, dim), slice(start, end, step))] if dim else self[start:end:step]
+        except _REFUSALS:
+            pass
+        else:
+            if result.size:
+                return result
     return _BY_RULE["slice.Tensor"](self, dim, start, end, step)
 
 
-@KERNELS("_unsafe_view")
-def _unsafe_view(self: Array, size: Any) -> Any:
-    return KERNELS["view"](self, size)
+@KERNELS("unbind.int")
+def _unbind(self: Array, dim: int = 0) -> Any:
+    ndim = self.ndim
+    place = dim if dim >= 0 else dim + ndim
+    if self.size and 0 <= place < ndim:
+        if ndim == 1:  # the items of such an array are no arrays
+            return [self[index, ...] for index in range(len(self))]
+        return list(self.transpose((place, *range(place), *range(place + 1, ndim))) if place else self)
+    return _BY_RULE["unbind.int"](self, dim)
+
+
+def _slice_along(self: Array, dim: int, ends: Iterable[tuple[int, int]]) -> list[Array]:
+    before = _before(self, dim) if dim else ()
+    if before:
+        return [self[(*before, slice(start, end))] for start, end in ends]
+    return [self[start:end] for start, end in ends]
+
+
+@KERNELS("split.Tensor")
+def _split(self: Array, split_size: int, dim: int = 0) -> Any:
+    ndim = self.ndim
+    if self.size and split_size > 0 and -ndim <= dim < ndim:
+        starts = range(0, self.shape[dim], split_size)
+        return _slice_along(self, dim, [(start, start + split_size) for start in starts])
+    return _BY_RULE["split.Tensor"](self, split_size, dim)
+
+
+@KERNELS("split_with_sizes")
+def _split_with_sizes(self: Array, split_sizes: Any, dim: int = 0) -> Any:
+    ndim = self.ndim
+    # A part without elements begins elsewhere in NumPy.
+    if self.size and -ndim <= dim < ndim and min(split_sizes, default=0) > 0:
+        ends = [*accumulate(split_sizes)]
+        if ends[-1] == self.shape[dim]:
+            return _slice_along(self, dim, zip([0, *ends], ends, strict=False))
+    return _BY_RULE["split_with_sizes"](self, split_sizes, dim)
 
 
 KERNELS.update({name: kernel for name, kernel in _BY_RULE.items() if name not in KERNELS})
