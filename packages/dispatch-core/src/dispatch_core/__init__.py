@@ -31,6 +31,7 @@ from .errors import (
     BackendError,
     BackendNotFoundError,
     BackendUnavailableError,
+    CaptureError,
     ClosedOperatorError,
     DeviceMismatchError,
     DispatchError,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from .layers.profiler import profile
     from .layers.tracer import trace
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
+    from .pipelines.capture import capture
     from .pipelines.errors import PipelineError
     from .pipelines.handle import current_pipeline, pipeline
     from .pipelines.model import PlannedStep, Program
@@ -121,6 +123,7 @@ _LATE = {
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "computed_for_sizes": ".synchronization",
+    "capture": ".pipelines.capture",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom_ops",
     "define": ".custom_ops",
@@ -171,6 +174,7 @@ __all__ = [
     "BackendInfo",
     "BackendNotFoundError",
     "BackendUnavailableError",
+    "CaptureError",
     "ClosedOperatorError",
     "CustomOpDef",
     "Device",
@@ -209,6 +213,7 @@ __all__ = [
     "apply_masks",
     "backends",
     "call_direct",
+    "capture",
     "computed_for_sizes",
     "current_pipeline",
     "custom_op",

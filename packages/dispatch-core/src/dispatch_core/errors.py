@@ -10,6 +10,7 @@ __all__ = [
     "BackendError",
     "BackendNotFoundError",
     "BackendUnavailableError",
+    "CaptureError",
     "ClosedOperatorError",
     "DeviceMismatchError",
     "DispatchError",
@@ -114,6 +115,10 @@ class EmptyKeysetError(NoKernelError):
 
 class ClosedOperatorError(DispatchError, RuntimeError):
     """A handle was called whose operator went away when its library was closed."""
+
+
+class CaptureError(DispatchError, RuntimeError):
+    """A captured function does what its replay could not do, or not in the same way."""
 
 
 class OpCheckError(DispatchError, AssertionError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, to_data
-from .arrays.frontend import Frontend, become, bind, check_writing, refuse_mixed, register_frontend
+from .arrays.frontend import CAPTURING, Frontend, become, bind, check_writing, refuse_mixed, register_frontend
 from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
@@ -22,6 +22,8 @@ from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
+    from .pipelines.capture_parts import CapturePart, Finish
+    from .pipelines.capturing import Recording
     from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
     from .pipelines.pending import Pending
 
@@ -29,9 +31,12 @@ __all__ = [
     "ARRAYS",
     "AUTOGRAD",
     "PLACES",
+    "CapturePart",
+    "Finish",
     "Frontend",
     "Holder",
     "Pending",
+    "Recording",
     "Window",
     "array_type",
     "array_types",
@@ -49,6 +54,7 @@ __all__ = [
     "materialize_value",
     "memory_of",
     "pin",
+    "recording",
     "refuse_mixed",
     "register_frontend",
     "run_outside",
@@ -60,7 +66,10 @@ __all__ = [
 
 #: Names of the pipelines, which most programs never load.
 _LATE = {
+    "CapturePart": ".pipelines.capture_parts",
+    "Finish": ".pipelines.capture_parts",
     "Pending": ".pipelines.pending",
+    "Recording": ".pipelines.capturing",
     "is_pending": ".pipelines.materialization",
     "materialize": ".pipelines.materialization",
     "materialize_value": ".pipelines.materialization",
@@ -123,3 +132,16 @@ def included_mask() -> int:
     """
     state = context.current()
     return 0 if state is None else state[0]
+
+
+def recording() -> Recording | None:
+    """Return what is recorded here of a captured function's call, or None.
+
+    >>> recording() is None
+    True
+    """
+    if not CAPTURING:
+        return None
+    from .pipelines.capturing import current_recording  # loaded, as something is captured
+
+    return current_recording()

@@ -128,7 +128,7 @@ _late, _load, _list = _load_names(__name__, _NAMES)
 
 def __getattr__(name: str) -> Any:
     """Make an operator's function, import what most programs do not use, or hand on a name of the core's."""
-    if name in ("ops", "pipeline", "synchronize"):
+    if name in ("capture", "ops", "pipeline", "synchronize"):
         import dispatch_core
 
         return getattr(dispatch_core, name)
@@ -150,7 +150,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, "ops", "pipeline", "synchronize", "types"}]
+    return [*{*_list(), *FUNCTIONS, "capture", "ops", "pipeline", "synchronize", "types"}]
 
 
 globals().update(FACTORIES)
@@ -163,6 +163,7 @@ __all__ = [
     "as_tensor",
     "autograd",
     "can_cast",
+    "capture",
     "default_generator",
     "device",
     "dtype",

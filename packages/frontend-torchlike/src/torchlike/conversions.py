@@ -58,7 +58,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None:
         own = self.device
         device = given["device"] = resolve_index(device, own)
-        if device == own and other is None and is_recording(self):
+        if device == own and other is None and is_recording(self) and frontends.recording() is None:
             frontends.materialize(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)

@@ -17,6 +17,8 @@ Note [The boundary contract]
                                            arrays cannot be written
     ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
+    ``_dispatch_capture(recording)``       (static) a captured function's call begins: see `pipelines.capture_parts`
+    ``_dispatch_environment()``            (static) a value of the settings on which a captured call depends
 
     The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
     keyset, with a function of the operator's arguments. That function goes on with ``op.redispatch`` below the Autograd
@@ -70,6 +72,8 @@ class Frontend(Record, Generic[T]):
     writing: Callable[[Any, str], None] | None = None
     become: Callable[[Any, Any], None] | None = None
     views: Callable[[Any, list[Any], Any, tuple[Any, ...]], list[Any]] | None = None
+    capture: Callable[[Any], Any] | None = None
+    environment: Callable[[], Any] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -90,6 +94,8 @@ class Frontend(Record, Generic[T]):
 
 #: marker bit → frontend.
 FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
+#: The calls of captured functions that are being recorded, in all threads.
+CAPTURING: Final[list[Any]] = []
 _lock: Final = forkable(Order.TABLE)
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
@@ -165,6 +171,8 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_writing", None),
             getattr(tensor_type, "_dispatch_become", None),
             getattr(tensor_type, "_dispatch_views", None),
+            getattr(tensor_type, "_dispatch_capture", None),
+            getattr(tensor_type, "_dispatch_environment", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

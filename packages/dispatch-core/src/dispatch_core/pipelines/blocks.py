@@ -40,8 +40,8 @@ class Block:
         #: The block around it in its context.
         self.outer = innermost()
         self.is_open = True
-        #: Whether generated recorders may record calls: they measure nothing, and look no further than here.
-        self.takes_records = not session.options["trace"]
+        #: Whether generated recorders may record calls: they measure nothing, keep no tensors, and look no further.
+        self.takes_records = not session.options["trace"] and session.recording is None
         #: The context's masks inside it.
         self.state = context.with_included(_PIPELINE)
         self.tokens: tuple[Token[Block | None], Token[context.State | None]]

@@ -42,8 +42,13 @@ _made: Final[set[type]] = set()
 
 def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
-    where = f"\nRecorded at {step.line}" if step.line else ""
-    message = f"{describe_call(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{where}"
+    return located_error(describe_call(step), "a pipeline", step.line, raised)
+
+
+def located_error(call: str, place: str, line: str, raised: BaseException) -> PipelineError:
+    """Return the error for a call that was recorded at ``line`` and has raised in ``place``."""
+    where = f"\nRecorded at {line}" if line else ""
+    message = f"{call} failed in {place}: {type(raised).__name__}: {_text(raised)}{where}"
     kind: Any = type(raised)
     error = _bare(_class_for(kind), raised)
     error.args = (message,)

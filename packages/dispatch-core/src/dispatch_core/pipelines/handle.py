@@ -47,7 +47,7 @@ class Pipeline:
         if registry is not None and not isinstance(registry, Registry):
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
-        self._session = Session(_check(options))
+        self._session = Session(check_options(options))
 
     def __enter__(self) -> Self:
         if DispatchKey.Meta not in owners.KEY_TYPES:
@@ -169,7 +169,7 @@ _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
 _DEFAULTS: Final = {name: default for name, (default, _, _) in _OPTIONS.items()}
 
 
-def _check(options: dict[str, Any]) -> dict[str, Any]:
+def check_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return all options, None replaced by the default. Raises ``ArgumentError`` for unknown names and ill-typed values."""
     if not options:
         return _DEFAULTS

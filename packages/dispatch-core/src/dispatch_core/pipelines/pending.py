@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 class PendingMemory:
     """The identity of the memory that pending values will lie in."""
 
-    __slots__ = ("error", "key")
+    __slots__ = ("error", "key", "offset")
 
-    def __init__(self) -> None:
+    def __init__(self, key: Hashable = None, offset: int = 0) -> None:
         #: The storage key of the arrays in it, once there is one.
-        self.key: Hashable = None
+        self.key = key
+        #: Where the array lies in it that a captured view was made of.
+        self.offset = offset
         #: The error of the step that should have written to it.
         self.error: BaseException | None = None
 
@@ -159,9 +161,7 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
                 strides=_strides if any(each.strides is not None for each in owner) else None,
                 # Views of the array are placed within its own memory, which a kernel may have made larger.
-                storage_offset=lambda pending: access.storage_offset(
-                    pending.meta if pending.value is None else pending.value
-                ),
+                storage_offset=_storage_offset,
                 storage=storage_key,
                 mutable=all(each.mutable for each in owner),
                 device_index=_device_index,
@@ -169,6 +169,12 @@ def pending_type(key: DispatchKey) -> type[Pending]:
             key.value | DispatchKey.Pipeline,
         )
     return found
+
+
+def _storage_offset(pending: Pending) -> int:
+    if pending.value is not None:
+        return access.storage_offset(pending.value)
+    return access.storage_offset(pending.meta) + (0 if pending.shared is None else pending.shared.offset)
 
 
 def _strides(pending: Pending) -> tuple[int, ...]:

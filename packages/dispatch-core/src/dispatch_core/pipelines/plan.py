@@ -121,7 +121,13 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
 
 def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
     """Ask the device's plugin for a plan, complete it, and keep it."""
-    program = build(found, fuse=fuse)
+    plan = complete(found, build(found, fuse=fuse), device)
+    _keep(found.key, plan)
+    return plan
+
+
+def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -> Plan:
+    """Ask the device's plugin for a plan of a fingerprint's program, and complete it."""
     planned = _ask_planner(program, device)
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
@@ -132,9 +138,7 @@ def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
             order.append((runs_last[index].nodes, runs_last[index].run, True))
         elif index not in covered:
             order.append(((index,), _one_kernel(node, step, len(program.values), constants), False))
-    plan = Plan(list(_add_frees(program, order)), constants, planned)
-    _keep(found.key, plan)
-    return plan
+    return Plan(list(_add_frees(program, order)), constants, planned)
 
 
 def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:

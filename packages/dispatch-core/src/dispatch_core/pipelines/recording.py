@@ -87,14 +87,14 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if functional is None and not _is_kernel(winner, key) and not _is_recorded_whole(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
-        return _host_data(pass_on)
+        return _host_data(entry.name, pass_on)
     frontend = FRONTENDS.get(keyset.marker)
     made = pending_type(key)
     boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     if signature.writes and not boundary.mutable:
         # See Note [Writes to arrays that cannot be written to].
         if functional is not None and frontend is not None:
-            return make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE)
+            return _let_meet(make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE))
         return run_materialized
     # An alternative may leave the call to the backend's kernel.
     kernels = winner.slot.kernel, entry.slot(key).kernel
@@ -105,7 +105,12 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     record = entry.registry.engine.make_backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
-        return run_materialized(*values) if finish() is None else record(*values)
+        session = finish()
+        if session is None:
+            return run_materialized(*values)
+        if session.recording is None:
+            return record(*values)
+        return session.recording.mark(record(*session.recording.meet(values)))
 
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
@@ -121,7 +126,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         def run(*values: Any) -> Any:
             session, data = finish(), access.to_data(values[0])
-            if session is None or (isinstance(data, Pending) and data.value is None):
+            if session is None or session.recording is not None or (isinstance(data, Pending) and data.value is None):
                 return otherwise(*values)
             session.stats.views += 1
             return run_materialized(*values)
@@ -133,13 +138,28 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     return make_inlined_recorder(plain, boundary, pass_on, run)
 
 
-def _host_data(pass_on: Runner) -> Runner:
+def _let_meet(runner: Runner) -> Runner:
+    """Let a captured call see the tensors that ``runner`` is given, of which it takes the arrays itself."""
+
+    def run(*values: Any) -> Any:
+        session = current()
+        if session is not None and session.recording is not None:
+            values = session.recording.meet(values)
+        return runner(*values)
+
+    return run
+
+
+def _host_data(name: str, pass_on: Runner) -> Runner:
     """Return the kernel of operators that take the host's data: its owner may change it, or the array share its memory."""
 
     def run(*values: Any) -> Any:
         session = current()
-        if session is not None:
-            session.stats.views += 1
+        if session is None:
+            return pass_on(*values)
+        session.stats.views += 1
+        if session.recording is not None:
+            return session.recording.put(name, pass_on, values)
         return pass_on(*values)
 
     return run
@@ -251,12 +271,12 @@ class Recorder:
             return self._run_eagerly(session, values, self.never_recorded)
         values = signature.map_tensors(lambda value: to_step_argument(value, session), values)
         views = [result.source for result in signature.results[:1] if result.kind == "view"]
-        if views and not isinstance(values[views[0]], Pending):
+        if views and session.recording is None and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
             return self.entry.explicit_table[self.mask](*values)
         if LENT and not session.ignores_lent and self._touches_lent(values):
             return self._run_eagerly(session, values, "lent")
-        if signature.writes:
+        if signature.writes and session.recording is None:
             why = self.reason_not_deferrable(values)
             if why:
                 return self._run_eagerly(session, values, why)
@@ -291,7 +311,7 @@ class Recorder:
                 if not _same(describe(values[result.source]), meta):
                     return None
                 continue
-            memory = values[result.source].memory if result.kind == "view" else None
+            memory = _memory_of(session, values[result.source]) if result.kind == "view" else None
             if result.is_list:
                 made: Any = [self._pending(session, each, memory) for each in meta]
                 outputs += made
@@ -333,6 +353,14 @@ class Recorder:
 
     def _run_eagerly(self, session: Session, values: tuple[Any, ...], why: str) -> Any:
         return session.run_eagerly(self.step.of(values, (), None, 0), why)
+
+
+def _memory_of(session: Session, value: Any) -> PendingMemory:
+    """Return the memory that views of a value lie in; only a captured call's are of arrays that are there."""
+    if isinstance(value, Pending):
+        return value.memory
+    assert session.recording is not None
+    return session.recording.memory_of(value)
 
 
 def _has_no_views(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import forks
 from ..arrays import access
@@ -23,6 +23,9 @@ from .run import with_arrays
 from .scheduler import Scheduler
 from .steps import Step
 
+if TYPE_CHECKING:
+    from .capturing import Recording
+
 
 class Session(Scheduler):
     """A pipeline's blocks, and the calls that are recorded in them."""
@@ -34,6 +37,8 @@ class Session(Scheduler):
     is_closed = False
     #: Whether it was opened, and has not been flushed since by the end of its last block.
     is_unfinished = False
+    #: What a captured function's call leaves to its replays, while it is recorded; see `capturing`.
+    recording: Recording | None = None
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)

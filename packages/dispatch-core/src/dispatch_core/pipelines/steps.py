@@ -67,14 +67,7 @@ class Step:
     @property
     def line(self) -> str:
         """File and line of the caller, or ""."""
-        code, offset = self.code, self.instruction
-        if code is None:
-            return ""
-        number = next(
-            (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
-            code.co_firstlineno,
-        )
-        return f"{code.co_filename}:{number}"
+        return "" if self.code is None else line_of(self.code, self.instruction)
 
     def inputs(self) -> Iterator[Any]:
         """Yield the arrays and pending values among the arguments."""
@@ -89,6 +82,15 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<Step {self.name}{' done' if self.done else ''}>"
+
+
+def line_of(code: CodeType, offset: int) -> str:
+    """Return file and line of an instruction."""
+    number = next(
+        (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
+        code.co_firstlineno,
+    )
+    return f"{code.co_filename}:{number}"
 
 
 #: The results of a call: a value, several, or none.

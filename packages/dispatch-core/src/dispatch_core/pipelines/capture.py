@@ -1,0 +1,344 @@
+"""Captured functions: recorded twice, and replayed from then on without recording.
+
+Note [Variants]
+    A call that no variant's guard lets pass is recorded. Where the guard of an earlier recording lets it pass, the two are
+    compared, and become a variant. Variants are tried in the order of their use, and the least used one goes when there
+    are too many. All lists are replaced, never changed: calls read them without a lock.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, Final
+from weakref import WeakMethod
+
+from ..errors import ArgumentError, CaptureError, short_repr
+from ..keys import context
+from ..keys.table import DispatchKey, keys_of
+from .blocks import current, paused
+from .capturing import CaptureBlock, Recording, current_recording
+from .materialization import materialize
+from .pending import Pending
+from .recorded import RecordedRun, compare
+from .replay import MISS, ReplayWriter, make_replay, split
+from .structures import Arguments, Names, Results, tensors_in
+
+#: The keys of layers that see single calls: under them a captured function runs eagerly.
+_LAYERS: Final = sum(
+    DispatchKey[name].value
+    for name in (
+        "Batched FuncTorchBatched FuncTorchGradWrapper FuncTorchVmapMode Functionalize Profiler Python PythonDispatcher"
+        " PythonTLSSnapshot Tracer VmapMode"
+    ).split()
+)
+
+
+class Variant:
+    """One recorded way through a captured function: its guard, and its replay once there is one."""
+
+    def __init__(self, recorded: RecordedRun, guard: Callable[..., Any]) -> None:
+        self.recorded, self.guard = recorded, guard
+        self.run: Callable[..., Any] = guard
+        self.replays: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self.fused = 0
+
+    def first_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Replay, and compare the results with the shape rules; see Note [When a replay is compared] in `replay`."""
+        assert self.replays is not None
+        found = self.replays[0](args, kwargs)
+        if found is not MISS:
+            self.run = self.replays[1]
+        return found
+
+
+class CaptureStats:
+    """The figures of a captured function so far: how often it was replayed, recorded and run eagerly, and why.
+
+    >>> CaptureStats().replays
+    0
+    """
+
+    def __init__(self) -> None:
+        self.replays = 0
+        self.recordings = 0
+        #: Reason → calls that ran eagerly.
+        self.eager: Counter[str] = Counter()
+        #: Reason → calls that no variant fitted.
+        self.misses: Counter[str] = Counter()
+        self.variants = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as a dictionary for JSON."""
+        return {**vars(self), "eager": dict(self.eager), "misses": dict(self.misses)}
+
+    def __repr__(self) -> str:
+        return f"<CaptureStats: {self.variants} variants, {self.replays} replays, {self.recordings} recordings>"
+
+
+class capture:  # noqa: N801  # it is called like a function, and decorates one
+    """Record a function's operators twice, and replay them from the third call on without running the function.
+
+    >>> import dispatch_core as dc, numpy as np
+    >>> @capture
+    ... def scaled(x):
+    ...     return dc.ops.aten.mul(x, x)
+    >>> [scaled(np.full(2, n, np.float32)).tolist() for n in range(4)]
+    [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [9.0, 9.0]]
+    >>> scaled.stats()
+    <CaptureStats: 1 variants, 2 replays, 2 recordings>
+
+    ``check=n`` records every n-th call again, and raises where it differs from its variant. ``max_variants`` are kept; more
+    than that are said once, by a warning. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
+    differ; ``ArgumentError`` for anything but a function that can be captured.
+    """
+
+    def __new__(cls, function: Any = None, /, **options: Any) -> Any:
+        """Return a captured function; without one a decorator."""
+        if function is None:
+            return functools.partial(cls, **options)
+        return object.__new__(cls)
+
+    def __init__(self, function: Callable[..., Any], /, *, check: int = 0, max_variants: int = 8) -> None:
+        _check(function, check, max_variants)
+        functools.update_wrapper(self, function)
+        self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
+        # A method is held weakly: it often is an attribute of its own object.
+        is_method = isinstance(function, MethodType)
+        self._function: Callable[[], Any] = WeakMethod(function) if is_method else lambda: function
+        if is_method:
+            del vars(self)["__wrapped__"]
+        self._every, self._most = check, max_variants
+        self._calls = 0
+        self._variants: tuple[Variant, ...] = ()
+        #: Calls that were recorded once, the newest first.
+        self._candidates: tuple[Variant, ...] = ()
+        self._stats = CaptureStats()
+        self._has_warned = False
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Replay the call, or record it."""
+        if not self._every:
+            for variant in self._variants:
+                found = variant.run(args, kwargs)
+                if found is not MISS:
+                    self._calls += 1
+                    return found
+        return self._call(args, kwargs)
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else MethodType(self, owner)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Find out why no variant ran at once, and run one, or the function."""
+        function = self._function()
+        if function is None:
+            raise CaptureError(f"the object whose method {self._name} is captured is gone", hint="keep the object")
+        if current_recording() is not None:
+            return function(*args, **kwargs)  # a part of what is recorded
+        state = context.current()
+        layers = 0 if state is None else state[0] & _LAYERS
+        if layers:
+            self._stats.eager[f"under {' and '.join(key.name for key in keys_of(layers))}"] += 1
+            return function(*args, **kwargs)
+        session = current()
+        if session is not None:
+            session.flush()
+            with paused(state):
+                return self._replay_or_record(function, args, kwargs)
+        return self._replay_or_record(function, args, kwargs)
+
+    def _replay_or_record(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._bring_in(args, kwargs)
+        self._calls += 1
+        again = self._every and self._calls % self._every == 0
+        for variant in self._variants:
+            found = (variant.guard if again else variant.run)(args, kwargs)
+            if found is not MISS:
+                if not again:
+                    self._use(variant)
+                    return found
+                return self._record(function, args, kwargs, variant)
+        fits = next((each for each in self._candidates if each.guard(args, kwargs) is not MISS), None)
+        if fits is None:
+            self._stats.misses[self._why(args, kwargs)] += 1
+        return self._record(function, args, kwargs, fits)
+
+    def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let tensors hold arrays where they hold values that a pipeline has made, which no guard lets pass."""
+        given = [tensor for tensor, _ in tensors_in((args, kwargs), "")]
+        for variant in (*self._variants, *self._candidates):
+            given += [each.reference() for each in variant.recorded.inputs if each.reference is not None]
+        for tensor in given:
+            if isinstance(getattr(tensor, "_dispatch_data", None), Pending):
+                materialize(tensor)
+
+    def _record(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: Variant | None
+    ) -> Any:
+        """Record a call, compare it with the one ``before``, and run it as a pipeline."""
+        recording = Recording(self._name)
+        block = CaptureBlock(recording)
+        arguments = Arguments(Names(), "return miss")
+        arguments.write(args, kwargs)
+        tensors: list[Any] = []
+        try:
+            with block:
+                try:
+                    for tensor, place in _places(args, kwargs):
+                        recording.see(tensor, place)
+                    result = function(*args, **kwargs)
+                    recorded = RecordedRun(recording, recording.session.steps[:], result, arguments.described)
+                finally:
+                    recording.end(failed="recorded" not in locals())
+                tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
+                made, fault = self._compare(recorded, arguments, before, result)
+        finally:
+            recording.end(failed=True)
+        for tensor in tensors:
+            if isinstance(getattr(tensor, "_dispatch_data", None), Pending):
+                materialize(tensor)
+        result = _with_arrays(result)
+        tensors = []
+        recorded.release()
+        for each in (made.guard, *(made.replays or ())):
+            ReplayWriter.refer(each, recorded.inputs)
+        self._publish(made, before)
+        if fault is not None:
+            raise fault
+        return result
+
+    def _compare(
+        self, recorded: RecordedRun, arguments: Arguments, before: Variant | None, result: Any
+    ) -> tuple[Variant, CaptureError | None]:
+        """Make a variant of a recorded call; with a replay, if it is the second one and equal to the first."""
+        fault = None
+        if before is not None:
+            try:
+                compare(self._name, before.recorded, recorded)
+            except CaptureError as error:
+                fault = error  # raised once the call has run
+        writer = ReplayWriter(recorded, arguments)
+        made = Variant(recorded, writer.guard())
+        if before is not None and fault is None:
+            segments = split(recorded)
+            made.fused = sum(segment.plan.fused for segment in segments)
+            made.replays = make_replay(writer, segments, result)
+            made.run = made.first_run
+        return made, fault
+
+    def _publish(self, made: Variant, before: Variant | None) -> None:
+        """Keep what was recorded in the place of the recording ``before``."""
+        warns = False
+        with self._lock:
+            self._stats.recordings += 1
+            self._candidates = tuple([each for each in self._candidates if each is not before])
+            self._variants = tuple([each for each in self._variants if each is not before])
+            if made.replays is None:
+                self._candidates = (made, *self._candidates)[: self._most]
+            else:
+                warns = len(self._variants) == self._most and not self._has_warned
+                self._has_warned |= warns
+                self._variants = (made, *self._variants)[: self._most]
+        if warns:
+            warnings.warn(
+                f"{self._name} is captured in more than {self._most} variants, because"
+                f" {max(self._stats.misses, key=self._stats.misses.__getitem__)}; the least used ones are dropped",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    def _use(self, variant: Variant) -> None:
+        """Try a variant first from now on."""
+        with self._lock:
+            if variant in self._variants and self._variants[0] is not variant:
+                self._variants = (variant, *(each for each in self._variants if each is not variant))
+
+    def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return why no variant fits a call."""
+        known = (*self._variants, *self._candidates)
+        if not known:
+            return "it is the first call"
+        arguments = Arguments(Names(), "")
+        arguments.write(args, kwargs)
+        given = {place: tensor for tensor, place in _places(args, kwargs)}
+        return known[0].recorded.reason(arguments.described, given)
+
+    def stats(self) -> CaptureStats:
+        """Return the figures so far, as a copy."""
+        found = CaptureStats()
+        with self._lock:
+            vars(found).update(
+                {name: Counter(each) if isinstance(each, Counter) else each for name, each in vars(self._stats).items()}
+            )
+            found.variants = len(self._variants)
+            found.replays = self._calls - found.recordings
+        return found
+
+    def explain(self) -> str:
+        """Return what was recorded, what each variant depends on, and why calls were recorded."""
+        lines = [f"{self._name}: {self.stats()!r}"]
+        for number, variant in enumerate(self._variants):
+            recorded = variant.recorded
+            lines.append(f"variant {number}: {len(recorded.calls)} steps, {variant.fused} of them run together")
+            lines += [f"    {text}" for text in recorded.conditions()]
+        lines += [f"recorded once: {len(each.recorded.calls)} steps" for each in self._candidates]
+        lines += [f"recorded because {why}: {count}" for why, count in self._stats.misses.most_common()]
+        lines += [f"ran eagerly {why}: {count}" for why, count in self._stats.eager.most_common()]
+        return "\n".join(lines)
+
+    def clear(self) -> None:
+        """Forget everything that was recorded."""
+        with self._lock:
+            self._variants = self._candidates = ()
+
+    def __repr__(self) -> str:
+        return f"<captured {self._name}: {len(self._variants)} variants>"
+
+    @staticmethod
+    def number(function: Callable[[], Any]) -> Any:
+        """Return ``function()``, a number that replays ask for again; call it inside a captured function.
+
+        >>> capture.number(lambda: 3)
+        3
+        """
+        recording = current_recording()
+        return function() if recording is None else recording.number(function)
+
+
+def _check(function: Any, check: Any, most: Any) -> None:
+    if not callable(function):
+        raise ArgumentError(f"capture() takes a function, not {short_repr(function)}")
+    code = getattr(function, "__call__", None)  # noqa: B004  # the method, which may be asynchronous
+    for each in (function, code):
+        if inspect.isgeneratorfunction(each) or inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each):
+            raise ArgumentError(
+                f"capture() cannot take {short_repr(function)}: its code runs piece by piece",
+                hint="capture a plain function that it calls",
+            )
+    for name, value, least in (("check", check, 0), ("max_variants", most, 1)):
+        if type(value) is not int or value < least:
+            raise ArgumentError(f"capture(): option {name!r} must be an int from {least} on, not {value!r}")
+
+
+def _places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Any, str]]:
+    """Return the tensors among arguments, with their places as `Arguments` names them."""
+    found = [pair for index, value in enumerate(args) for pair in tensors_in(value, f"argument {index}")]
+    return found + [pair for name, value in kwargs.items() for pair in tensors_in(value, f"argument {name}")]
+
+
+def _with_arrays(result: Any) -> Any:
+    """Return a result with arrays in the place of values that have been computed."""
+    if not any(isinstance(each, Pending) for each, _ in tensors_in(result, "")):
+        return result
+    names = Names()
+    text = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), names.add).text(
+        result
+    )
+    return eval(text, names.scope)  # noqa: S307  # it is written here

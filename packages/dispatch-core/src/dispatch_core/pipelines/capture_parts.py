@@ -1,0 +1,41 @@
+"""A frontend's part in capturing: what its tensors keep besides arrays, which a replay has to bring about again.
+
+Note [A frontend's part]
+    The class of a frontend's tensors may have two static hooks: ``_dispatch_capture(recording)`` returns the frontend's
+    `CapturePart` for one recorded call, and ``_dispatch_environment()`` a value of the settings that calls depend on, such
+    as the grad mode, which is asked for before every replay. Without them results are tensors without history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._record import Record
+
+
+class Finish(Record):
+    """What a frontend wants done at each replay, told at the end of a recorded call.
+
+    ``tensors`` are those that it needs then: inputs, results, and others that the call has made. ``restore`` is called
+    with this call's counterparts of them, once their arrays are there: inputs are the same objects, all others fresh bare
+    tensors. It keeps none of the recorded tensors alive. ``key`` must be equal in the two recordings that are compared.
+    """
+
+    tensors: tuple[Any, ...] = ()
+    restore: Callable[[list[Any]], object] | None = None
+    key: Any = None
+
+
+class CapturePart:
+    """What a frontend does while a call is recorded. All methods may be left as they are."""
+
+    def meet(self, tensor: Any) -> None:
+        """Take note of an input before the call can change it."""
+
+    def finish(self, results: Sequence[Any]) -> Finish:
+        """Return what is to be done at each replay; ``results`` are the tensors that the call returns."""
+        return Finish()
+
+    def end(self, *, failed: bool) -> None:
+        """Learn that nothing is recorded any more."""

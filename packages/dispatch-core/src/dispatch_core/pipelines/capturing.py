@@ -1,0 +1,353 @@
+"""Recording one call of a captured function: what its steps start from, and what its replay cannot do.
+
+Note [Inputs]
+    A tensor that was there before the call is an input: those among the arguments, and each that an operator meets and the
+    call has not made. A replay reads the array that the tensor holds then. A tensor that does not outlive the call, because
+    it was made of an array that was there, leaves that array as an input, which never changes.
+
+Note [The host's data]
+    An array made of the host's data is a constant, if it is equal in both recordings. Where it shares memory with the data
+    both times, the replay reads that memory again.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, NoReturn
+from weakref import ref
+
+from ..arrays import access, owners
+from ..arrays.frontend import CAPTURING, FRONTENDS, frontend_of
+from ..errors import CaptureError
+from ..keys import context
+from ..keys.table import DispatchKey
+from .array_specs import read_spec
+from .blocks import current
+from .callers import caller_location
+from .capture_parts import CapturePart
+from .handle import Pipeline, check_options
+from .live_numbers import Expression, LiveFloat, LiveInt, LiveNumber, make_live, to_plain
+from .liveness import RANDOM
+from .pending import Pending, PendingMemory, storage_key
+from .session import Session
+from .steps import Step, line_of
+
+#: How many steps one call may have.
+_MOST: Final = sys.maxsize
+
+
+class Input:
+    """A tensor or a raw array that was there before the call."""
+
+    __slots__ = (
+        "array",
+        "array_type",
+        "constant",
+        "data",
+        "identity",
+        "key",
+        "kind",
+        "look",
+        "mask",
+        "place",
+        "reference",
+        "shown",
+        "spec",
+        "tensor",
+        "twins",
+    )
+
+    def __init__(self, tensor: Any, data: Any, place: str) -> None:
+        #: The tensor or array; None once the call is over, where it is found by ``place`` or ``reference``.
+        self.tensor = tensor
+        #: Where it stands among the arguments; "" for one that the function found elsewhere.
+        self.place = place
+        #: Where else it stands.
+        self.twins: list[str] = []
+        self.array = data
+        self.mask: int = getattr(tensor, "_dispatch_mask", 0)
+        self.kind, self.array_type = type(tensor), type(data)
+        self.spec, self.look = read_spec(data), layout_of(type(data))(data)
+        self.shown = describe_tensor(tensor)
+        #: What tells arrays apart, and memories, as long as the call lasts.
+        self.identity, self.key = id(data), storage_key(data)
+        self.reference: Callable[[], Any] | None = None
+        #: A raw array, which is no argument.
+        self.constant: Any = data if tensor is data and not place else None
+        #: The array's own data on the host, of an array that the call has made of them.
+        self.data: HostData | None = None
+
+    def release(self) -> None:
+        """Refer to the tensor weakly; where nothing else refers to it, to another that holds the array."""
+        tensor, self.tensor = self.tensor, None
+        array, self.array = self.array, None
+        if self.place or self.constant is not None or self.data is not None:
+            return
+        frontend = frontend_of(tensor)
+        self.reference = ref(tensor)
+        del tensor
+        if self.reference() is None and frontend is not None:
+            other = frontend.new()
+            other._dispatch_mask, other._dispatch_data = self.mask, array
+            self.reference = lambda: other
+
+
+def describe_tensor(tensor: Any) -> tuple[Any, Any, Any]:
+    """Return shape, strides and dtype of a tensor."""
+    return access.shape(tensor), access.strides(tensor), access.dtype(tensor)
+
+
+def layout_of(kind: type) -> Callable[[Any], Any]:
+    """Return the function that reads shape, strides and dtype of arrays of a type as one value."""
+    return owners.ARRAY_TYPES[kind].layout or describe_tensor
+
+
+class HostData:
+    """An array that a recorded call has made of the host's data."""
+
+    __slots__ = ("before", "is_shared", "key", "make", "operator", "text")
+
+    def __init__(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...], found: Any) -> None:
+        self.operator = operator
+        #: The data as they were, and the function that makes an array of them.
+        self.before = (copy.copy(values[0]), *values[1:])
+        self.make = make
+        self.key = storage_key(found)
+        data = self.before[0]
+        self.text = data.tobytes() if hasattr(data, "tobytes") else repr(data)
+        #: Whether the array lies in the data's memory, and these are the same in each call.
+        self.is_shared = False
+
+    def again(self) -> Any:
+        """Return an array of the same data."""
+        return getattr(found := self.make(copy.copy(self.before[0]), *self.before[1:]), "_dispatch_data", found)
+
+
+class Recording:
+    """What one call of a captured function leaves to its replays."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        #: The context's masks, and the settings of the frontends, where the call begins.
+        self.state = context.current()
+        asked = [each.environment for each in FRONTENDS.values() if each.environment is not None]
+        self.environment = [(ask, ask()) for ask in asked]
+        #: Whether the function runs.
+        self.is_open = True
+        #: id of a tensor → the input; and id of an array.
+        self.inputs: dict[int, Input] = {}
+        self.holders: dict[int, Input] = {}
+        #: id of a number among the steps' arguments → the number, and where it comes from.
+        self.live: dict[int, tuple[float, Expression]] = {}
+        #: Conditions on live numbers and their answers.
+        self.decisions: list[tuple[Expression, Any]] = []
+        #: Functions and the values that they must have.
+        self.guards: list[tuple[Callable[[], Any], Any]] = []
+        self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self.parts: dict[int, CapturePart] = {}
+        self._memories: dict[int, PendingMemory] = {}
+        self.session = CaptureSession(self)
+        self.begin()
+
+    def begin(self) -> None:
+        """Ask the frontends for their parts."""
+        for marker, frontend in list(FRONTENDS.items()):
+            if frontend.capture is not None:
+                self.parts[marker] = frontend.capture(self)
+        CAPTURING.append(self)
+
+    def end(self, *, failed: bool) -> None:
+        """Record nothing any more."""
+        if self in CAPTURING:
+            CAPTURING.remove(self)
+            self.is_open = False
+            for part in self.parts.values():
+                part.end(failed=failed)
+
+    # What the recorders and the frontends tell.
+
+    def see(self, tensor: Any, place: str = "") -> None:
+        """Take a tensor as an input, if it was there before the call; frontends tell of those read without an operator."""
+        if not self.is_open:
+            return
+        known = self.inputs.get(id(tensor))
+        if known is not None:
+            if place:
+                known.twins.append(place)
+            return
+        data = getattr(tensor, "_dispatch_data", tensor)
+        if isinstance(data, Pending):
+            if data.session is self.session:
+                return
+            data = _bring_in(tensor, data)
+        known = self.holders.get(id(data))
+        if known is not None and known.data is not None:
+            return
+        made = self.inputs[id(tensor)] = Input(tensor, data, place)
+        self.holders.setdefault(id(data), made)
+        part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None
+        if part is not None:
+            part.meet(tensor)
+
+    def is_input(self, tensor: Any) -> bool:
+        """Return whether a tensor was there before the call."""
+        return id(tensor) in self.inputs
+
+    def is_made(self, tensor: Any) -> bool:
+        """Return whether the call has made a tensor's array."""
+        data = getattr(tensor, "_dispatch_data", tensor)
+        if isinstance(data, Pending):
+            return data.session is self.session
+        known = self.holders.get(id(data))
+        return known is not None and known.data is not None
+
+    def guard(self, function: Callable[[], Any], *value: Any) -> None:
+        """Replay only where ``function()`` has the value that it has now, or the one that is given."""
+        self.guards.append((function, value[0] if value else function()))
+
+    def effect(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function at each replay; live numbers among its arguments are that replay's."""
+        operands = tuple([each.expression if isinstance(each, LiveNumber) else each for each in arguments])
+        self.effects.append((function, operands))
+
+    def number(self, function: Callable[[], Any]) -> Any:
+        """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`."""
+        return make_live(self, to_plain(function()), Expression(function))
+
+    def decide(self, expression: Expression, answer: Any) -> None:
+        """Take note of a condition on live numbers that has decided something."""
+        if self.is_open:
+            self.decisions.append((expression, answer))
+
+    def refuse(self, what: str, hint: str) -> NoReturn:
+        """Raise the error for something that a replay could not do."""
+        raise CaptureError(f"{what} while {self.name} is captured\nCalled at {line_of(*caller_location())}", hint=hint)
+
+    # What recorders ask.
+
+    def meet(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """See the tensors among a call's arguments, and return the arguments as steps keep them."""
+        return tuple([self._meet_one(value) for value in values])
+
+    def mark(self, found: Any) -> Any:
+        """Let a call's results say that their values are pending: views of arrays that are there have their bases' keys."""
+        for each in found if isinstance(found, (list, tuple)) else (found,):
+            if isinstance(getattr(each, "_dispatch_data", None), Pending):
+                each._dispatch_mask |= _PIPELINE
+        return found
+
+    def _meet_one(self, value: Any) -> Any:
+        if value is None or isinstance(value, (str, bool)):
+            return value
+        if isinstance(value, LiveFloat):
+            return value.plain
+        if isinstance(value, LiveInt):
+            return int(value)
+        if isinstance(value, (list, tuple)):
+            found = [self._meet_one(each) for each in value]
+            return value if all(map(_is, found, value)) else type(value)(found)
+        if type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data"):
+            self.see(value)
+        return value
+
+    def put(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """Make an array of the host's data; see Note [The host's data]."""
+        found = make(*values)
+        data = getattr(found, "_dispatch_data", found)
+        known = self.holders[id(data)] = Input(found, data, "")
+        known.data = HostData(operator, make, values, data)
+        return found
+
+    def memory_of(self, array: Any) -> PendingMemory:
+        """Return the memory of an array that is there, for its views."""
+        memory = self._memories.get(id(array))
+        if memory is None:
+            key: Hashable = storage_key(array)
+            memory = self._memories[id(array)] = PendingMemory(key, access.storage_offset(array))
+        return memory
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _bring_in(tensor: Any, data: Pending) -> Any:
+    """Let a tensor hold the array of a value that another pipeline has made, and return the array."""
+    if data.value is None or data.error is not None:
+        data.session.compute((data,))
+    if tensor is not data:
+        tensor._dispatch_data = data.value
+        tensor._dispatch_mask &= ~_PIPELINE
+    return data.value
+
+
+_PIPELINE: Final = DispatchKey.Pipeline.value
+
+
+_OPTIONS: Final = check_options({"inputs_unchanged": True})
+
+
+class CaptureSession(Session):
+    """The pipeline of one recorded call: it runs nothing as long as the function does."""
+
+    recording: Recording
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(_OPTIONS)
+        self.recording = recording
+        self.ignores_lent = True
+
+    def count_remaining(self) -> None:
+        """Set no limit."""
+        self.remaining = _MOST if self.is_open else 0
+
+    def compute(self, wanted: Iterable[Any]) -> None:
+        """Refuse to compute a value while the function runs."""
+        wanted = tuple(wanted)
+        if self.recording.is_open:
+            if RANDOM in [each for each in wanted if isinstance(each, str)]:
+                self.recording.refuse("The state of a random number generator is read or set", _SEED_HINT)
+            self.recording.refuse("A value is read", _READ_HINT)
+        super().compute(wanted)
+
+    def run_before(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
+        """Refuse to let memory be read or written while the function runs."""
+        if self.recording.is_open:
+            self.recording.refuse("Memory is handed out", _READ_HINT)
+        super().run_before(reads, writes)
+
+    def run_eagerly(self, step: Step, why: str) -> Any:
+        """Refuse a call that cannot be recorded."""
+        if self.recording.is_open:
+            self.recording.refuse(f"{step.name} runs at once ({why})", _READ_HINT)
+        return super().run_eagerly(step, why)
+
+    def flush(self) -> None:
+        """Run the steps once the function has returned."""
+        if self.recording.is_open:
+            self.recording.refuse("A pipeline is flushed", "leave out the flush: a captured function runs as a whole")
+        super().flush()
+
+
+_READ_HINT: Final = (
+    "a replay has no values where Python decides: compute with tensors (where, masks), return the tensor and read it"
+    " outside, or read it before the call"
+)
+_SEED_HINT: Final = "set the seed before the call: replays draw from the live generator"
+
+
+class CaptureBlock(Pipeline):
+    """The block in which one call is recorded."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self._session = recording.session
+
+
+def current_recording() -> Recording | None:
+    """Return what is recorded in this context by a captured function, or None."""
+    session = current()
+    recording = None if session is None else session.recording
+    return recording if recording is not None and recording.is_open else None

@@ -1,0 +1,208 @@
+"""Live numbers: Python numbers that a captured function asks for again at every replay, and what is computed of them.
+
+Note [Live numbers]
+    While a call is recorded, ``capture.number(function)`` gives a number that remembers where it comes from. Arithmetic
+    with it gives numbers that remember, too: an `Expression`. As an argument of an operator it becomes an argument of the
+    replay. A comparison decides which way Python goes, so its answer is a guard. Whatever else is done with it, by
+    ``math.sqrt``, gives an ordinary number, which the comparison of two recordings finds out if it changes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .capturing import Recording
+
+
+class Expression:
+    """A function of other expressions and constants, or of nothing: the place that a live number is read from."""
+
+    __slots__ = ("function", "operands")
+
+    def __init__(self, function: Callable[..., Any], operands: tuple[Any, ...] = ()) -> None:
+        self.function, self.operands = function, operands
+
+
+class LiveNumber:
+    """The manners of live numbers, `LiveFloat` and `LiveInt`."""
+
+    #: Who records, and where the number comes from.
+    recording: Recording
+    expression: Expression
+
+    # Copies and pickles are ordinary numbers.
+    def __reduce__(self) -> Any:
+        return type(to_plain(self)), (to_plain(self),)
+
+
+class LiveFloat(LiveNumber, float):
+    """A float that a replay asks for again.
+
+    ``plain`` is the ordinary float that operators get in its place, which the recording knows by its identity.
+    """
+
+    plain: float
+
+    def __float__(self) -> float:
+        return self.plain
+
+    def __int__(self) -> int:
+        return int(_decide(self, int))
+
+
+class LiveInt(LiveNumber, int):
+    """An int that a replay asks for again."""
+
+    def __int__(self) -> int:
+        return int(_decide(self, int.__int__))
+
+
+def _decide(live: LiveNumber, function: Callable[[Any], Any]) -> Any:
+    """Return a number made of a live one on which structure may depend, so that it is a condition."""
+    found = function(to_plain(live))
+    live.recording.decide(Expression(function, (live.expression,)), found)
+    return found
+
+
+def to_plain(value: Any) -> Any:
+    """Return a live number as an ordinary one; anything else as it is.
+
+    >>> to_plain(3)
+    3
+    """
+    if isinstance(value, LiveFloat):
+        return float.__float__(value)
+    return int.__int__(value) if isinstance(value, LiveInt) else value
+
+
+def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
+    """Return a number of type float or int as a live one, and any other value as it is."""
+    kind: Any = {float: LiveFloat, int: LiveInt}.get(type(value))
+    if kind is None:
+        return value
+    made = kind(value)
+    made.recording, made.expression = recording, expression
+    if kind is LiveFloat:
+        # An object of its own.
+        made.plain = value * 1.0
+        recording.live[id(made.plain)] = made.plain, expression
+    return made
+
+
+def operand_of(value: Any) -> Any:
+    """Return what stands for a value among the operands of an expression."""
+    return value.expression if isinstance(value, LiveNumber) else value
+
+
+def _arithmetic(function: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return a method for live numbers on the left, and one for those on the right."""
+
+    def compute(first: Any, second: Any, live: LiveNumber) -> Any:
+        if not (isinstance(first, (int, float)) and isinstance(second, (int, float))):
+            return NotImplemented
+        found = function(to_plain(first), to_plain(second))
+        if not live.recording.is_open:
+            return found
+        return make_live(live.recording, found, Expression(function, (operand_of(first), operand_of(second))))
+
+    return lambda self, other: compute(self, other, self), lambda self, other: compute(other, self, self)
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    def method(self: LiveNumber) -> Any:
+        found = function(to_plain(self))
+        if not self.recording.is_open:
+            return found
+        return make_live(self.recording, found, Expression(function, (self.expression,)))
+
+    return method
+
+
+def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: LiveNumber, *others: Any) -> Any:
+        if not all(isinstance(other, (int, float)) for other in others):
+            return NotImplemented
+        found = function(to_plain(self), *map(to_plain, others))
+        self.recording.decide(Expression(function, tuple(map(operand_of, (self, *others)))), found)
+        return found
+
+    return method
+
+
+_BINARY: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_UNARY: Final = ("neg", "pos", "abs")
+_DECISIONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def _complete(kind: type) -> None:
+    for name in _BINARY:
+        left, right = _arithmetic(getattr(operator, name))
+        setattr(kind, f"__{name}__", left)
+        setattr(kind, f"__r{name}__", right)
+    for name in _UNARY:
+        setattr(kind, f"__{name}__", _unary(getattr(operator, name)))
+    for name in _DECISIONS:
+        setattr(kind, f"__{name}__", _decision(getattr(operator, name)))
+    kind.__bool__ = _decision(operator.truth)  # type: ignore[attr-defined]
+    kind.__hash__ = kind.__mro__[2].__hash__  # type: ignore[method-assign]
+
+
+for _kind in (LiveFloat, LiveInt):
+    _complete(_kind)
+
+
+#: Functions that have a sign in Python's text.
+SIGNS: Final[dict[Any, str]] = {
+    operator.add: "{} + {}",
+    operator.sub: "{} - {}",
+    operator.mul: "{} * {}",
+    operator.truediv: "{} / {}",
+    operator.floordiv: "{} // {}",
+    operator.mod: "{} % {}",
+    operator.pow: "{} ** {}",
+    operator.neg: "-{}",
+    operator.lt: "{} < {}",
+    operator.le: "{} <= {}",
+    operator.gt: "{} > {}",
+    operator.ge: "{} >= {}",
+    operator.eq: "{} == {}",
+    operator.ne: "{} != {}",
+    operator.truth: "bool({})",
+    operator.abs: "abs({})",
+    operator.pos: "+{}",
+}
+
+
+def describe(value: Any) -> str:
+    """Return the text of an expression.
+
+    >>> describe(Expression(operator.add, (Expression(len), 1)))
+    '(len() + 1)'
+    """
+    if not isinstance(value, Expression):
+        return repr(value)
+    names = [describe(each) for each in value.operands]
+    sign = SIGNS.get(value.function)
+    if sign is None:
+        return f"{getattr(value.function, '__name__', 'number')}({', '.join(names)})"
+    return f"({sign.format(*names)})"
+
+
+def in_order(expressions: Sequence[Expression]) -> list[Expression]:
+    """Return expressions and all that they are computed of, each once and after its operands."""
+    found: dict[int, Expression] = {}
+    for expression in expressions:
+        stack: list[tuple[Expression, bool]] = [(expression, False)]
+        while stack:
+            each, is_ready = stack.pop()
+            if id(each) in found:
+                continue
+            if is_ready:
+                found[id(each)] = each
+                continue
+            stack.append((each, True))
+            stack += [(operand, False) for operand in each.operands if isinstance(operand, Expression)]
+    return list(found.values())

@@ -1,0 +1,461 @@
+"""Replays: generated functions that check a call's guards, run the kernels of a recorded call, and return its results.
+
+Note [Straight-line code]
+    A replay is one generated function without branches but for its guards: it takes the arguments apart, reads the arrays
+    that the inputs hold now, looks at what the recording depended on, and returns `MISS` where something is not as it was.
+    Then it runs the parts of the plan that the device's plugin made, the other steps' kernels one by one, and makes the
+    results. The list of values is each call's own, so that several threads may run one replay.
+
+Note [When a replay is compared]
+    The results of the first replay's kernels and planned steps are compared with the shape rules' answers; from the second
+    one on the same code runs without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..arrays import owners
+from ..arrays.frontend import frontend_of
+from ..calls.emit import define, indent, make_function
+from ..keys import context
+from ..keys.table import DispatchKey
+from ..operators import conformance
+from ..operators.entry import CHANGES
+from . import plan as plans
+from .array_specs import ARRAY_SPECS
+from .blocks import paused
+from .capturing import layout_of
+from .errors import located_error
+from .live_numbers import SIGNS, Expression
+from .model import Node, Value
+from .pending import Pending, storage_key
+from .program import ProgramFingerprint, build, device_of, slot_of
+from .recorded import RecordedRun, data_of
+from .steps import Step, masks_of_kernels
+from .structures import Arguments, Results
+
+if TYPE_CHECKING:
+    from .capturing import Input
+    from .plan import Part
+
+#: What a replay returns that does not fit a call.
+MISS: Final = object()
+_MISSED: Final = "return miss"
+_PIPELINE: Final = DispatchKey.Pipeline.value
+
+
+class PlannedRun:
+    """Steps of a recorded call for one device and under one set of masks, and their plan."""
+
+    def __init__(self, steps: Sequence[Step], recorded: RecordedRun) -> None:
+        self.steps = steps
+        self.found = _number_values(steps, recorded)
+        self.device = device_of(steps[0])
+        self.program = build(self.found, fuse=True)
+        with paused(steps[0].state):  # A planner may run kernels on stand-ins.
+            self.plan = plans.complete(self.found, self.program, self.device)
+
+
+def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
+    """Give each value of steps a number, as `program.fingerprint` does, and to those that other steps make."""
+    found = ProgramFingerprint(steps, None)
+    own = set(map(id, steps))
+    # A value that another segment reads is kept as well.
+    outside = {id(value) for step in recorded.steps if id(step) not in own for value in step.inputs()}
+    writes = False
+    for step in steps:
+        for index, value in enumerate(step.values):
+            _number(value, found, is_number=index in step.int_values)
+        for output in step.outputs:
+            if output is not None:
+                found.pending[len(found.values)] = output
+                found.slots[id(output)] = len(found.values)
+                found.values.append(None)
+        writes |= bool(step.written)
+    kept = 0
+    for slot, output in found.pending.items():
+        if id(output) in recorded.kept or id(output) in outside:
+            kept |= 1 << slot
+    found.places = _places(found) if writes else []
+    found.key = (kept, *found.places)
+    return found
+
+
+def _number(value: Any, found: ProgramFingerprint, *, is_number: bool) -> None:
+    kind = type(value)
+    if kind in (float, complex) or (kind is int and is_number):
+        found.values.append(value)
+    elif kind in owners.ARRAY_TYPES:
+        if id(value) not in found.slots:
+            found.slots[id(value)] = len(found.values)
+            found.values.append(value)
+    elif kind in (list, tuple):
+        for item in value:
+            _number(item, found, is_number=False)
+
+
+def _places(found: ProgramFingerprint) -> list[int]:
+    """Return for each value a number that those in the same memory share."""
+    numbers: dict[Any, int] = {}
+    places = []
+    for slot, value in enumerate(found.values):
+        output = found.pending.get(slot, value)
+        if type(output) not in owners.ARRAY_TYPES:
+            places.append(-1)
+            continue
+        key = output if isinstance(output, Pending) and output.shared is None else storage_key(output)
+        places.append(numbers.setdefault(key, len(numbers)))
+    return places
+
+
+def split(recorded: RecordedRun) -> list[PlannedRun]:
+    """Return the segments of a recorded call."""
+    groups: list[list[Step]] = []
+    before = None
+    for step in recorded.steps:
+        here = device_of(step), masks_of_kernels(step.state)
+        if here != before:
+            groups.append([])
+            before = here
+        groups[-1].append(step)
+    return [PlannedRun(group, recorded) for group in groups]
+
+
+class ReplayWriter:
+    """Writes the guard of a recorded call, which names its inputs' arrays ``x0``, ``x1``, …, and its replay."""
+
+    def __init__(self, recorded: RecordedRun, arguments: Arguments) -> None:
+        self.recorded = recorded
+        self.arguments = arguments
+        self.names = arguments.names
+        self.lines: list[str] = []
+        self.tensors: list[str] = []
+        #: id of a value → its text: an entry of a segment's list, an input's array, a constant.
+        self._values: dict[int, str] = {}
+        self._numbers: dict[int, str] = {}
+        self.parts: list[PartOfReplay] = []
+        self.names.scope |= {
+            "miss": MISS,
+            "changes": CHANGES,
+            "process": context.process_mask,
+            "masks": context.current,
+            "known": ARRAY_SPECS.get,
+            "owner": storage_key,
+            "seen": recorded.changes,
+        }
+        self._guard()
+
+    def check(self, condition: str) -> None:
+        """Write a line that returns where a condition holds."""
+        self.lines.append(f"if {condition}: {_MISSED}")
+
+    def _guard(self) -> None:
+        names, recording = self.names, self.recorded.recording
+        self.check("changes[0] != seen[0]")
+        self.check(f"process[0] != {names.add(context.process_mask[0])}")
+        state = names.add(recording.state)
+        self.check(f"(c := masks()) is not {state} and c != {names.add(recording.state or (0, 0))}")
+        self.lines += self.arguments.lines
+        for index in range(len(self.recorded.inputs)):
+            self._input(index)
+        self._sharing()
+        for number, (ask, value) in enumerate(recording.environment):
+            names.scope[f"environment{number}"] = ask
+            self.check(f"environment{number}() != {names.add(value)}")
+        for number, (function, value) in enumerate(recording.guards):
+            names.scope[f"guard{number}"] = function
+            self.check(f"guard{number}() != {names.add(value)}")
+        self._expressions()
+        for expression, answer in recording.decisions:
+            self.check(f"({self.operand(expression)}) != {names.add(answer)}")
+
+    def _input(self, index: int) -> None:
+        given, names = self.recorded.inputs[index], self.names
+        tensor, array = f"t{index}", f"x{index}"
+        if given.place:
+            tensor = self.arguments.found[given.place]
+            for place in given.twins:
+                self.check(f"{self.arguments.found[place]} is not {tensor}")
+        elif given.constant is not None:
+            names.scope[array] = names.scope[tensor] = given.constant
+            self.tensors.append(tensor)
+            return
+        else:
+            # Set by `refer`.
+            self.lines.append(f"{tensor} = find{index}()")
+        self.tensors.append(tensor)
+        if given.mask:
+            self.check(f"{tensor}.__class__ is not {names.add(given.kind)} or {tensor}._dispatch_mask != {given.mask}")
+            self.lines.append(f"{array} = {tensor}._dispatch_data")
+        else:
+            self.lines.append(f"{array} = {tensor}")
+        kind = given.array_type
+        names.scope[f"look{index}"] = layout_of(kind)
+        # Mostly its spec is remembered.
+        differs = f"(s := known(id({array}))) is None or s[1] is not {names.add(given.spec)}"
+        self.check(
+            f"{array}.__class__ is not {names.add(kind)} or"
+            f" (({differs}) and look{index}({array}) != {names.add(given.look)})"
+        )
+
+    def _sharing(self) -> None:
+        """Write lines that see that inputs share memory as they did, where it matters."""
+        inputs = self.recorded.inputs
+        seen: dict[int, int] = {}
+        for index, each in enumerate(inputs):
+            first = seen.setdefault(each.identity, index)
+            if first != index:
+                self.check(f"x{index} is not x{first}")
+        if not self.recorded.writes:
+            return
+        firsts: dict[Any, int] = {}
+        for index, each in enumerate(inputs):
+            first = firsts.setdefault(each.key, index)
+            if first != index:
+                self.check(f"owner(x{index}) != owner(x{first})")
+        if len(firsts) > 1:
+            keys = ", ".join(f"owner(x{index})" for index in firsts.values())
+            self.check(f"len({{{keys}}}) != {len(firsts)}")
+
+    def _expressions(self) -> None:
+        """Write lines that ask for the live numbers, and compute with them."""
+        for number, each in enumerate(self.recorded.expressions):
+            self.lines.append(f"n{number} = {self._text(each)}")
+            self._numbers[id(each)] = f"n{number}"
+
+    def _text(self, expression: Expression) -> str:
+        names = [self.operand(each) for each in expression.operands]
+        sign = SIGNS.get(expression.function)
+        return sign.format(*names) if sign else f"{self.names.add(expression.function)}({', '.join(names)})"
+
+    def operand(self, value: Any) -> str:
+        """Return the name of an expression's value, or the text of a constant."""
+        if isinstance(value, Expression):
+            return self._numbers.get(id(value)) or f"({self._text(value)})"
+        return self.names.add(value)
+
+    def guard(self) -> Callable[..., Any]:
+        """Return the guard alone: it returns None where a call fits."""
+        return self._compile([], f"guard of {self.recorded.recording.name}")
+
+    @staticmethod
+    def refer(function: Any, inputs: Sequence[Input]) -> None:
+        """Let a replay find the tensors that are no arguments, once the recording refers to them weakly."""
+        for index, each in enumerate(inputs):
+            if each.reference is not None:
+                function.__globals__[f"find{index}"] = each.reference
+
+    def _compile(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
+        text = [*self.lines, *lines]
+        for place, part in enumerate(self.parts):
+            # The function's heading is the first line.
+            part.line = next(number for number, line in enumerate(text, 2) if f"run{place}(" in line)
+        made: Callable[..., Any] = make_function(define("replay(args, kwargs)", text), label, dict(self.names.scope))
+        return made
+
+    def replay(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
+        """Return the replay; with ``compared`` the one that compares results with the shape rules."""
+        recorded = self.recorded
+        self.parts = []
+        for index, each in enumerate(recorded.inputs):
+            self._values.setdefault(id(each.array), f"x{index}")
+        lines = self._host_arrays()
+        body: list[str] = []
+        for number, segment in enumerate(segments):
+            body += self._segment(number, segment, compared=compared)
+        self.names.scope["fail"] = partial(_fail, self.parts)
+        if body:
+            lines += [
+                "try:",
+                *indent(body),
+                "except Exception as error:",
+                "    fault = fail(error)",
+                "else: fault = None",
+            ]
+            lines += ["if fault is not None: raise fault"]
+        lines += self._ending(result)
+        return self._compile(lines, f"replay of {recorded.recording.name}")
+
+    def _host_arrays(self) -> list[str]:
+        """Return lines that bring in arrays of the host's data; see Note [The host's data] in `capturing`."""
+        lines = []
+        recorded = self.recorded
+        for index, each in enumerate(recorded.hosts):
+            data = each.data
+            assert data is not None
+            if data.is_shared:
+                self._values[id(each.array)] = self.names.add(each.array)
+            elif data.key not in recorded.reachable:
+                self._values[id(each.array)] = self.names.add(data.again())
+            else:
+                self.names.scope[f"put{index}"] = data.again
+                lines.append(f"h{index} = put{index}()")
+                self._values[id(each.array)] = f"h{index}"
+        return lines
+
+    def _segment(self, number: int, segment: PlannedRun, *, compared: bool) -> list[str]:
+        found, plan = segment.found, segment.plan
+        name = f"v{number}" if number else "v"
+        entries = [self._entry(value) for value in found.values]
+        entries += [self.names.add(value) for value in plan.constants]
+        lines = [f"{name} = [{', '.join(entries)}]"]
+        for slot, output in found.pending.items():
+            self._values[id(output)] = f"{name}[{slot}]"
+        for part in plan.parts:
+            place = len(self.parts)
+            self.parts.append(PartOfReplay(name, segment, part, self.recorded))
+            lines += self._part(name, segment, part, place)
+            if compared:
+                self.names.scope[f"compare{place}"] = self.parts[-1].compare
+                lines.append(f"compare{place}({name})")
+            if part.frees:
+                lines.append("".join(f"{name}[{index}] = " for index in part.frees) + "None")
+        state = segment.steps[0].state
+        if _differ(state, self.recorded.recording.state):
+            self.names.scope.setdefault("paused", paused)
+            lines = [lines[0], f"with paused({self.names.add(state)}):", *indent(lines[1:])]
+        return lines
+
+    def _entry(self, value: Any) -> str:
+        """Return the text of an entry of the list of values, as it is to begin with."""
+        if value is None:
+            return "None"
+        live = self.recorded.recording.live.get(id(value))
+        if live is not None:
+            return self.operand(live[1])
+        return self._values.get(id(value)) or self.names.add(value)
+
+    def _part(self, name: str, segment: PlannedRun, part: Part, place: int) -> list[str]:
+        """Return the lines that run a part of a plan."""
+        if part.is_planned:
+            self.names.scope[f"run{place}"] = part.run
+            return [f"run{place}({name})"]
+        node, step = segment.program.nodes[part.nodes[0]], segment.steps[part.nodes[0]]
+        kernel = f"run{place}"
+        self.names.scope[kernel] = step.entry.explicit_table[step.mask]
+        call = f"{kernel}({', '.join(self._argument(name, each) for each in node.arguments)})"
+        signature = step.entry.signature
+        assert signature is not None
+        results = signature.results
+        if not any(each is not None for each in node.outputs):
+            return [call]
+        if all(each.kind != "self" and not each.is_list and not each.is_optional for each in results):
+            targets = [f"{name}[{each.index}]" for each in node.outputs if each is not None]
+            return [f"{', '.join(targets)} = {call}"]
+        self.names.scope[f"store{place}"] = node.store
+        return [f"store{place}({name}, {call})"]
+
+    def _argument(self, name: str, value: Any) -> str:
+        if isinstance(value, Value):
+            return f"{name}[{value.index}]"
+        if type(value) is tuple:
+            return f"[{', '.join(self._argument(name, each) for each in value)}]"
+        return self.names.add(value)
+
+    def _ending(self, result: Any) -> list[str]:
+        """Return the lines that bring about everything but the arrays, and return the result."""
+        recorded, names = self.recorded, self.names
+        lines = []
+        for index, value in recorded.rebound.items():
+            tensor = recorded.inputs[index].tensor
+            lines.append(f"{self.tensors[index]}._dispatch_data = {self._array(value)}")
+            mask = _mask_of(tensor)
+            if mask != recorded.inputs[index].mask:
+                lines.append(f"{self.tensors[index]}._dispatch_mask = {mask}")
+        for function, operands in recorded.recording.effects:
+            lines.append(f"{names.add(function)}({', '.join(map(self.operand, operands))})")
+        made: dict[int, str] = {id(each.tensor): self.tensors[at] for at, each in enumerate(recorded.inputs)}
+        for tensor in recorded.tensors:
+            if id(tensor) not in made:
+                made[id(tensor)] = name = f"r{len(made)}"
+                lines += self._make(name, tensor)
+        for marker, finish in recorded.finishes.items():
+            if finish.restore is not None:
+                names.scope[f"restore{marker}"] = finish.restore
+                lines.append(f"restore{marker}([{', '.join(made[id(each)] for each in finish.tensors)}])")
+        results = Results(names, lambda tensor: made[id(tensor)], lambda number: self.operand(number.expression))
+        return [*lines, f"return {results.text(result)}"]
+
+    def _make(self, name: str, tensor: Any) -> list[str]:
+        """Return the lines that make a tensor without history."""
+        frontend = frontend_of(tensor)
+        array = self._array(data_of(tensor))
+        if frontend is None:
+            return [f"{name} = {array}"]
+        return [
+            f"{name} = {self.names.add(frontend.new)}()",
+            f"{name}._dispatch_mask = {_mask_of(tensor)}",
+            f"{name}._dispatch_data = {array}",
+        ]
+
+    def _array(self, data: Any) -> str:
+        return self._values.get(id(data)) or self.names.add(data)
+
+
+def _mask_of(tensor: Any) -> int:
+    mask: int = tensor._dispatch_mask
+    return mask & ~_PIPELINE
+
+
+def _differ(state: context.State | None, outside: context.State | None) -> bool:
+    """Return whether the masks of a step are others than those of the call, the block of the recording left out."""
+    found, other = masks_of_kernels(state), masks_of_kernels(outside)
+    return (found[0] & ~_PIPELINE, found[1]) != (other[0] & ~_PIPELINE, other[1])
+
+
+class PartOfReplay:
+    """A part of a plan, for comparing its results and for its error."""
+
+    def __init__(self, name: str, segment: PlannedRun, part: Part, recorded: RecordedRun) -> None:
+        self.part, self.device = part, segment.device
+        #: The name of the list of values, and the line that runs the part.
+        self.name, self.line = name, 0
+        self.entries = [segment.steps[index].entry for index in part.nodes]
+        calls = {id(step): call for step, call in zip(recorded.steps, recorded.calls, strict=True)}
+        self.calls = [calls[id(segment.steps[index])] for index in part.nodes]
+        self.nodes: list[Node] = [segment.program.nodes[index] for index in part.nodes]
+        self.registration = slot_of(segment.steps[part.nodes[0]]).registration
+
+    def compare(self, values: list[Any]) -> None:
+        """Compare the results with the shape rules' answers; raises ``KernelResultError`` where one differs."""
+        found = self.part.find_mismatch(values)
+        if found is None:
+            return
+        index = self.part.nodes.index(found[0])
+        if self.part.is_planned:
+            names = ", ".join(entry.name for entry in self.entries)
+            who = conformance.describe_planned_step(self.device, self.part.run, names)
+        else:
+            who = conformance.describe_kernel(self.device, self.registration)
+        raise conformance.misfit_error(self.entries[index], found[1], who)
+
+    def find_failed(self, values: list[Any], error: Exception) -> tuple[int, Exception]:
+        """Return which call has failed, by running a planned step's calls one by one, and its error."""
+        if len(self.nodes) > 1:
+            for index, node in enumerate(self.nodes):
+                try:
+                    node.run(values)
+                except Exception as raised:  # noqa: BLE001  # it is what is looked for
+                    return index, raised
+        return len(self.nodes) - 1, error
+
+
+def _fail(parts: Sequence[PartOfReplay], error: Exception) -> Exception:
+    """Return the error for a replay of which a part has raised: it names the call, and where it was recorded."""
+    trace = error.__traceback__
+    part = next((each for each in parts if trace is not None and each.line == trace.tb_lineno), None)
+    if part is None or trace is None:
+        return error
+    index, raised = part.find_failed(trace.tb_frame.f_locals[part.name], error)
+    call = part.calls[index]
+    return located_error(call.shown, "a captured replay", call.line, raised)
+
+
+def make_replay(
+    writer: ReplayWriter, segments: Sequence[PlannedRun], result: Any
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the replay that compares results with the shape rules, and the one that does not."""
+    return writer.replay(segments, result, compared=True), writer.replay(segments, result, compared=False)

@@ -1,0 +1,351 @@
+"""Captured functions give the results of the functions themselves, bit for bit, and say what they cannot do."""
+
+import dataclasses
+import gc
+import math
+import threading
+import warnings
+import weakref
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from torchlike.nn import functional as F  # torch's own abbreviation
+
+Pair = namedtuple("Pair", "first second")  # noqa: PYI024  # what is made by it
+
+
+@dataclasses.dataclass
+class Both:
+    first: object
+    second: object
+
+
+def tensor(*shape):
+    return torchlike.arange(float(math.prod(shape))).reshape(*shape) * 0.37 - 1
+
+
+def write_to_part(x):
+    y = x * 2
+    y[0].add_(x[1])
+    return y, y[0]
+
+
+#: Name → a function, and the shapes of its arguments.
+FUNCTIONS = {
+    "chain": (lambda x, y: (x * y + 1.5).clamp(min=0.1).sqrt() - x, (2, 3), (2, 3)),
+    "view of an input": (lambda x: x.view(-1)[1:3].mul_(2), (2, 3)),
+    "write to an input": (lambda x: x.add_(1), (2, 3)),
+    "write to itself": (lambda x: x.add_(x), (6,)),
+    "write to a part": (write_to_part, (2, 3)),
+    "argument returned": (lambda x: (x, x + 1, x), (2, 3)),
+    "random numbers": (lambda x: (x + torchlike.rand(2, 3), torchlike.randn(3), F.dropout(x, 0.5)), (2, 3)),
+    "constant": (lambda x: x + torchlike.tensor([1.0, 2.0, 3.0]), (2, 3)),
+    "constant written to": (lambda x: torchlike.tensor([1.0, 2.0, 3.0]).add_(x[0]), (2, 3)),
+    "constant returned": (lambda x: (torchlike.tensor([1.0, 2.0]), x), (2, 3)),
+    "parts": (lambda x: x.split(1), (3, 3)),
+    "parts computed": (lambda x: [part * 2 for part in x.chunk(2)], (4, 2)),
+    "softmax": (lambda x: F.softmax(x @ x.T, 1), (3, 4)),
+    "loss": (lambda x: F.cross_entropy(x, torchlike.tensor([0, 1])), (2, 3)),
+    "joined": (lambda x, y: torchlike.cat([x, y]), (2, 3), (1, 3)),
+    "same device": (lambda x: x.to("cpu") + 1, (2, 3)),
+    "copy of a part": (lambda x: x[1:].copy_(x[:-1].clone()), (6,)),
+    "several results": (lambda x: x.max(1), (2, 3)),
+    "alpha": (lambda x, y: x.add(y, alpha=2.5), (2, 3), (3,)),
+    "dictionary": (lambda x: {"a": x + 1, 3: OrderedDict(b=x)}, (2, 3)),
+    "named tuple": (lambda x: Pair(x, [x - 1, None, "text", 2.5]), (2, 3)),
+    "dataclass": (lambda x: Both(x * 2, 7), (2, 3)),
+    "nothing": (lambda x: None, (2, 3)),
+    "transposed": (lambda x: x.t().contiguous().view(-1), (2, 3)),
+    "out": (lambda x, y: torchlike.add(x, x, out=y), (2, 3), (2, 3)),
+}
+
+
+def flat(value):
+    if isinstance(value, torchlike.Tensor):
+        return [value]
+    if dataclasses.is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict):
+        return [*value, *(item for each in value.values() for item in flat(each))]
+    return [item for each in value for item in flat(each)] if isinstance(value, (list, tuple)) else [value]
+
+
+def look(value, arguments, base=None):
+    """Return what can be seen of a result, in comparable form."""
+    if not isinstance(value, torchlike.Tensor):
+        return value
+    place = next((index for index, each in enumerate(arguments) if each is value), None)
+    memory = [index for index, each in enumerate(arguments) if dc.storage_of(each) == dc.storage_of(value)]
+    return (place, memory, value.dtype, value.shape, value.stride(), value.storage_offset(), value.numpy().tobytes())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_replays_are_the_function(name):
+    function, *shapes = FUNCTIONS[name]
+    captured = dc.capture(function)
+    ours, theirs = ([tensor(*shape) for shape in shapes] for _ in range(2))
+    for seed in range(5):
+        logs = []
+        for run, arguments in ((function, theirs), (captured, ours)):
+            torchlike.manual_seed(seed)
+            found = run(*arguments)
+            values = flat(found)
+            same = [[one is other for other in values] for one in values]
+            logs.append((type(found), same, [look(each, arguments) for each in (*values, *arguments)]))
+            logs[-1] += (float(torchlike.rand(())),)
+        assert logs[0] == logs[1]
+    assert (captured.stats().recordings, captured.stats().variants) == (2, 1)
+    assert name == "nothing" or "steps" in captured.explain()
+
+
+def test_results_of_two_calls_share_nothing():
+    captured = dc.capture(lambda x: (x * 2, torchlike.tensor([1.0])))
+    x = tensor(3)
+    found = [each for _ in range(4) for each in captured(x)]
+    assert len({dc.storage_of(each) for each in found}) == 8
+
+
+REFUSED = {
+    "item": lambda x: x.sum().item(),
+    "bool": lambda x: bool((x > 0).all()),
+    "mask": lambda x: x[x > 0],
+    "tolist": lambda x: x.tolist(),
+    "print": str,
+    "numpy": lambda x: x.numpy(),
+    "nonzero": lambda x: x.nonzero(),
+    "seed": lambda x: torchlike.manual_seed(3),
+    "resize": lambda x: torchlike.ones(1).resize_(3, 3),
+    "generator returned": lambda x: (each for each in [x]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_replay_cannot_do(name):
+    captured = dc.capture(REFUSED[name])
+    for _ in range(2):
+        with pytest.raises(dc.CaptureError) as caught:
+            captured(tensor(2, 3))
+    assert "Hint: " in str(caught.value)
+    assert "test_capture.py" in str(caught.value) or name == "generator returned"
+    assert torchlike.ones(2).tolist() == [1, 1]
+
+
+def test_what_changes_from_call_to_call():
+    count = [0.5]
+
+    def scaled(x):
+        count[0] += 1
+        return x * count[0]
+
+    captured = dc.capture(scaled)
+    x = tensor(2)
+    assert captured(x).tolist() == (x * 1.5).tolist()
+    for call in range(3):
+        with pytest.raises(dc.CaptureError, match=r"aten::mul\S* gets") as caught:
+            captured(x)
+        assert f"{call + 1.5}, then {call + 2.5}" in str(caught.value)
+        assert "test_capture.py" in str(caught.value)
+
+
+def test_check_finds_what_changes_later():
+    factor = [2.0]
+    captured = dc.capture(lambda x: x * factor[0], check=2)
+    for _ in range(6):
+        captured(tensor(2))
+    factor[0] = 3.0
+    with pytest.raises(dc.CaptureError, match=r"gets 2\.0, then 3\.0"):
+        for _ in range(2):
+            captured(tensor(2))
+
+
+def test_live_numbers():
+    number = [0.0]
+
+    def scaled(x):
+        factor = dc.capture.number(lambda: number[0])
+        return (x * (2 * factor - 1) + x * factor**2, "large" if factor > 3 else "small", factor)
+
+    captured = dc.capture(scaled)
+    for step in range(10):
+        number[0] = 0.75 * step
+        (ours, *rest), (theirs, *expected) = captured(tensor(3)), scaled(tensor(3))
+        assert ours.tolist() == theirs.tolist()
+        assert rest == expected
+    assert captured.stats().variants == 2
+    assert captured.stats().recordings == 4
+
+
+def test_other_arguments_are_other_variants():
+    captured = dc.capture(lambda x, n=1, **more: x * n + len(more))
+    calls = [
+        ((tensor(2),), {}),
+        ((tensor(3),), {}),
+        ((tensor(2).double(),), {}),
+        ((tensor(2, 3).t(),), {}),
+        ((tensor(2), 2), {}),
+        ((tensor(2), 2.0), {}),
+        ((tensor(2),), {"a": 1}),
+    ]
+    for _ in range(3):
+        for args, kwargs in calls:
+            assert captured(*args, **kwargs).tolist() == (args[0] * (args[1] if args[1:] else 1) + len(kwargs)).tolist()
+    stats = captured.stats()
+    assert (stats.variants, stats.recordings, stats.replays) == (7, 14, 7)
+    assert any("dtype" in why or "float64" in why or "int64" in why or "argument" in why for why in stats.misses)
+
+
+def test_tensors_found_elsewhere_are_inputs():
+    weight, other = tensor(3), [tensor(3)]
+    captured = dc.capture(lambda x: x @ weight + other[0].sum())
+    x = tensor(2, 3)
+    for _ in range(4):
+        assert captured(x).tolist() == (x @ weight + other[0].sum()).tolist()
+        weight.add_(1)
+    weight.data = tensor(3) * 3
+    assert captured(x).tolist() == (x @ weight + other[0].sum()).tolist()
+    assert captured.stats().recordings == 2
+    gone = weakref.ref(weight)
+    assert gone() is not None
+
+
+def test_shared_memory_is_a_guard():
+    def write(x, y):
+        x.add_(1)
+        return y * 2
+
+    captured = dc.capture(write)
+    x, y = tensor(3), tensor(3)
+    for first, second in [(x, y)] * 3 + [(x, x)] * 3 + [(x, x.view(3))] * 3 + [(x, y)]:
+        expected = ((first + 1) if dc.storage_of(first) == dc.storage_of(second) else second) * 2
+        assert captured(first, second).tolist() == expected.tolist()
+
+
+def test_errors_of_a_replay():
+    captured = dc.capture(lambda x, index: x.index_select(0, index) + 1)
+    x = tensor(3)
+    for _ in range(3):
+        captured(x, torchlike.tensor([0, 2]))
+    with pytest.raises(IndexError, match="index_select") as caught:
+        captured(x, torchlike.tensor([0, 7]))
+    assert "test_capture.py" in str(caught.value)
+    assert captured(x, torchlike.tensor([0, 1])).tolist() == (x[:2] + 1).tolist()
+
+
+def test_layers_run_the_function():
+    captured = dc.capture(lambda x: (x + 1).relu())
+    for _ in range(3):
+        captured(tensor(2))
+    with dc.profile() as profile:
+        captured(tensor(2))
+    assert "aten::relu" in profile.table()
+    assert captured.stats().eager == {"under Profiler": 1}
+
+
+def test_pipelines_around_and_captures_inside():
+    inner = dc.capture(lambda x: x.mul_(2))
+    outer = dc.capture(lambda x: inner(x) + 1)
+    x, y = tensor(3), tensor(3)
+    for _ in range(5):
+        with dc.pipeline():
+            x.add_(1)
+            found = outer(x + 0)
+            x.mul_(0.5)
+        expected = ((y.add_(1) + 0) * 2) + 1
+        y.mul_(0.5)
+        assert (found.tolist(), x.tolist()) == (expected.tolist(), y.tolist())
+    assert outer.stats().recordings == 2
+    assert inner.stats().recordings == 0
+
+
+def test_functions_that_cannot_be_captured():
+    async def coroutine():
+        pass
+
+    def generator():
+        yield 1
+
+    for each in (coroutine, generator, 3):
+        with pytest.raises(dc.ArgumentError, match="capture"):
+            dc.capture(each)
+    with pytest.raises(dc.ArgumentError, match="check"):
+        dc.capture(len, check=-1)
+
+
+def test_too_many_variants_are_said_once():
+    captured = dc.capture(lambda x, n: x * n, max_variants=2)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for n in range(5):
+            for _ in range(3):
+                captured(tensor(2), n)
+    assert [str(each.message).partition(",")[0] for each in said] == [
+        f"{captured.__qualname__} is captured in more than 2 variants"
+    ]
+    assert captured.stats().variants == 2
+    captured.clear()
+    assert captured.stats().variants == 0
+
+
+def test_nothing_is_kept_alive():
+    class Model:
+        def __init__(self):
+            self.weight = tensor(3)
+            self.step = dc.capture(self.forward)
+
+        def forward(self, x):
+            return x * self.weight
+
+    model = Model()
+    x = tensor(3)
+    for _ in range(4):
+        found = model.step(x)
+    assert found.tolist() == (x * model.weight).tolist()
+    step, gone = model.step, [weakref.ref(each) for each in (model, model.weight, x)]
+    del model, x, found
+    gc.collect()
+    assert [each() for each in gone] == [None] * 3
+    with pytest.raises(dc.CaptureError, match="gone"):
+        step(tensor(3))
+
+
+def test_threads_replay_one_variant():
+    captured = dc.capture(lambda x: (x * 2 + 1).sum())
+    x = tensor(50)
+    for _ in range(2):
+        captured(x)
+    expected, wrong = captured(x).item(), []
+
+    def work():
+        wrong.extend(found for _ in range(200) if (found := captured(x).item()) != expected)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+    assert captured.stats().recordings == 2
+
+
+def test_raw_arrays_need_no_frontend():
+    aten = dc.ops.aten
+    weight = np.ones(3, np.float32)
+
+    @dc.capture
+    def step(x):
+        y = aten.mul(x, weight)
+        aten.add_(weight, x)
+        return y, x
+
+    x, expected = np.arange(3, dtype=np.float32), np.ones(3, np.float32)
+    for _ in range(5):
+        y, same = step(x)
+        assert same is x
+        assert y.tolist() == (x * expected).tolist()
+        expected += x
+    assert weight.tolist() == expected.tolist()
+    assert step.stats().recordings == 2
