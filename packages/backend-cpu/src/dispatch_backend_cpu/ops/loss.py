@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +13,12 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, half_as_float
+from ..output_specs import OutputSpec, half_as_float, infer_output
 from .constants import number
+from .fast_paths import attempt
+from .numpy_formulas import select
 from .reduce_ufuncs import MAX, SUM
-from .rule_kernels import cast, make_kernel
+from .rule_kernels import cast, formula_in_tiles, make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -27,24 +30,32 @@ def _widen(a: Array, spec: OutputSpec) -> Array:
     return np.atleast_1d(cast(a, half_as_float(spec.array_dtype)))
 
 
-def _softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _widen(self, spec)
-    axis = wrap_dim(dim, self.ndim)
-    if not a.size:
-        return a
+def _powers(a: Array, axis: int) -> Any:
     powers = np.exp(a - MAX(a, axis, None, None, True))
     powers /= SUM(powers, axis, None, None, True)
     return powers
 
 
-def _log_softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _widen(self, spec)
-    axis = wrap_dim(dim, self.ndim)
-    if not a.size:
-        return a
+def _logarithms(a: Array, axis: int) -> Any:
     shifted = a - MAX(a, axis, None, None, True)
     shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
+
+
+def _softmax_kernel(name: str, compute: Callable[[Array, int], Any]) -> Kernel:
+    def general(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
+        a = _widen(self, spec)
+        return compute(a, wrap_dim(dim, self.ndim)) if a.size else a
+
+    when = "self.dtype in NUMBERS and not half_to_float and self.size and -(n := self.ndim) <= dim < n"
+    return attempt(
+        "self, dim, half_to_float",
+        f"{when} and self.flags.c_contiguous",
+        "run(compute, self, dim)",
+        make_kernel(name, general),
+        operands="self",
+        compute=compute,
+    )
 
 
 def _softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
@@ -88,6 +99,17 @@ def _nll_loss_forward(
     return (loss / total if reduction == _MEAN else loss), total
 
 
+def _nll_of_rows(self: Array, target: Array, reduction: int) -> Any:
+    """Return the sum or mean of the rows' losses, where every target counts, and the number of rows."""
+    count, classes = self.shape
+    # As unsigned numbers the negative ones are the greatest.
+    if MAX(target.view(np.uint64)) >= classes:
+        raise ValueError("a target that is no class, or is ignored")
+    chosen = self.reshape(-1).take(np.arange(0, count * classes, classes) + target)
+    loss, total = SUM(np.negative(chosen)), self.dtype.type(count)
+    return loss / total if reduction == _MEAN else loss, total
+
+
 def _nll_loss_backward(
     spec: OutputSpec,
     grad: Array,
@@ -116,10 +138,99 @@ def _reduce(losses: Array, reduction: int) -> Any:
     return SUM(losses, None) if reduction == _SUM else losses
 
 
-def _mse_loss(spec: OutputSpec, self: Array, target: Array, reduction: int = _MEAN) -> Any:
+def _square_difference(a: Array, b: Array) -> Any:
+    difference = a - b
+    return difference * difference
+
+
+def absolute_loss(a: Array, b: Array) -> Any:
+    return np.absolute(a - b)
+
+
+def _smooth_l1(a: Array, b: Array, beta: float) -> Any:
+    size = np.absolute(a - b)
+    if not beta:
+        return size
+    curved = size * size * number(0.5 / beta, a)
+    return select(size < number(beta, a), curved, size - number(0.5 * beta, a))
+
+
+def _huber(a: Array, b: Array, delta: float) -> Any:
+    size = np.absolute(a - b)
+    straight = (size - number(0.5 * delta, a)) * number(delta, a)
+    return select(size <= number(delta, a), size * size * number(0.5, a), straight)
+
+
+def _soft_margin(a: Array, b: Array) -> Any:
+    return np.log1p(np.exp(-b * a))
+
+
+#: When two arrays go through a formula at once.
+_PLAIN: Final = "target.dtype is self.dtype and target.dtype in NUMBERS and target.shape == self.shape"
+_DENSE: Final = "self.flags.c_contiguous and target.flags.c_contiguous"
+
+
+def make_loss(formula: Callable[..., Any], general: Kernel, options: str = "", *, also: str = "True") -> Kernel:
+    """Make the kernel of a loss: at once for two arrays of one shape and dtype, else ``general``.
+
+    The options stand behind the reduction; the formula takes those by position, ``also`` says which of the others it serves.
+    """
+    by_position = options.partition("*, ")[0]
+    names = "".join(f", {each.partition('=')[0]}" for each in by_position.split(", ") if each)
+
+    def compute(self: Array, target: Array, reduction: int, *options: float) -> Any:
+        return _reduce(formula_in_tiles(formula, (self, target), options), reduction)
+
+    return attempt(
+        "self, target, reduction=1" + (f", {options}" if options else ""),
+        f"{_PLAIN} and {_DENSE} and {also}",
+        f"run(compute, self, target, reduction{names})",
+        general,
+        operands="self, target",
+        compute=compute,
+    )
+
+
+#: Loss → its formula, the options behind the reduction, and which of them are right.
+_LOSSES: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
+    "huber_loss": (_huber, "delta=1.0", "delta > 0"),
+    "mse_loss": (_square_difference, "", "True"),
+    "smooth_l1_loss": (_smooth_l1, "beta=1.0", "beta >= 0"),
+    "soft_margin_loss": (_soft_margin, "", "True"),
+}
+
+
+def _loss_kernel(name: str, formula: Callable[..., Any], options: str, also: str) -> Kernel:
+    def general(spec: OutputSpec, self: Array, target: Array, reduction: int = _MEAN, *options: float) -> Any:
+        dtype = half_as_float(np.promote_types(self.dtype, target.dtype))
+        return _reduce(formula(cast(self, dtype), cast(target, dtype), *options), reduction)
+
+    return make_loss(formula, make_kernel(name, general), options, also=also)
+
+
+def _with_logits(a: Array, b: Array, weight: Array | None = None, pos_weight: Array | None = None) -> Any:
+    one = number(1, a)
+    # log(1 + exp(-a)) without overflow on either side.
+    soft = np.log1p(np.exp(-np.absolute(a))) + np.maximum(-a, number(0, a))
+    if pos_weight is not None:
+        soft = soft * ((pos_weight - one) * b + one)
+    losses = (one - b) * a + soft
+    return losses if weight is None else losses * weight
+
+
+def _cross_entropy_with_logits(
+    spec: OutputSpec,
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    pos_weight: Array | None = None,
+    reduction: int = _MEAN,
+) -> Any:
+    if pos_weight is not None:
+        infer_output("sub.Scalar", pos_weight, 1)  # refuses bool
     dtype = half_as_float(spec.array_dtype)
-    difference = cast(self, dtype) - cast(target, dtype)
-    return _reduce(difference * difference, reduction)
+    arrays = [None if each is None else cast(each, dtype) for each in (self, target, weight, pos_weight)]
+    return _reduce(_with_logits(*arrays), reduction)  # type: ignore[arg-type]  # the first two are arrays
 
 
 def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array, reduction: int) -> Any:
@@ -143,14 +254,32 @@ def _binary_cross_entropy(
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {
-    "_softmax": _softmax,
-    "_log_softmax": _log_softmax,
     "_softmax_backward_data": _softmax_backward,
     "_log_softmax_backward_data": _log_softmax_backward,
     "nll_loss_forward": _nll_loss_forward,
     "nll_loss_backward": _nll_loss_backward,
     "binary_cross_entropy": _binary_cross_entropy,
-    "mse_loss": _mse_loss,
     "mse_loss_backward": _mse_loss_backward,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: _loss_kernel(name, *row) for name, row in _LOSSES.items()})
+KERNELS["_softmax"] = _softmax_kernel("_softmax", _powers)
+KERNELS["_log_softmax"] = _softmax_kernel("_log_softmax", _logarithms)
+
+KERNELS["binary_cross_entropy_with_logits"] = attempt(
+    "self, target, weight=None, pos_weight=None, reduction=1",
+    f"weight is None and pos_weight is None and {_PLAIN} and {_DENSE}",
+    "run(compute, self, target, reduction)",
+    make_kernel("binary_cross_entropy_with_logits", _cross_entropy_with_logits),
+    operands="self, target",
+    compute=lambda self, target, reduction: _reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
+)
+KERNELS["nll_loss_forward"] = attempt(
+    "self, target, weight, reduction, ignore_index",
+    "weight is None and reduction and ignore_index < 0 and self.ndim == 2 and self.dtype in NUMBERS and self.size"
+    " and target.dtype is INT64 and target.shape == self.shape[:1] and self.flags.c_contiguous",
+    "run(compute, self, target, reduction)",
+    KERNELS["nll_loss_forward"],
+    compute=_nll_of_rows,
+    INT64=np.dtype(np.int64),
+)

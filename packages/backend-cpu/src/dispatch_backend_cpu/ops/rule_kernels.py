@@ -14,7 +14,7 @@ import numpy as np
 
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
-from dispatch_aten.shapes import same_places
+from dispatch_aten.shapes import contiguous_strides, same_places
 
 from ..arrays import Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors
@@ -116,13 +116,27 @@ def compute_in_tiles(compute: Callable[..., Any], operands: Sequence[Any], spec:
     out = empty_strided(spec.shape, spec.strides, spec.array_dtype)
     if not out.flags.c_contiguous:
         return None
-    flat = out.reshape(-1)
     given = [each.reshape(-1) if is_full else each for each, is_full in zip(operands, full, strict=True)]
-    size = -(-spec.numel // -(-spec.numel // TILE))  # of equal tiles
-    for start in range(0, spec.numel, size):
+    _fill_by_tiles(out.reshape(-1), compute, given, full)
+    return out
+
+
+def _fill_by_tiles(out: Array, compute: Callable[..., Any], operands: Sequence[Any], full: Sequence[bool]) -> None:
+    """Fill an array of one dimension with a function of operands, of which those that are ``full`` have its shape."""
+    size = -(-out.size // -(-out.size // TILE))  # of equal tiles
+    for start in range(0, out.size, size):
         part = slice(start, start + size)
-        tile = compute(*(each[part] if is_full else each for each, is_full in zip(given, full, strict=True)))
-        flat[part] = tile
+        out[part] = compute(*[each[part] if is_full else each for each, is_full in zip(operands, full, strict=True)])
+
+
+def formula_in_tiles(formula: Callable[..., Any], arrays: Sequence[Array], options: Sequence[Any] = ()) -> Any:
+    """Return a formula of arrays of one shape and dtype without gaps, large ones tile by tile."""
+    first = arrays[0]
+    if first.size <= TILE:
+        return formula(*arrays, *options)
+    out = empty_strided(first.shape, contiguous_strides(first.shape), first.dtype)
+    flat = [each.reshape(-1) for each in arrays]
+    _fill_by_tiles(out.reshape(-1), lambda *tiles: formula(*tiles, *options), flat, [True] * len(flat))
     return out
 
 

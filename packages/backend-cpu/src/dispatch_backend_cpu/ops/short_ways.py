@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
+from . import short_losses
 
 
 def _contiguous(self: Array, *, memory_format: int) -> Any:
@@ -25,4 +26,5 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "item": (np.ndarray.item, _READS),
     "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
     "contiguous": (_contiguous, {"autograd": True, "itself": True}),
+    **short_losses.SHORT_WAYS,
 }
