@@ -18,7 +18,7 @@ from composites import bind, call_composite, find_composite  # noqa: E402
 import dispatch_core as dc  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT  # noqa: E402
 from dispatch_aten.decompositions.aliases import TARGETS as ALIASES  # noqa: E402
-from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, names_used  # noqa: E402
+from dispatch_aten.derivatives import DERIVATIVES, METADATA_SUFFIXES, NOT_DIFFERENTIABLE, names_used  # noqa: E402
 from dispatch_aten.gradients import FUNCTIONS  # noqa: E402
 from dispatch_aten.operators import ATEN  # noqa: E402
 from dispatch_aten.variants import is_inplace, is_out  # noqa: E402
@@ -68,10 +68,11 @@ def gradient_environment(name, bound, results, grads, used):
                 f"{key}_numel": value.size,
                 f"{key}_dtype": dc.dtype(value),
                 f"{key}_device": dc.device(value),
+                f"{key}_is_turned": dc.strides(value) == (1, *dc.shape(value)[:1]),
             }
         elif isinstance(value, list) and value and all(isinstance(each, np.ndarray) for each in value):
             environment[f"{key}_sizes"] = [dc.shape(each) for each in value]
-    for function in used - environment.keys():
+    for function in used - environment.keys() - {"grad_input_mask"}:
         environment[function] = FUNCTIONS.get(function) or getattr(dc.ops.aten, function)
     return environment
 
@@ -116,6 +117,7 @@ def test_a_formula_gives_torchs_gradients(name, make, kwargs):
         for key in wanted:
             used = names_used(formula.gradients[key])
             environment = gradient_environment(name, bound, ours(results), ours(grads), used)
+            environment["grad_input_mask"] = [each == key for each in formula.gradients]
             grad = eval(formula.gradients[key], {"__builtins__": {}}, environment)
             likes = flatten(bound[key])
             got += [
@@ -184,12 +186,12 @@ def test_formulas_name_arguments_and_known_functions_only():
         for expression in formula.gradients.values():
             for used in names_used(expression):
                 base = used
-                for suffix in ("_sizes", "_strides", "_storage_offset", "_dim", "_numel", "_dtype", "_device"):
+                for suffix in METADATA_SUFFIXES:
                     if used.endswith(suffix) and used.removesuffix(suffix) in known:
                         base = used.removesuffix(suffix)
                 assert (
                     base in known
-                    or used in ("grad", "grads", "result")
+                    or used in ("grad", "grads", "grad_input_mask", "result")
                     or used in [f"result{number}" for number in range(len(our_operator(name).schema.returns))]
                     or used in FUNCTIONS
                     or hasattr(dc.ops.aten, used)

@@ -11,11 +11,23 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+
 import dispatch_core as dc
 from dispatch_aten.derivatives import METADATA_SUFFIXES
 from dispatch_aten.gradients import functions_for
 
 from ..functions import QUICK
+
+
+def _is_turned(tensor: Any) -> bool:
+    data = tensor._dispatch_data
+    if type(data) is np.ndarray:
+        shape, item = data.shape, data.itemsize
+        return len(shape) == 2 and data.strides == (item, item * shape[0])
+    shape = dc.shape(tensor)
+    return len(shape) == 2 and dc.strides(tensor) == (1, shape[0])
+
 
 #: The properties of a tensor that formulas use beside its elements, by the suffix of the name.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -26,6 +38,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_numel": lambda tensor: math.prod(dc.shape(tensor)),
     "_dtype": dc.dtype,
     "_device": dc.device,
+    "_is_turned": _is_turned,
 }
 assert set(_READERS) == set(METADATA_SUFFIXES)
 

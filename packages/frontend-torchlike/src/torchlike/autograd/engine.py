@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import is_non_overlapping_and_dense
-from dispatch_core.forks import Order, forkable
 
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, to_scalar_type
-from ..history.node import Edge, Leaf, Node
+from ..history.node import Edge, Leaf, Node, Output
+from .accumulation import accumulate
 from .saved import check_cut
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-#: The number of torch's ``contiguous_format``.
-_CONTIGUOUS: Final = 0
-#: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
-_accumulating: Final = forkable(Order.GENERATOR)
+_sequence: Final = attrgetter("seq")
+_sum: Final[Callable[..., Tensor]] = dc.ops.aten.sum.dim_IntList
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
@@ -93,7 +91,7 @@ def _execute(
     buffers: _Buffers = {}
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
-    order, waiting = _sort_nodes([edge.node for edge, _ in roots])
+    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots])
     needed: set[Node] | None = None
     if wanted is not None:
         needed = _find_nodes_above(order, wanted.nodes)
@@ -113,50 +111,50 @@ def _execute(
         grads = buffers.pop(node, None)
         if grads is not None:
             runs = needed is None or node in needed
-            if wanted is None or runs or node in wanted.nodes:
+            if wanted is None:
+                if node.tensor_hooks is not None or node.retained is not None or node.pre_hooks is not None:
+                    _run_hooks(node, grads, None, True)
+            elif runs or node in wanted.nodes:
                 _run_hooks(node, grads, wanted, runs)
             if runs:
                 run_node(node, grads, buffers)
                 if not keep_graph:
                     node.release()
-        for source in node.next:
-            if source is not None and source.node.is_leaf:
-                leaf = source.node
-                waiting[leaf] -= 1
-                if not waiting[leaf]:
-                    _finish_leaf(leaf, buffers, wanted, create_graph)
+            grads = None  # a leaf takes a gradient as its own that nothing else holds
+        for leaf in feeds.get(node, ()):
+            waiting[leaf] -= 1
+            if not waiting[leaf]:
+                _finish_leaf(leaf, buffers, wanted, create_graph)
     return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
 
 
-def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """Return the nodes that can be reached, latest first, and for every leaf the number of edges that lead to it."""
-    seen: set[Node] = set()
+def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:
+    """Return the nodes that can be reached, latest first, the number of edges to each leaf, and each node's leaves."""
     waiting: dict[Node, int] = {}
-    inner: list[Node] = []
-    stack = roots
-    while stack:
-        node = stack.pop()
+    feeds: dict[Node, list[Node]] = {}
+    seen: set[Node] = set()
+    stack = []
+    for node in roots:
         if node.is_leaf:
             waiting.setdefault(node, 0)
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        inner.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append(node)
+    while stack:
+        node = stack.pop()
         for edge in node.next:
             if edge is None:
                 continue
-            source = edge.node
+            source = edge.node if isinstance(edge, Output) else edge
+            if source in seen:
+                continue
             if source.is_leaf:
                 waiting[source] = waiting.get(source, 0) + 1
-            elif source not in seen:
+                feeds.setdefault(node, []).append(source)
+            else:
+                seen.add(source)
                 stack.append(source)
-    inner.sort(key=_sequence, reverse=True)
-    return inner, waiting
-
-
-def _sequence(node: Node) -> int:
-    return node.seq
+    return sorted(seen, key=_sequence, reverse=True), waiting, feeds
 
 
 def _find_nodes_above(order: list[Node], goals: set[Node]) -> set[Node]:
@@ -231,11 +229,16 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
             # The node runs all the same: its hooks, and functions of the user's, see that no gradient came.
             if edge.node not in buffers:
                 buffers[edge.node] = [None] * edge.node.outputs
-        else:
-            meta = edge.get_meta(edge.output_nr)
-            if meta is not None:
-                grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
+            continue
+        # Most edges are nodes of one result: for them this is `get_meta` and `_add_gradient`, without the calls.
+        single = None if isinstance(edge, Output) or edge.metas is not None else edge
+        meta = edge.get_meta(edge.output_nr) if single is None or single.is_leaf else single.meta
+        if meta is not None and grad._meta() != meta:
+            grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
+        if single is None or single in buffers:
             _add_gradient(buffers, edge, grad)
+        else:
+            buffers[single] = [grad]
 
 
 def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
@@ -267,9 +270,9 @@ def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     wide = dc.shape(grad)
     lead = len(wide) - len(shape)
     inner = [lead + i for i, size in enumerate(shape) if size == 1 and wide[lead + i] != 1]
-    dims = [*range(lead), *inner]
-    if dims:
-        grad = grad.sum(dims, keepdim=True)
+    if not inner:
+        return _sum(grad, list(range(lead)), False) if lead else grad
+    grad = _sum(grad, [*range(lead), *inner], True)
     return grad.reshape(shape) if lead else grad
 
 
@@ -284,52 +287,14 @@ def _finish_leaf(leaf: Node, buffers: _Buffers, wanted: _Captures | None, create
     if grads is None or (wanted is not None and leaf not in wanted.nodes):
         return
     runs = wanted is None or wanted.accumulates
-    _run_hooks(leaf, grads, wanted, runs)
+    if wanted is not None or leaf.tensor_hooks is not None or leaf.retained is not None or leaf.pre_hooks is not None:
+        _run_hooks(leaf, grads, wanted, runs)
     if not runs:
         return
-    was_empty = leaf.grad is None
+    # A first gradient becomes ``.grad`` itself.
+    kept = None if leaf.post_hooks is None or leaf.grad is None else (grads[0],)
     if grads[0] is not None:
-        accumulate(leaf, grads[0], create_graph)
+        accumulate(leaf, grads, create_graph)
     if leaf.post_hooks is not None:
-        # A first gradient becomes ``.grad`` itself.
-        given = (leaf.grad if was_empty else grads[0],)
         for hook in list(leaf.post_hooks.values()):
-            hook((), given)
-
-
-def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:
-    """Copy a gradient, so that no leaf shares one with another or with the graph; grad mode is off here.
-
-    The copy lies in memory as its leaf does, if that has no gaps, and else row by row.
-    """
-    copy: Tensor
-    if leaf is None or dc.strides(leaf) == dc.strides(grad):
-        copy = dc.ops.aten.clone.default(grad)
-    elif leaf.is_contiguous() or not is_non_overlapping_and_dense(dc.shape(leaf), dc.strides(leaf)):
-        copy = dc.ops.aten.clone.default(grad, memory_format=_CONTIGUOUS)
-    else:
-        copy = dc.ops.aten.new_empty_strided.default(grad, dc.shape(leaf), dc.strides(leaf))
-        copy.copy_(grad)
-    return copy
-
-
-def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
-    """Add ``grad`` to the leaf's ``.grad``."""
-    assert isinstance(leaf, Leaf)
-    tensor = leaf.tensor()
-    if tensor is not None and (tensor._autograd is not leaf or leaf.known_grad_fn is not None):
-        raise RuntimeError("leaf variable has been moved into the graph interior")
-    if not leaf.accumulates:
-        return
-    with _accumulating:
-        before = leaf.grad
-        if before is None:
-            leaf.grad = grad if create_graph else _clone(grad, tensor)
-        elif create_graph:
-            leaf.grad = before + grad
-        else:
-            before.add_(grad)
-    if leaf.post_accumulate is not None and tensor is not None:
-        for hook in list(leaf.post_accumulate.values()):
-            if hook(tensor) is not None:
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            hook((), (leaf.grad,) if kept is None else kept)

@@ -31,7 +31,7 @@ from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
 from .saved import Saved, make_released_error, make_version_error, read_state, read_version, restore_result
-from .saved_attributes import Recorded
+from .saved_attributes import Recorded, make_attributes
 
 
 def format_node_name(name: str, number: int = 0) -> str:
@@ -90,8 +90,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
     names["conjugated"] = _ConjugatedBackward(derivative, names)
     apply = make_function(write_node_source(derivative), f"backward of {op.name}", names)
     body = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
-    body["tensor_names"] = (*derivative.saved_inputs, *derivative.saved_results)
-    body["value_names"] = tuple(derivative.values)
+    body |= make_attributes((*derivative.saved_inputs, *derivative.saved_results), derivative.values)
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
     cls = type(format_node_name(op.name, derivative.number), (Recorded,), body)

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import ast
 
+from dispatch_aten.derivatives import names_used
 from dispatch_core.calls import define
 
 from .derivative import Derivative
 
 
-def _share_calls(formulas: list[str]) -> tuple[list[str], list[str]]:
-    """Let formulas that are items of one call share it; return the lines that call, and the formulas."""
+def _share_calls(formulas: list[str], *, with_grad: bool) -> tuple[list[str], list[str]]:
+    """Let formulas that take items of one call share it; return the lines that call, and the formulas.
+
+    Unless a gradient is there in any case (``with_grad``), a call that takes it is made only where it is.
+    """
     users: dict[str, list[int]] = {}
     for index, formula in enumerate(formulas):
-        tree = ast.parse(formula, mode="eval").body
-        if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
-            users.setdefault(ast.unparse(tree.value), []).append(index)
+        calls = (
+            ast.unparse(node.value)
+            for node in ast.walk(ast.parse(formula, mode="eval"))
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call)
+        )
+        for call in dict.fromkeys(calls):
+            users.setdefault(call, []).append(index)
     lines, found = [], list(formulas)
     for number, (call, indices) in enumerate(users.items()):
         if len(indices) > 1:
             wanted = " or ".join(f"w_{index} is not None" for index in indices)
+            if not with_grad and "grad" in names_used(call):
+                wanted = f"grad is not None and ({wanted})"
             lines.append(f"shared_{number} = {call} if {wanted} else None")
             for index in indices:
-                found[index] = found[index].replace(call, f"shared_{number}", 1)
+                found[index] = found[index].replace(call, f"shared_{number}")
     return lines, found
 
 
@@ -53,15 +63,22 @@ def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str
                 lines += ["    if each is not None and read_version(each) != version:"]
                 lines += ["        raise make_version_error(each, version)"]
             else:
-                lines += [f"if {name} is not None and read_version({name}) != v_{name}:"]
-                lines += [f"    raise make_version_error({name}, v_{name})"]
+                # `read_version`, without the call.
+                lines += [f"_s = getattr({name}, '_autograd', None)"]
+                lines += ["if type(_s) is tuple:", f"    _v = read_version({name})"]
+                lines += ["else:", "    _v = 0 if _s is None or _s.storage is None else _s.storage.version"]
+                lines += [f"if _v != v_{name}:", f"    raise make_version_error({name}, v_{name})"]
         lines += [f"{name} = restore_result({name}, node)" for name in derivative.saved_results]
     if derivative.values:
         lines += [f"{', '.join(derivative.values)}, = node.values"]
     if not derivative.list_inputs & set(derivative.gradients):
         wants = ", ".join(f"w_{index}" for index in range(len(derivative.gradients)))
         lines += [f"{wants}, = node.next"]
-        shared, formulas = _share_calls(list(derivative.gradients.values()))
+        if "grad_input_mask" in derivative.names:
+            lines += [
+                f"grad_input_mask = [{', '.join(f'w_{i} is not None' for i in range(len(derivative.gradients)))}]"
+            ]
+        shared, formulas = _share_calls(list(derivative.gradients.values()), with_grad=derivative.outputs == 1)
         lines += shared
         results = [f"{formula} if w_{index} is not None else None" for index, formula in enumerate(formulas)]
         return define("apply(node, grads)", [*lines, f"return ({', '.join(results)},)"])

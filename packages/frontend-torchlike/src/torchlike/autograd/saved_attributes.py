@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from ..history.node import Node
@@ -18,20 +20,22 @@ class Recorded(Node):
     versions: Any
     values: Any
 
-    def __getattr__(self, name: str) -> Any:
-        saved = name.removeprefix("_saved_")
-        if saved != name:
-            if saved in self.tensor_names:
-                return _read_tensor(self, self.tensor_names.index(saved))
-            for own in (saved, saved.replace("_sym_sizes", "_sizes")):
-                if own in self.value_names:
-                    value = self.values[self.value_names.index(own)]
-                    return tuple(value) if isinstance(value, list) else value
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
-    def __dir__(self) -> list[str]:
-        names = (*self.tensor_names, *self.value_names)
-        return [*super().__dir__(), *(f"_saved_{name}" for name in names)]
+def make_attributes(tensors: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
+    """Return the attributes of a node's class that read what a node has saved.
+
+    They are properties, because CPython reads all attributes of a class with ``__getattr__`` several times slower.
+    """
+    found = {f"_saved_{name}": property(partial(_read_tensor, number=number)) for number, name in enumerate(tensors)}
+    for number, name in enumerate(values):
+        read = property(partial(_read_value, number=number))
+        found |= {f"_saved_{name}": read, f"_saved_{name.replace('_sizes', '_sym_sizes')}": read}
+    return {"tensor_names": tuple(tensors), "value_names": tuple(values), **found}
+
+
+def _read_value(node: Any, number: int) -> Any:
+    value = node.values[number]
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _read_tensor(node: Any, number: int) -> Any:

@@ -9,7 +9,10 @@ argument an expression, Python source, for its gradient. Names that an expressio
 * the operator's arguments, by name, defaults filled in;
 * ``result``, or ``result0``, ``result1`` … where there are several;
 * of an argument ``x`` without saving it: ``x_sizes`` (a tuple), ``x_strides``, ``x_storage_offset``, ``x_dim`` (how many
-  dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
+  dimensions), ``x_numel``, ``x_dtype``, ``x_device``, ``x_is_turned`` (whether a matrix lies in memory column by column).
+  For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
+* ``grad_input_mask``: for each of the formulas whether its gradient is wanted, as a list of bools. A call whose items
+  several formulas take, ``call(…)[0]`` and ``call(…)[1]``, is made once;
 * ``FUNCTIONS`` of ``dispatch_aten.gradients``, and else any aten operator by name, overloads resolved by the arguments.
 
 An expression is written as for real numbers. Where the gradient of the result is complex, the engine conjugates it, and the
@@ -46,7 +49,16 @@ if TYPE_CHECKING:
 
 __all__ = ["DERIVATIVES", "METADATA_SUFFIXES", "NOT_DIFFERENTIABLE", "Formula", "names_used"]
 
-METADATA_SUFFIXES: Final = ("_sizes", "_strides", "_storage_offset", "_dim", "_numel", "_dtype", "_device")
+METADATA_SUFFIXES: Final = (
+    "_sizes",
+    "_strides",
+    "_storage_offset",
+    "_dim",
+    "_numel",
+    "_dtype",
+    "_device",
+    "_is_turned",
+)
 """What may follow an argument's name to read a property without saving the tensor."""
 
 

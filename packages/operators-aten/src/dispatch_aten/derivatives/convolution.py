@@ -6,9 +6,8 @@ from typing import Final
 
 _OPTIONS: Final = "stride, padding, dilation, transposed, output_padding, groups"
 _CONVOLUTION: Final = {
-    "input": f"convolution_backward(grad, input, weight, None, {_OPTIONS}, [True, False, False])[0]",
-    "weight": f"convolution_backward(grad, input, weight, None, {_OPTIONS}, [False, True, False])[1]",
-    "bias": f"convolution_backward(grad, input, weight, bias_sizes, {_OPTIONS}, [False, False, True])[2]",
+    name: f"convolution_backward(grad, input, weight, bias_sizes, {_OPTIONS}, grad_input_mask)[{place}]"
+    for place, name in enumerate(("input", "weight", "bias"))
 }
 
 FORMULAS: Final[dict[str, dict[str, str]]] = {

@@ -13,11 +13,10 @@ _EVALUATION: Final = (
 
 
 def _first(backward: str) -> dict[str, str]:
-    """Return the formulas of a normalization: each takes one of its backward operator's results, and asks for no other."""
-    masks = ("[True, False, False]", "[False, True, False]", "[False, False, True]")
+    """Return the formulas of a normalization: each takes one of the results of one call of its backward operator."""
     return {
-        name: f"getitem({backward}{mask}), {place}) if grad is not None else None"
-        for place, (name, mask) in enumerate(zip(("input", "weight", "bias"), masks, strict=True))
+        name: f"{backward}grad_input_mask)[{place}] if grad is not None else None"
+        for place, name in enumerate(("input", "weight", "bias"))
     }
 
 

@@ -29,6 +29,7 @@ _MODULES: Final = (
     "indexing",
     "linalg",
     "loss",
+    "matmul",
     "normalization",
     "pointwise",
     "pooling",

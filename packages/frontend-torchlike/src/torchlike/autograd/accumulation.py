@@ -1,0 +1,118 @@
+"""How a leaf takes its gradient: the first becomes ``.grad``, later ones are added to it.
+
+Note [A gradient that nothing else holds]
+    The first gradient is copied, so that no leaf shares memory with another, with the graph or with the user. No copy is
+    needed where nobody else could tell: where the tensor, its array and the owner of the memory have no other references,
+    and the elements lie in memory as the leaf's do. References are counted, as NumPy does for its temporary arrays; this
+    is known of NumPy's arrays alone.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.shapes import is_non_overlapping_and_dense
+from dispatch_core.forks import Order, forkable
+from dispatch_core.keys import AUTOGRAD
+
+from ..history.node import Leaf, Node
+from ..tensors import bare
+
+if TYPE_CHECKING:
+    from ..tensors import Tensor
+
+#: The number of torch's ``contiguous_format``.
+_CONTIGUOUS: Final = 0
+#: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
+_accumulating: Final = forkable(Order.GENERATOR)
+
+
+def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> None:
+    """Add the gradient that is the only item of a list to the leaf's ``.grad``."""
+    assert isinstance(leaf, Leaf)
+    tensor = leaf.tensor()
+    if tensor is not None and (
+        tensor._autograd is not leaf or (type(leaf) is not Leaf and leaf.known_grad_fn is not None)
+    ):
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    if not leaf.accumulates:
+        return
+    with _accumulating:
+        before = leaf.grad
+        grad: Any = grads[0]
+        if before is None:
+            if create_graph:
+                leaf.grad = grad
+            else:
+                del grad
+                taken = _take(grads, tensor)
+                leaf.grad = _clone(grads[0], tensor) if taken is None else taken
+        elif create_graph:
+            leaf.grad = before + grad
+        else:
+            before.add_(grad)
+    if leaf.post_accumulate is not None and tensor is not None:
+        for hook in list(leaf.post_accumulate.values()):
+            if hook(tensor) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
+    """Return a gradient as it is, or None where it has to be copied; see Note [A gradient that nothing else holds]."""
+    if leaf is None or getrefcount(grads[0]) > _ITEM:
+        return None
+    grad = grads[0]
+    data, wanted = grad._dispatch_data, leaf._dispatch_data
+    if type(data) is not np.ndarray or type(wanted) is not np.ndarray or getrefcount(data) > _HELD:
+        return None
+    flags, owner, state = data.flags, data.base, getattr(grad, "_autograd", None)
+    if data.strides != wanted.strides or not (flags.forc and flags.writeable):
+        return None
+    if owner is not None and (type(owner) is not np.ndarray or owner.base is not None or owner.nbytes != data.nbytes):
+        return None
+    if state is None:
+        return grad if owner is None or getrefcount(owner) <= _HELD else None
+    links = 1
+    if type(state) is tuple:
+        base = state[0]
+        while (state := state[5]) is not None:
+            links += 1
+    else:
+        base = state.base if state.is_view else None
+    if base is None or owner is None or base._dispatch_data is not owner:
+        return None
+    if getrefcount(base) > _HELD - 1 + links or getrefcount(owner) > _HELD + 1:
+        return None
+    taken = bare()
+    taken._dispatch_data, taken._dispatch_mask = data, grad._dispatch_mask & ~AUTOGRAD
+    return taken
+
+
+def _count() -> tuple[int, int]:
+    """Return how many references an item of a list has while it is counted, and one of an attribute and a variable."""
+    items, holder = [object()], Leaf()
+    holder.requires_grad = value = object()  # type: ignore[assignment]  # any attribute will do
+    return getrefcount(items[0]), getrefcount(value)
+
+
+_ITEM, _HELD = _count()
+
+
+def _clone(grad: Any, leaf: Tensor | None) -> Tensor:
+    """Copy a gradient; grad mode is off here.
+
+    The copy lies in memory as its leaf does, if that has no gaps, and else row by row.
+    """
+    copy: Tensor
+    if leaf is None or dc.strides(leaf) == dc.strides(grad):
+        copy = dc.ops.aten.clone.default(grad)
+    elif leaf.is_contiguous() or not is_non_overlapping_and_dense(dc.shape(leaf), dc.strides(leaf)):
+        copy = dc.ops.aten.clone.default(grad, memory_format=_CONTIGUOUS)
+    else:
+        copy = dc.ops.aten.new_empty_strided.default(grad, dc.shape(leaf), dc.strides(leaf))
+        copy.copy_(grad)
+    return copy
