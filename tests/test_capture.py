@@ -349,3 +349,24 @@ def test_raw_arrays_need_no_frontend():
         expected += x
     assert weight.tolist() == expected.tolist()
     assert step.stats().recordings == 2
+
+
+def test_other_registrations_are_recorded_once():
+    captured = dc.capture(lambda x: x.relu() + 1)
+    x = tensor(4)
+    for _ in range(3):
+        captured(x)
+    with dc.Library("capture_test", "FRAGMENT") as other:
+        other.define("unrelated(Tensor self) -> Tensor")
+        other.impl("unrelated", lambda self: self, "CPU")
+        for _ in range(3):
+            assert captured(x).tolist() == (x.relu() + 1).tolist()
+        assert captured.stats().recordings <= 3
+    with dc.Library("aten", "IMPL") as own:
+        with pytest.warns(dc.OverwriteWarning):
+            own.impl("relu", np.zeros_like, "CPU")
+        for _ in range(4):
+            assert captured(x).tolist() == [1.0] * 4
+    for _ in range(4):
+        assert captured(x).tolist() == (x.relu() + 1).tolist()
+    assert captured.stats().recordings <= 8

@@ -21,6 +21,7 @@ from weakref import WeakMethod
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
+from ..operators.entry import CHANGES
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
 from .materialization import materialize
@@ -45,6 +46,8 @@ class Variant:
     def __init__(self, recorded: RecordedRun, guard: Callable[..., Any]) -> None:
         self.recorded, self.guard = recorded, guard
         self.run: Callable[..., Any] = guard
+        #: Whether registrations have changed since it was recorded.
+        self.is_outdated = False
         self.replays: tuple[Callable[..., Any], Callable[..., Any]] | None = None
         self.fused = 0
 
@@ -55,6 +58,18 @@ class Variant:
         if found is not MISS:
             self.run = self.replays[1]
         return found
+
+    def bring_up_to_date(self) -> None:
+        """Let calls through after registrations have changed, to be recorded again and compared."""
+        changes = self.recorded.changes
+        if changes[0] != CHANGES[0]:
+            # In this order: other threads may be about to replay it.
+            self.is_outdated, self.run = True, _run_nothing
+            changes[0] = CHANGES[0]
+
+
+def _run_nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return MISS
 
 
 class CaptureStats:
@@ -157,18 +172,19 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
     def _replay_or_record(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._bring_in(args, kwargs)
         self._calls += 1
-        again = self._every and self._calls % self._every == 0
-        for variant in self._variants:
+        is_due = self._every and self._calls % self._every == 0
+        for variant in (*self._variants, *self._candidates):
+            variant.bring_up_to_date()
+            again = is_due or variant.is_outdated or variant.replays is None
             found = (variant.guard if again else variant.run)(args, kwargs)
-            if found is not MISS:
-                if not again:
-                    self._use(variant)
-                    return found
+            if found is MISS:
+                continue
+            if again:
                 return self._record(function, args, kwargs, variant)
-        fits = next((each for each in self._candidates if each.guard(args, kwargs) is not MISS), None)
-        if fits is None:
-            self._stats.misses[self._why(args, kwargs)] += 1
-        return self._record(function, args, kwargs, fits)
+            self._use(variant)
+            return found
+        self._stats.misses[self._why(args, kwargs)] += 1
+        return self._record(function, args, kwargs, None)
 
     def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let tensors hold arrays where they hold values that a pipeline has made, which no guard lets pass."""
@@ -223,7 +239,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
             try:
                 compare(self._name, before.recorded, recorded)
             except CaptureError as error:
-                fault = error  # raised once the call has run
+                # Raised once the call has run; but other kernels may well do otherwise.
+                fault = error
         writer = ReplayWriter(recorded, arguments)
         made = Variant(recorded, writer.guard())
         if before is not None and fault is None:
@@ -231,7 +248,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
             made.fused = sum(segment.plan.fused for segment in segments)
             made.replays = make_replay(writer, segments, result)
             made.run = made.first_run
-        return made, fault
+        return made, None if before is None or before.is_outdated else fault
 
     def _publish(self, made: Variant, before: Variant | None) -> None:
         """Keep what was recorded in the place of the recording ``before``."""

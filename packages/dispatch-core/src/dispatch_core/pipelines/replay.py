@@ -300,7 +300,6 @@ class ReplayWriter:
         found, plan = segment.found, segment.plan
         name = f"v{number}" if number else "v"
         entries = [self._entry(value) for value in found.values]
-        entries += [self.names.add(value) for value in plan.constants]
         lines = [f"{name} = [{', '.join(entries)}]"]
         for slot, output in found.pending.items():
             self._values[id(output)] = f"{name}[{slot}]"
