@@ -21,7 +21,7 @@ from . import memory
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-_NUMPY: Final[dict[ScalarType, np.dtype[Any]]] = {
+NUMPY_DTYPES: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.Bool: np.dtype(np.bool_),
     ScalarType.Byte: np.dtype(np.uint8),
     ScalarType.Char: np.dtype(np.int8),
@@ -37,7 +37,7 @@ _NUMPY: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.ComplexFloat: np.dtype(np.complex64),
     ScalarType.ComplexDouble: np.dtype(np.complex128),
 }
-_SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in _NUMPY.items()}
+_SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
 _EXTENDED: Final = NOT_IN_NUMPY - {ScalarType.ComplexHalf}
 
 
@@ -49,10 +49,10 @@ def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
     >>> numpy_dtype(ScalarType.Half)
     dtype('float16')
     """
-    found = _NUMPY.get(dtype)
+    found = NUMPY_DTYPES.get(dtype)
     if found is None and dtype in _EXTENDED:
         _load_extended(dtype)
-        found = _NUMPY.get(dtype)
+        found = NUMPY_DTYPES.get(dtype)
     if found is None:
         raise DtypeError(
             f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint="use float16 or float32"
@@ -69,8 +69,8 @@ def _load_extended(wanted: object) -> None:
             f"the cpu backend has arrays of dtype {wanted} only with ml_dtypes", hint="pip install ml_dtypes"
         ) from None
     for dtype in _EXTENDED:
-        _NUMPY[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
-        _SCALAR_TYPES[_NUMPY[dtype]] = dtype
+        NUMPY_DTYPES[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
+        _SCALAR_TYPES[NUMPY_DTYPES[dtype]] = dtype
 
 
 def is_extended(dtype: np.dtype[Any]) -> bool:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from .arrays import Array, check_writable, empty_strided
+from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
+
+from .arrays import NUMPY_DTYPES, Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .ops.rule_kernels import cast
 from .output_specs import OutputSpec, infer_output, output_rule
 
 KERNELS: Final = KernelTable()
+
+
+#: Arrays of fewer elements are made without the rule, where the arguments are plain.
+_FEW: Final = 4096
 
 
 def _make_factory(name: str, fill: Any) -> Kernel:
@@ -27,6 +35,77 @@ def _make_factory(name: str, fill: Any) -> Kernel:
         return array
 
     return kernel
+
+
+def _make_of_size(make: Callable[..., Array], general: Kernel) -> Kernel:
+    """Make the kernel of a factory of a size and a dtype: ``make(size, dtype)`` for small arrays."""
+
+    def kernel(
+        size: Sequence[int],
+        dtype: ScalarType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+        memory_format: int | None = None,
+    ) -> Array:
+        if -1 < prod(size) < _FEW and memory_format is None:
+            try:
+                return make(size, NUMPY_DTYPES[dtype or DEFAULT_DTYPE.dtype])
+            except (KeyError, TypeError, ValueError, OverflowError):
+                pass  # a size below zero, or a dtype that NumPy lacks
+        return general(size, dtype=dtype, **({} if memory_format is None else {"memory_format": memory_format}))
+
+    return kernel
+
+
+def _make_new(make: Callable[..., Array], general: Kernel) -> Kernel:
+    """Make the same for a size and an array whose dtype is taken."""
+
+    def kernel(
+        self: Array,
+        size: Sequence[int],
+        dtype: ScalarType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+    ) -> Array:
+        if dtype is None and -1 < prod(size) < _FEW:
+            try:
+                return make(size, self.dtype)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        return general(self, size, dtype=dtype)
+
+    return kernel
+
+
+def _make_like(make: Callable[..., Array], general: Kernel) -> Kernel:
+    """Make the same for an array whose shape and dtype are taken."""
+
+    def kernel(
+        self: Array,
+        dtype: ScalarType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+        memory_format: int | None = None,
+    ) -> Array:
+        if (
+            dtype is None
+            and memory_format is None
+            and 0 < self.size < _FEW
+            and (self.ndim < 2 or (self.flags.c_contiguous and 1 not in self.shape))
+        ):
+            return make(self.shape, self.dtype)
+        return general(self, dtype=dtype, memory_format=memory_format)
+
+    return kernel
+
+
+def _make_ones(size: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    array = np.empty(size, dtype)
+    array.fill(1)
+    return array
 
 
 def _leave_as_is(array: Array, *args: Any) -> None:
@@ -128,6 +207,60 @@ _FILLS: Final = {
     "scalar_tensor": _scalar,
 }
 KERNELS.update({name: _make_factory(name, fill) for name, fill in _FILLS.items()})
+_MAKERS: Final[dict[str, Callable[..., Array]]] = {"empty": np.empty, "zeros": np.zeros, "ones": _make_ones}
+for _name, _make in _MAKERS.items():
+    for _form, _make_form in (("{}", _make_of_size), ("{}_like", _make_like), ("new_{}", _make_new)):
+        _full_name = _form.format(_name) + (".memory_format" if _form.format(_name) == "empty" else "")
+        KERNELS[_full_name] = _make_form(_make, KERNELS[_full_name])
+
+
+def _make_full(general: Kernel) -> Kernel:
+    def kernel(
+        size: Sequence[int],
+        fill_value: Any,
+        dtype: ScalarType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+    ) -> Array:
+        if -1 < prod(size) < _FEW and dtype is None and type(fill_value) is float and abs(fill_value) < _LARGE:
+            try:
+                array = np.empty(size, NUMPY_DTYPES[DEFAULT_DTYPE.dtype])
+                array.fill(fill_value)
+                return array
+            except (KeyError, TypeError, ValueError):
+                pass
+        return general(size, fill_value, dtype=dtype)
+
+    return kernel
+
+
+_integers: Final[Any] = np.arange  # whose signatures leave out the dtype by position
+#: Numbers below it fit into every float.
+_LARGE: Final = 6e4
+KERNELS["full"] = _make_full(KERNELS["full"])
+
+
+def _make_range(general: Kernel) -> Kernel:
+    def kernel(
+        start: Any,
+        end: Any,
+        step: Any = 1,
+        dtype: ScalarType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+    ) -> Array:
+        is_plain = type(start) is type(end) is type(step) is int and (dtype is None or dtype is ScalarType.Long)
+        if is_plain and step and 0 <= (end - start) * step < _FEW:
+            made: Array = _integers(start, end, step, np.int64)
+            return made
+        return general(start, end, step, dtype=dtype)
+
+    return kernel
+
+
+KERNELS["arange.start_step"] = _make_range(KERNELS["arange.start_step"])
 
 
 @KERNELS("fill_.Scalar", "fill_.Tensor")

@@ -16,14 +16,14 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .chunks import make_in_chunks
-from .devices import as_device, factory_device
+from .devices import as_device, default_device, factory_device
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
 from .layouts import strided
 from .literals import is_sequence, read
 from .size import Size
-from .tensors import Tensor, wrap
+from .tensors import Tensor, frontend, wrap
 
 
 def wrap_result(made: Any, requires_grad: bool) -> Tensor:
@@ -147,10 +147,54 @@ def _check_output(out: Any, dtype: Any, device: Any) -> None:
         raise RuntimeError(f"device type {place.type} does not match device type of out parameter ({out.device.type})")
 
 
+#: The types of arguments that need no conversion; a size among them is checked by the operator.
+PLAIN: Final = frozenset({bool, int, float, tuple, list})
+_wrap: Final = frontend.wrap
+
+
+def _find_forms(packet: Any) -> dict[int, Any]:
+    """Return the overloads that take no tensor, by the number of their positional arguments where that tells them apart."""
+    found: dict[int, list[Any]] = {}
+    for name in packet.overloads():
+        overload = getattr(packet, name)
+        schema = overload.schema
+        keywords = {argument.name for argument in schema.keyword_only}
+        if keywords - {"memory_format"} == {"dtype", "layout", "device", "pin_memory"} and "Tensor" not in str(
+            [argument.type for argument in schema.positional]
+        ):
+            found.setdefault(len(schema.positional), []).append(overload)
+    return {count: overloads[0] for count, overloads in found.items() if len(overloads) == 1}
+
+
 def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
     packet: Any = None
+    forms: dict[int, Any] = {}
+    is_sized = kind == "sizes"
 
-    def make(
+    def make_sized(*args: Any, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Tensor:
+        if not options:
+            size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+            try:
+                form, place = forms[bool(args)], default_device() if device is None else as_device(device)
+                found = form(size, device=place) if dtype is None else form(size, dtype=dtype, device=place)
+            except (TypeError, KeyError):
+                pass  # of arguments that are converted below, or refused
+            else:
+                return _wrap(found)
+        return make_generally(*args, dtype=dtype, device=device, **options)
+
+    def make(*args: Any, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Tensor:
+        if not options and PLAIN.issuperset(map(type, args)):
+            try:
+                form, place = forms[len(args)], default_device() if device is None else as_device(device)
+                found = form(*args, device=place) if dtype is None else form(*args, dtype=dtype, device=place)
+            except (TypeError, KeyError):
+                pass
+            else:
+                return _wrap(found)
+        return make_generally(*args, dtype=dtype, device=device, **options)
+
+    def make_generally(
         *args: Any,
         dtype: ScalarType | None = None,
         device: Any = None,
@@ -171,12 +215,13 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
                 "out": out,
                 "generator": generator,
             }
-            return make_in_chunks(make, chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
+            return make_in_chunks(function, chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
         if packet is None:
             packet = getattr(dc.ops.aten, name)
-        if kind == "sizes" and not args and "size" not in kwargs:
+            forms.update(_find_forms(packet))
+        if is_sized and not args and "size" not in kwargs:
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-        args = _read_sizes(args, kwargs) if kind == "sizes" else tuple(_to_number(value) for value in args)
+        args = _read_sizes(args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
         kwargs = {key: _to_number(value) for key, value in kwargs.items()}
         if generator is not None:
             kwargs["generator"] = generator
@@ -190,9 +235,10 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
             kwargs["dtype"] = dtype
         return wrap_result(packet(*args, device=factory_device(device), **kwargs), requires_grad)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
-    return make
+    function: Any = make_sized if is_sized else make
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
+    return function
 
 
 #: Name → how its arguments are written: sizes one by one, or anything else as the schema says.

@@ -10,7 +10,8 @@ from dispatch_core.frontends import runtime
 from dispatch_core.tracebacks import trim_traceback
 
 device: Final = dc.Device
-_CPU: Final = dc.Device("cpu")
+_CPU: Final = dc.Device.parse("cpu")
+default_device: Final = devices.default_device
 
 
 def set_default_device(device: Any) -> None:

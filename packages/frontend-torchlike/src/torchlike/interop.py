@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
-_CPU: Final = dc.Device("cpu")
+_CPU: Final = dc.Device.parse("cpu")
 #: id of an array that the user gave → the view of it that all windows of its memory refer to.
 _sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
 

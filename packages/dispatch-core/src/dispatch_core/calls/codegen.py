@@ -32,7 +32,7 @@ from ..schema.words import declaration
 from ..tracebacks import trim_traceback
 from . import reference
 from .boundary import Boundary, make_coercer, make_view_checker
-from .emit import make_function, rename_parameters
+from .emit import indent, make_function, rename_parameters
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import (
     SignatureAdapter,
@@ -51,6 +51,7 @@ from .source import (
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.result_watch import Watch
+    from ..operators.runners import DeviceChoice
 
 Runner = Callable[..., Any]
 
@@ -74,7 +75,13 @@ class _Body:
         itself: bool,
     ) -> None:
         self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
-        self._options: dict[str, Any] = {"declines": below is not None, "is_short": is_short, "itself": itself}
+        in_order = not prefix and _takes_in_order(kernel, signature)
+        self._options: dict[str, Any] = {
+            "declines": below is not None,
+            "is_short": is_short,
+            "itself": itself,
+            "in_order": in_order,
+        }
         count = len(signature.results)
 
         def several(value: Any) -> Any:
@@ -215,11 +222,27 @@ def _specialized_mask(
     raw = not mask & MARKERS and signature.has_tensors
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
+    if (choice := getattr(runner, "choice", None)) is not None:
+        return _chosen_device(signature, choice, runner, mask, raw=raw)
     if body is None:
         return SpecializedMask(mask, raw, [f"return __kernel({values(signature)})"], _tensor_type(mask)), {
             "__kernel": runner
         }
     return SpecializedMask(mask, raw, body.lines(signature), _tensor_type(mask)), body.constants
+
+
+def _chosen_device(
+    signature: CallSignature, choice: DeviceChoice, select: Runner, mask: int, *, raw: bool
+) -> tuple[SpecializedMask, Mapping[str, Any]]:
+    """Return the lines of a runner that goes by the ``device`` argument: those for the usual device stand in the caller."""
+    lines, constants = [f"return __select({values(signature)})"], {"__select": select, "__home": choice.home}
+    body = getattr(choice.find(), "body", None)
+    if body is not None:
+        device = signature.parameters[choice.index].word
+        test = f"if {device} is None{'' if choice.home is None else f' or {device} is __home'}:"
+        lines = [test, *indent(body.lines(signature)), *lines]
+        constants |= body.constants
+    return SpecializedMask(mask, raw, lines, _tensor_type(mask)), constants
 
 
 def _tensor_type(mask: int) -> type | None:

@@ -72,9 +72,23 @@ _QUICK: Final = MappingProxyType(
         "Scalar": (
             "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
         ),
+        "ScalarType": "getattr(type({0}), '__schema_type__', '') != 'ScalarType'",
         "Any": "",
     }
 )
+#: The same for lists of integers: one of one integer passes.
+_QUICK_LIST: Final = (
+    "type({0}) is not tuple or len({0}) != 1 or type({0}[0]) is not int"
+    " or not -0x8000000000000000 <= {0}[0] <= 0x7FFFFFFFFFFFFFFF"
+)
+
+
+def _quick_test(type: str) -> str:
+    """Return the text of a test that values of the common type do not pass; "True" where all go to the checker."""
+    if type.endswith("?"):
+        rest = _quick_test(type[:-1])
+        return "{0} is not None" if rest == "True" else rest and f"{{0}} is not None and ({rest})"
+    return _QUICK_LIST if type.startswith(("int[", "SymInt[")) else _QUICK.get(type, "True")
 
 
 def call_source(
@@ -187,13 +201,14 @@ def body_lines(
     declines: bool = False,
     is_short: bool = False,
     itself: bool = False,
+    in_order: bool = False,
 ) -> list[str]:
     """Return the lines that call a backend's kernel and turn its results into those of the schema.
 
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
     arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another,
     ``is_short`` that it does so by an error, too, and ``itself`` that the array of the argument that the result belongs to
-    stands for that argument.
+    stands for that argument, and ``in_order`` that the kernel takes the keyword-only arguments by position, too.
     """
     wrapped = boundary.frontend is not None
     lines = []
@@ -205,7 +220,7 @@ def body_lines(
         lines += [f"{branch} {name} is {only} or (type({name}) is type({only}) and {name} == {only}):"]
         lines += [f"    __d = __special{number}({arguments})"]
         branch = "elif"
-    call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped)})"
+    call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped, in_order=in_order)})"
     if is_short:
         lines += ["try:", f"    {call}", "except Exception:", "    __d = __declined"]
     else:
@@ -272,7 +287,7 @@ def _check_lines(signature: CallSignature) -> list[str]:
     for index, parameter in enumerate(signature.parameters):
         if parameter.tensors:
             continue
-        name, quick = parameter.word, _QUICK.get(parameter.type, "True")
+        name, quick = parameter.word, _quick_test(parameter.type)
         if not quick:
             continue
         tests = [] if parameter.required else [f"{name} is not __default{index}"]
@@ -414,14 +429,19 @@ def _by_keyword(parameter: CallParameter, value: str) -> str:
     return f"{parameter.name}={value}" if parameter.word == parameter.name else f"**{{{parameter.name!r}: {value}}}"
 
 
-def kernel_arguments(signature: CallSignature, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:
-    """Return the arguments of a kernel's call: the keyword-only ones by keyword, the tensors unwrapped if need be."""
+def kernel_arguments(
+    signature: CallSignature, prefix: int, *, unwrap: bool, leave_out: int = -1, in_order: bool = False
+) -> str:
+    """Return the arguments of a kernel's call, the tensors unwrapped if need be.
+
+    The keyword-only ones are given by keyword, but for a kernel that takes all of them ``in_order``.
+    """
     parts = [f"__before{number}" for number in range(prefix)]
     for index, parameter in enumerate(signature.parameters):
         if index == leave_out:
             continue
         value = _unwrap(parameter) if unwrap else parameter.word
-        parts.append(_by_keyword(parameter, value) if parameter.keyword_only else value)
+        parts.append(_by_keyword(parameter, value) if parameter.keyword_only and not in_order else value)
     return ", ".join(parts)
 
 

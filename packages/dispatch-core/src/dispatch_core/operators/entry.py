@@ -196,7 +196,7 @@ class OperatorEntry:
 
     def specialize_for(self, mask: int, runner: Runner) -> None:
         """Let callers treat ``mask`` on their own, unless they do so with a better one."""
-        has_data = hasattr(runner, "body") and not mask & DispatchKey.Meta
+        has_data = (hasattr(runner, "body") or hasattr(runner, "choice")) and not mask & DispatchKey.Meta
         with self.registry.lock:
             is_better = self.specialized_mask is None or (has_data and not self._specialized_has_data)
             if is_better and self.call_table.get(mask) is runner:
@@ -205,8 +205,12 @@ class OperatorEntry:
 
     def specialize_for_runner(self, runner: Runner) -> None:
         """Let callers treat the masks of ``runner`` on their own: its results are no longer compared."""
-        for mask in [mask for mask, found in list(self.call_table.items()) if found is runner]:
-            self.specialize_for(mask, runner)
+        for mask, found in list(self.call_table.items()):
+            choice = getattr(found, "choice", None)
+            if choice is not None and choice.find() is runner:
+                self._reset_callers()
+            elif found is runner:
+                self.specialize_for(mask, runner)
 
     def specialize_for_state(self, index: tuple[int, context.State], runner: Runner) -> None:
         """Let callers do the work of ``runner`` under a context's masks on their own, if it has an expression for it."""

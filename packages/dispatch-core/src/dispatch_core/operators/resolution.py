@@ -203,6 +203,8 @@ class Resolution(Record):
             runners.open_device(device)
             return run(*values)
 
+        chosen: Any = choose
+        chosen.choice = runners.DeviceChoice(index, None, lambda: run)
         return choose
 
     def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -166,7 +166,7 @@ class Watch:
                 if fixed is not None and index == fixed[0]:
                     values.append(fixed[1])
                 else:
-                    values.append(kwargs[parameter.name] if parameter.keyword_only else next(rest))
+                    values.append(kwargs[parameter.name] if parameter.name in kwargs else next(rest))
             return self.run(kernel, args, kwargs, values, whose)
 
         return compare

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
 from ..arrays.frontend import Frontend
-from ..arrays.owners import TYPE_MASKS, device_key
+from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
 from ..calls.boundary import Boundary
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import CallSignature, Result, SpecializedKernels
@@ -71,9 +71,24 @@ def make_specialized_kernels(
     return tuple(found)
 
 
+class DeviceChoice:
+    """What a runner that goes by a ``device`` argument does where that is left out: a caller can do it in its place."""
+
+    __slots__ = ("find", "home", "index")
+
+    def __init__(self, index: int, home: Device | None, find: Callable[[], Runner | None]) -> None:
+        #: The argument; the device that means the same as None, if one does; and how to find the runner for both.
+        self.index, self.home, self.find = index, home, find
+
+
 def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
     """Return the core's own BackendSelect rule: the ``device`` argument names the backend, cpu where it is None."""
     explicit_table = entry.explicit_table
+    home = Device.parse("cpu")
+
+    def find_home() -> Runner | None:
+        # Only after a call has opened the device.
+        return explicit_table.get(rest | DEVICE_KEYS["cpu"].value) if home in _opened else None
 
     def run(*values: Any) -> Any:
         wanted = values[index]
@@ -82,6 +97,8 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         open_device(device)
         return explicit_table[mask](*values)
 
+    chosen: Any = run
+    chosen.choice = DeviceChoice(index, home, find_home)
     return run
 
 
