@@ -83,6 +83,12 @@ def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
     return tuple((each.index - after, each.argument.name) for each in found)
 
 
+def _check_places(self: Array, argument: str = "self") -> None:
+    """Refuse to write to a tensor whose elements share memory; few have a dimension without a stride."""
+    if 0 in dc.strides(self):
+        check_written(meta_of(self), argument)
+
+
 def _write(name: str, self: Array, result: Array) -> Array:
     """Let ``self`` have a result of its shape: copied, or, where arrays cannot be written to, bound as it is.
 
@@ -107,7 +113,7 @@ def _inplace(
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         shape = dc.shape(self)
         try:
-            check_written(meta_of(self))
+            _check_places(self)
             if check_overlap is not None:
                 check_overlap(self, shape, args, kwargs)
             result = functional(self, *args, **kwargs)
@@ -138,6 +144,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
     is_alone = is_factory and not _read(schema)
     keeps_shape = is_factory and base_name(operator.name) in _SEQUENCES
     computes_in_output = base_name(operator.name) in ACCUMULATED_IN_OUTPUT
+    is_apart = base_name(operator.name) in ENTIRELY_APART
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         outputs = [kwargs.pop(name) for name in names]
@@ -155,18 +162,26 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
             results = (dc.wrap_like(outputs[0], found),)
         if keeps_shape:
             results = (_as_shaped(results[0], outputs[0]),)
+        fits = True
         try:
             for name, out, result in zip(names, outputs, results, strict=True):
+                shape = dc.shape(result)
                 check_output_dtype(dc.dtype(result), dc.dtype(out), qualified, name)
-                if dc.shape(out) == dc.shape(result) or base_name(operator.name) in ENTIRELY_APART:
-                    check_written(meta_of(out), "out")
+                same = dc.shape(out) == shape
+                fits = fits and same
+                if same or is_apart:
+                    _check_places(out, "out")
                 if check_overlap is not None:
-                    check_overlap(out, dc.shape(result), args, kwargs)
+                    check_overlap(out, shape, args, kwargs)
         except AtenError as error:
             raise error.at(qualified) from None
-        pairs = [(_fit(out, dc.shape(result)), result) for out, result in zip(outputs, results, strict=True)]
+        if not fits:
+            outputs = [_fit(out, dc.shape(result)) for out, result in zip(outputs, results, strict=True)]
         # One tensor may be given for two outputs: it takes the shape of the one that is written next.
-        written = [_write(qualified, _fit(out, dc.shape(result)), result) for out, result in pairs]
+        written = [
+            _write(qualified, out if fits else _fit(out, dc.shape(result)), result)
+            for out, result in zip(outputs, results, strict=True)
+        ]
         return written[0] if len(names) == 1 else tuple(written)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
