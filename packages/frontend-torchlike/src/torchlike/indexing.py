@@ -21,13 +21,22 @@ from .tensors import Tensor
 
 _LONGEST_TUPLE = 32
 _aten = dc.ops.aten
-_alias, _index, _select_int, _slice_tensor, _unsqueeze = (
+_alias, _index, _index_put, _select_int, _slice_tensor, _unsqueeze = (
     _aten.alias.default,
     _aten.index.Tensor,
+    _aten.index_put_.default,
     _aten.select.int,
     _aten.slice.Tensor,
     _aten.unsqueeze.default,
 )
+_copy, _fill_number, _fill_tensor, _view = (
+    _aten.copy_.default,
+    _aten.fill_.Scalar,
+    _aten.fill_.Tensor,
+    _aten.view.default,
+)
+#: The types of indices that take rows and ranges, and nothing else.
+_BASIC: Final = frozenset({int, slice})
 _INDEX_TYPES = frozenset({ScalarType.Long, ScalarType.Int, ScalarType.Short, ScalarType.Char})
 
 
@@ -87,8 +96,14 @@ def _as_index(item: Any, self: Tensor) -> Any:
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Apply the part of an index that makes views; return the view and the tensors that are left to index it with."""
     try:
-        items = _as_tuple(index)
         rank = self.dim()
+        if isinstance(index, Tensor):
+            count, is_mask = index.dim(), index.dtype is ScalarType.Bool
+            if count and rank >= (count if is_mask else 1) and (is_mask or index.dtype in _INDEX_TYPES):
+                return self, [index]
+        items = _as_tuple(index)
+        if len(items) <= rank and _BASIC.issuperset(map(type, items)):
+            return _take_ranges(self, items), []
         used = sum(_count_dims(item) for item in items)
         if not rank and isinstance(index, int) and not isinstance(index, bool):
             raise IndexError(
@@ -135,13 +150,25 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
         raise
 
 
+def _take_ranges(self: Tensor, items: tuple[int | slice, ...]) -> Tensor:
+    """Apply one index for each of the first dimensions."""
+    result, dim = self, 0
+    for place, item in enumerate(items):
+        if isinstance(item, slice):
+            result = _slice(result, dim, item)
+            dim += 1
+        else:
+            result = _select(result, dim, item, place)
+    return result
+
+
 def _is_mask(item: Tensor) -> bool:
     return item.dtype in (ScalarType.Bool, ScalarType.Byte)
 
 
 def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
-    size = dc.shape(self)[dim]
+    size = self.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select_int(self, dim, index)
@@ -149,7 +176,10 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
 
 def _read_bounds(item: slice) -> tuple[int | None, int | None, int]:
     """Read the bounds of a slice; raises ``ValueError`` for the steps that torch refuses."""
-    start, stop, step = (None if part is None else _to_int(part) for part in (item.start, item.stop, item.step))
+    start, stop, step = item.start, item.stop, item.step
+    start = None if start is None else _to_int(start)
+    stop = None if stop is None else _to_int(stop)
+    step = None if step is None else _to_int(step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step is not None and step < 0:
@@ -169,6 +199,8 @@ _FARTHEST: Final = (1 << 63) - 1
 
 
 def _to_int(part: Any) -> int:
+    if type(part) is int and -_FARTHEST <= part <= _FARTHEST:
+        return part
     try:
         number = int(part.__index__())
     except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
@@ -193,7 +225,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
-    aten = _aten
     target, left = _split(self, index)
     if isinstance(value, np.generic):
         value = value.item()
@@ -207,7 +238,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if self.dtype is float16 or 0 in dc.strides(target):
             # Torch makes a tensor of each number. A half holds any then, and elements that share memory are not written to.
             value = FACTORIES["scalar_tensor"](value, dtype=self.dtype, device=self.device)
-        aten.fill_(target, value)
+            _fill_tensor(target, value)
+        else:
+            _fill_number(target, value)
         return
     if left and source.dtype != target.dtype and source.dim() == 0:
         source = source.to(target.dtype)
@@ -215,8 +248,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     shape = dc.shape(source)
     if shape and shape[0] == 1:
         ones = next((place for place, size in enumerate(shape) if size != 1), len(shape))
-        source = aten.view.default(source, shape[ones:])
+        source = _view(source, shape[ones:])
     if left:
-        aten.index_put_(target, left, source)
+        _index_put(target, left, source)
     else:
-        aten.copy_(target, source)
+        _copy(target, source)
