@@ -90,13 +90,10 @@ def _make_like(make: Callable[..., Array], general: Kernel) -> Kernel:
         pin_memory: Any = None,
         memory_format: int | None = None,
     ) -> Array:
-        if (
-            dtype is None
-            and memory_format is None
-            and 0 < self.size < _FEW
-            and (self.ndim < 2 or (self.flags.c_contiguous and 1 not in self.shape))
-        ):
-            return make(self.shape, self.dtype)
+        if dtype is None and memory_format is None and 0 < self.size < _FEW:
+            array = make(self.shape, self.dtype)
+            if array.strides == self.strides:
+                return array
         return general(self, dtype=dtype, memory_format=memory_format)
 
     return kernel
