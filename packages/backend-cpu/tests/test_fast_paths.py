@@ -28,6 +28,7 @@ def test_a_fast_path_writes_into_the_parameter_that_it_returns():
 
 
 def test_tracebacks_show_the_source_of_fast_paths():
+    KERNELS["mm"](np.ones((1, 1)), np.ones((1, 1)))  # makes its code
     with pytest.raises(AttributeError) as caught:
         KERNELS["mm"](1, 2)
     assert "if (dtype := self.dtype) is mat2.dtype" in "".join(traceback.format_exception(caught.value))

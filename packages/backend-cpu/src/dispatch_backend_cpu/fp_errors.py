@@ -58,14 +58,22 @@ def retry_under_errstate(fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R
         return fn(*args, **kwargs)
 
 
-def quietly(fn: Callable[..., _R], *args: Any) -> _R:
+def quietly(fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R:
     """Call ``fn`` without floating-point errors, wherever it is called from: also inside ``run``."""
     try:
-        return run(fn, *args)
+        return run(fn, *args, **kwargs)
     except RuntimeError as error:
         if _was_entered(error):
             raise
-    return retry_under_errstate(fn, *args)
+    return retry_under_errstate(fn, *args, **kwargs)
+
+
+def settle(error: Exception) -> None:
+    """Raise the error of a function that ``run`` was to call, as torch's; return where the context was occupied."""
+    if isinstance(error, OverflowError):
+        raise OperatorError(f"value cannot be converted without overflow: {error}") from None
+    if not isinstance(error, RuntimeError) or _was_entered(error):
+        raise error
 
 
 def _was_entered(error: RuntimeError) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.calls import define, make_function
+from dispatch_core.calls import LazyFunction, define, make_function
 from dispatch_core.frontends import Window
 
 from ..arrays import Array, match_layout
@@ -30,7 +30,7 @@ from ..fp_errors import run
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .constants import NUMBERS, PLAIN
-from .rule_kernels import TILE, check_overlap, store
+from .rule_kernels import TILE, check_overlap, finish, store
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives torch's result."""
@@ -51,6 +51,7 @@ _NAMES: Final = {
     "TILE": TILE,
     "Window": Window,
     "check_overlap": check_overlap,
+    "finish": finish,
     "is_small": is_small,
     "match_layout": match_layout,
     "ndarray": np.ndarray,
@@ -68,22 +69,30 @@ def attempt(
     first: str = "",
     into: str = "",
     accept: str = "",
+    rule: str = "",
     **names: Any,
 ) -> Kernel:
     """Make a kernel that makes a ``call`` where ``when`` holds, and leaves all else to ``general``; see Note [Fast paths].
 
     The texts may use the ``parameters``, ``names`` and those of ``_NAMES``. With ``operands``, of which the parameters are
-    arrays, the result gets torch's layout; ``accept`` says which results are taken; ``first`` runs before anything else;
-    with ``into`` the result is written to that parameter, which is returned.
+    arrays, the result gets torch's layout; ``accept`` says which results are taken; others are brought into the
+    form that the shape rule of the operator ``rule`` has inferred. ``first`` runs before anything else; with ``into`` the
+    result is written to that parameter, which is returned. The code is compiled at the first call.
 
     >>> half = attempt("a", "a.ndim == 1", "run(halve, a)", lambda a: "many", halve=lambda a: a / 2)
     >>> half(np.ones(2)), half(np.ones((2, 2)))
     (array([0.5, 0.5]), 'many')
     """
-    template = _compile(parameters, when, call, operands, first, into, accept)
-    # Code of its own, because the interpreter keeps in it where a function's globals were found.
-    kernel: Any = FunctionType(template.__code__.replace(), {**_NAMES, **names, "general": general}, "kernel")
-    kernel.__defaults__, kernel.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
+    names |= {"general": general} | ({"infer": output_rule(rule)} if rule else {})
+
+    def make() -> FunctionType:
+        template = _compile(parameters, when, call, operands, first, into, accept)
+        # Code of its own, because the interpreter keeps in it where a function's globals were found.
+        function = FunctionType(template.__code__.replace(), {**_NAMES, **names}, "kernel")
+        function.__defaults__, function.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
+        return function
+
+    kernel: Any = LazyFunction(make, name="kernel").function
     kernel.stands_for = lambda: general
     made: Kernel = kernel
     return made
@@ -100,7 +109,7 @@ def _compile(parameters: str, when: str, call: str, operands: str, first: str, i
         fits = f"r.ndim < 2 or ({arrays} and 1 not in r.shape)"
         taken = f"return r if {fits} else match_layout(r, {operands})"
     if accept:
-        taken = f"if {accept}: return r"
+        taken = f"return r if {accept} else finish(r, infer({', '.join(given)}))"
     if into:
         taken = f"return {into}"
     body = [
@@ -124,10 +133,17 @@ def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | Non
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
 
-def make_with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
-    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`."""
+def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "") -> Kernel:
+    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`.
+
+    The result is laid out as that of two arrays, or as the shape rule of the operator ``rule`` has inferred.
+    """
     when = "(numbers := NUMBERS.get(a.dtype)) is not None and type(b) in PLAIN"
-    return attempt("a, b", when, "run(ufunc, a, (number := numbers[b]))", general, operands="a, number", ufunc=ufunc)
+    call = "run(ufunc, a, (number := numbers[b]))"
+    if rule:
+        accept = "r.size and (r.ndim < 2 or (a.flags.c_contiguous and 1 not in r.shape))"
+        return attempt("a, b", when, call, general, accept=accept, rule=rule, ufunc=ufunc)
+    return attempt("a, b", when, call, general, operands="a, number", ufunc=ufunc)
 
 
 def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:

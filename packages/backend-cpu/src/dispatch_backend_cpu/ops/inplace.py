@@ -16,10 +16,11 @@ from dispatch_aten.variants import functional_of
 from ..arrays import Array, check_writable
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import infer_output
-from . import pointwise
+from ..output_specs import infer_output, output_rule
+from . import pointwise, special
 from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
-from .rule_kernels import cast, check_overlap
+from .numpy_formulas import CLIP, ENDS
+from .rule_kernels import cast, check_overlap, store
 
 KERNELS: Final = KernelTable()
 SPECIALIZED: Final[dict[str, Kernel]] = {}
@@ -30,7 +31,8 @@ _REAL: Final = frozenset(map(np.dtype, "fd"))
 
 def _functional(name: str, kernels: dict[str, Kernel] = pointwise.KERNELS) -> Kernel:
     """Return the kernel of which an in-place one stores the result."""
-    return kernels[functional_of(name) or name]
+    functional = functional_of(name) or name
+    return kernels[functional] if functional in kernels else special.KERNELS[functional]
 
 
 def _is_plain(self: Array, *others: Any) -> bool:
@@ -109,12 +111,20 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
 
 def _by_copy(name: str) -> Kernel:
     """Make an in-place kernel that computes a copy and stores it, without the decomposition's detours."""
-    copy = make_by_copy(name, _functional(name))
+    functional, infer = _functional(name), output_rule(name)
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         check_overlap(self, *args)
-        copy(self, *args, **kwargs)
-        return self
+        try:
+            found = functional(self, *args, **kwargs)
+        except Exception:
+            infer(self, *args, **kwargs)  # Its error names this operator.
+            raise
+        if found.dtype is self.dtype and found.shape == self.shape:
+            np.copyto(self, found)
+            return self
+        infer(self, *args, **kwargs)
+        return store(self, found)
 
     return kernel
 
@@ -142,8 +152,48 @@ for _name, _ufunc in (
     ("div_.Scalar", np.true_divide),
 ):
     KERNELS[_name] = _with_number(_name, _ufunc)
-for _name in ("lerp_.Tensor", "relu_", "sigmoid_"):
-    KERNELS[_name] = _by_copy(_name)
+
+#: Operators of `pointwise` and `special` that write a copy, by overload: ``Tensor`` after a colon means ``name_.Tensor``.
+_COPIED: Final = {
+    "": """
+        logical_not_ atan2_ logical_and_ logical_or_ logical_xor_ hypot_ gcd_ lcm_ nextafter_ sign_ sgn_ rsqrt_ frac_ erf_
+        erfc_ silu_ leaky_relu_ elu_ threshold_ relu_ sigmoid_ clamp_ clamp_min_ clamp_max_ digamma_
+        erfinv_ i0_ igamma_ igammac_ lgamma_ sinc_ polygamma_
+    """,
+    ".Tensor": """
+        lerp_ fmod_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_ bitwise_xor_ copysign_ bitwise_left_shift_
+        bitwise_right_shift_ remainder_ clamp_ clamp_min_ clamp_max_ xlogy_
+    """,
+    ".Scalar": """
+        eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_ bitwise_xor_ floor_divide_ remainder_ fmod_ pow_
+    """,
+    ".Tensor_Scalar": "bitwise_left_shift_ bitwise_right_shift_",
+    ".decimals": "round_",
+    ".Tensor_mode": "div_",
+    ".Scalar_mode": "div_",
+}
+for _overload, _names in _COPIED.items():
+    for _name in _names.split():
+        KERNELS[_name + _overload] = _by_copy(_name + _overload)
+
+
+def _check_written(self: Array) -> Array:
+    check_overlap(self)
+    return self
+
+
+for _name, (_parameters, _when, _bounds) in pointwise.CLAMPS.items():
+    # Few elements are bound in new memory; see Note [Small arrays are written in two steps].
+    KERNELS[f"{_name}_"] = attempt(
+        _parameters,
+        f"self.size > 1024 and (numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
+        f"clip(check(self), {_bounds}, self)",
+        KERNELS[f"{_name}_"],
+        clip=CLIP,
+        check=_check_written,
+        ENDS=ENDS,
+        OPTIONAL=pointwise.OPTIONAL,
+    )
 
 
 @KERNELS("masked_fill_.Scalar", "masked_fill_.Tensor")

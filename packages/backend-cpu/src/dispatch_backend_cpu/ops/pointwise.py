@@ -32,6 +32,7 @@ def dtypes_of_kinds(kinds: str) -> frozenset[np.dtype[Any]]:
 
 # Per operator: the ufunc, and the kinds of dtypes for which it gives torch's result directly.
 UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+    "abs": (np.absolute, "f"),
     "neg": (np.negative, "ifc"),
     "exp": (np.exp, "fc"),
     "exp2": (np.exp2, "f"),
@@ -130,7 +131,6 @@ GENERAL: Final[dict[str, Callable[..., Any]]] = {
 
 # Formulas: how many operands, the function, whether float16 is computed in float32.
 FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
-    "abs": (1, np.absolute, False),
     "sign": (1, f.sign, False),
     "sgn": (1, f.sgn, False),
     "signbit": (1, lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0, False),
@@ -186,7 +186,7 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
 #: Formulas that small arrays go through at once, and their options behind the arrays as `make_formula` takes them.
 AT_ONCE: Final[dict[str, str]] = {
     **dict.fromkeys(
-        "abs clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
+        "clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
         "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical".split(),
         "",
     ),
@@ -203,6 +203,9 @@ AT_ONCE: Final[dict[str, str]] = {
     "softplus_backward": "beta, threshold",
     "threshold": "threshold, value",
 }
+
+#: Formulas without options of an array and a Python number.
+_WITH_PLAIN_NUMBER: Final = frozenset({"floor_divide.Scalar", "remainder.Scalar", "fmod.Scalar", "pow.Tensor_Scalar"})
 
 #: The array that decides about the layout of a formula's result, where it is not the first.
 _FIRST: Final = {"leaky_relu_backward": "b"}
@@ -222,7 +225,7 @@ def _threshold_backward(general: Kernel) -> Kernel:
             and grad_output.flags.c_contiguous
             and 1 not in self.shape
         ):
-            return np.where(self <= zero, zero, grad_output)
+            return f.select(self <= zero, zero, grad_output)
         return general(grad_output, self, threshold)
 
     return kernel
@@ -242,6 +245,9 @@ def _install() -> None:
     for name, (arity, formula, opmath) in FORMULAS.items():
         general = make_elementwise(name, formula, arity, opmath=opmath)
         options = AT_ONCE.get(name)
+        if name in _WITH_PLAIN_NUMBER:
+            KERNELS[name] = make_with_number(formula, general, name)
+            continue
         KERNELS[name] = (
             general if options is None else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"))
         )
@@ -272,7 +278,7 @@ def _relu(self: Array) -> Any:
 
 _LEAST, _GREATEST = "ENDS[dtype][0]", "ENDS[dtype][1]"
 #: Clamp kernels: their parameters, which bounds are passed to the ufunc at once, and how. It never warns.
-_CLAMPS: Final = {
+CLAMPS: Final[dict[str, tuple[str, str, str]]] = {
     "clamp": (
         "self, min=None, max=None",
         "type(min) in OPTIONAL and type(max) in OPTIONAL and (min is not None or max is not None)",
@@ -281,19 +287,22 @@ _CLAMPS: Final = {
     "clamp_min": ("self, min", "type(min) in PLAIN", f"numbers[min], {_GREATEST}"),
     "clamp_max": ("self, max", "type(max) in PLAIN", f"{_LEAST}, numbers[max]"),
 }
+if f.CLIP is None:
+    CLAMPS.clear()
 
-if f.CLIP is not None:
-    for _name, (_parameters, _when, _bounds) in _CLAMPS.items():
-        KERNELS[_name] = attempt(
-            _parameters,
-            f"(numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
-            f"clip(self, {_bounds})",
-            KERNELS[_name],
-            operands="self",
-            clip=f.CLIP,
-            ENDS=f.ENDS,
-            OPTIONAL=PLAIN | {type(None)},
-        )
+OPTIONAL: Final = PLAIN | {type(None)}
+
+for _name, (_parameters, _when, _bounds) in CLAMPS.items():
+    KERNELS[_name] = attempt(
+        _parameters,
+        f"(numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
+        f"clip(self, {_bounds})",
+        KERNELS[_name],
+        operands="self",
+        clip=f.CLIP,
+        ENDS=f.ENDS,
+        OPTIONAL=OPTIONAL,
+    )
 
 
 def _nan_to_num(general: Kernel) -> Kernel:
@@ -346,12 +355,28 @@ for _name in ("div.Tensor_mode", "div.Scalar_mode"):
     KERNELS[_name] = _div_mode(_name)
 
 
-@KERNELS("where.self")
 @ignore_fp_errors
 def _where_self(condition: Array, self: Array, other: Array) -> Array:
     spec = infer_output("where.self", condition, self, other)
     dtype = spec.array_dtype
     return conform(f.where(condition, cast(self, dtype), cast(other, dtype)), spec)
+
+
+#: How a choice by a condition is taken as it is: the operands are {0} and {1}.
+_CHOSEN: Final = (
+    "r.ndim < 2 or ({0}.flags.c_contiguous and {1}.flags.c_contiguous and self.flags.c_contiguous and 1 not in r.shape)"
+)
+_BOOL: Final = np.dtype(np.bool_)
+KERNELS["where.self"] = attempt(
+    "condition, self, other",
+    "condition.dtype is BOOL and self.dtype is other.dtype",
+    "select(condition, self, other)",
+    _where_self,
+    accept=_CHOSEN.format("condition", "other"),
+    rule="where.self",
+    select=f.select,
+    BOOL=_BOOL,
+)
 
 
 @KERNELS("elu_backward")
@@ -374,12 +399,25 @@ def name_fill(self: Array, value: Any) -> str:
     return "Tensor"
 
 
-@KERNELS("masked_fill.Scalar", "masked_fill.Tensor")
+@KERNELS("masked_fill.Tensor")
 @ignore_fp_errors
 def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
     spec = infer_output(f"masked_fill.{name_fill(self, value)}", self, mask, value)
-    return conform(np.where(mask, cast(value, self.dtype), self), spec)
+    return conform(f.select(mask, cast(value, self.dtype), self), spec)
 
+
+KERNELS["masked_fill.Scalar"] = attempt(
+    "self, mask, value",
+    # What is greater may be too much for the dtype, unless it is infinite.
+    "(numbers := NUMBERS.get(self.dtype)) is not None and mask.dtype is BOOL and type(value) in PLAIN"
+    " and (-1e38 < value < 1e38 or value - value != 0)",
+    "select(mask, numbers[value], self)",
+    _masked_fill,
+    accept=_CHOSEN.format("mask", "self"),
+    rule="masked_fill.Scalar",
+    select=f.select,
+    BOOL=_BOOL,
+)
 
 KERNELS["frexp.Tensor"] = make_kernel("frexp.Tensor", lambda spec, a: np.frexp(a))
 KERNELS["isin.Tensor_Tensor"] = make_kernel(
@@ -406,6 +444,7 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
 SPECIALIZED: Final[dict[str, Kernel]] = {
     "add.Scalar": make_with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
     "sub.Scalar": make_with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
+    "rsub.Scalar": make_with_number(f.rsub, partial(KERNELS["rsub.Scalar"], alpha=1)),
     "add.Tensor": make_binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
     "sub.Tensor": make_binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
 }

@@ -18,6 +18,7 @@ from ..arrays import Array, numpy_dtype
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
+from .constants import NUMBERS
 from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
 from .rule_kernels import cast, check_overlap, make_kernel, write
@@ -63,7 +64,7 @@ def _index_of(choose: Any) -> Callable[..., Any]:
     def compute(spec: OutputSpec, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         if not a.ndim:
             return np.zeros((), np.int64)
-        return choose(a, axis=None if dim is None else wrap_dim(dim, a.ndim), keepdims=keepdim)
+        return choose(a, None if dim is None else wrap_dim(dim, a.ndim), keepdims=keepdim)
 
     return compute
 
@@ -207,10 +208,10 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "amin": _extremum(MIN),
     "max": _extremum(MAX),
     "min": _extremum(MIN),
-    "max.dim": _extremum_with_index(np.argmax),
-    "min.dim": _extremum_with_index(np.argmin),
-    "argmax": _index_of(np.argmax),
-    "argmin": _index_of(np.argmin),
+    "max.dim": _extremum_with_index(np.ndarray.argmax),
+    "min.dim": _extremum_with_index(np.ndarray.argmin),
+    "argmax": _index_of(np.ndarray.argmax),
+    "argmin": _index_of(np.ndarray.argmin),
     "any": _truth(ANY),
     "any.dim": _truth(ANY),
     "any.dims": _truth(ANY),
@@ -234,28 +235,130 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "cumprod": _scan(np.multiply.accumulate),
 }
 
-# For dtypes that are their own accumulator NumPy sums at once; of some dims where its result is row-major.
-KERNELS["sum"] = attempt(
-    "self, *, dtype=None",
-    "dtype is None and self.dtype in dtypes",
-    "run(sum, self, None)",
-    make_kernel("sum", _accumulating(SUM)),
-    sum=SUM,
-    dtypes=_PLAIN_SUM,
-)
-KERNELS["sum.dim_IntList"] = attempt(
-    "self, dim, keepdim=False, *, dtype=None",
-    "dtype is None and dim and not keepdim and self.dtype in dtypes",
-    "run(sum, self, dim if isinstance(dim, int) else tuple(dim))",
-    make_kernel("sum.dim_IntList", _accumulating(SUM)),
-    accept="r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape)))",
-    sum=SUM,
-    dtypes=_PLAIN_SUM,
+KERNELS["sum"], KERNELS["sum.dim_IntList"] = (
+    make_kernel(name, _accumulating(SUM)) for name in ("sum", "sum.dim_IntList")
 )
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", ANY), ("all", ALL)):
     KERNELS[_name] = make_kernel(_name, lambda spec, a, fold=_fold: fold(a.astype(np.bool_), None))
+
+
+def _divide(total: Any, count: int) -> Any:
+    """Divide a sum by a Python number, an array by one of its dtype."""
+    return total / (count if total.__class__ is not np.ndarray else NUMBERS[total.dtype][count])
+
+
+def _mean_of(a: Array, axes: Any, keepdim: bool = False) -> Any:
+    total = SUM(a, axes, None, None, keepdim)
+    return _divide(total, a.size // total.size)
+
+
+def _count(a: Array) -> Any:
+    return np.int64(np.count_nonzero(a if a.size < _MANY else a.astype(np.bool_)))
+
+
+_MANY: Final = 512
+
+
+def _choose(choose: Any, a: Array, dim: int) -> Any:
+    """Return the extreme values along a dimension and their places."""
+    places = choose(a, dim)
+    if a.ndim == 1:
+        return a.take(places), places
+    width = a.shape[dim]
+    if (dim == -1 or dim == a.ndim - 1) and a.flags.c_contiguous:
+        rows = np.arange(0, a.size, width)
+        rows += places.reshape(-1)
+        return a.reshape(-1).take(rows).reshape(places.shape), places
+    return np.take_along_axis(a, np.expand_dims(places, dim), dim).squeeze(dim), places
+
+
+_FLOATS: Final = frozenset(map(np.dtype, "fd"))
+#: The dtypes that are ordered in NumPy as in torch, and those whose truth is a bool.
+_ORDERED: Final = frozenset(map(np.dtype, "fdbhilB"))
+_DECIDED: Final = frozenset(map(np.dtype, "?fdbhil"))
+#: The results that are laid out as torch does without a look at the rule.
+_LAID_OUT: Final = "r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape)))"
+_AXES: Final = "dim if isinstance(dim, int) else tuple(dim)"
+_ARG_EXTREMA: Final = {"max": np.ndarray.argmax, "min": np.ndarray.argmin}
+
+#: The reductions that are one call for some dtypes: parameters, a condition, the call, the function, the dtypes. Without
+#: elements the general kernels decide.
+_AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] = {
+    "sum": ("self, *, dtype=None", "dtype is None", "fold(self, None)", SUM, _PLAIN_SUM),
+    "sum.dim_IntList": (
+        "self, dim, keepdim=False, *, dtype=None",
+        "dtype is None and dim",
+        f"fold(self, {_AXES}, None, None, keepdim)",
+        SUM,
+        _PLAIN_SUM,
+    ),
+    "prod": ("self, *, dtype=None", "dtype is None", "fold(self, None)", PROD, _PLAIN_SUM),
+    "prod.dim_int": (
+        "self, dim, keepdim=False, *, dtype=None",
+        "dtype is None",
+        "fold(self, dim, None, None, keepdim)",
+        PROD,
+        _PLAIN_SUM,
+    ),
+    "mean": ("self, *, dtype=None", "dtype is None and self.size", "fold(self, None)", _mean_of, _FLOATS),
+    "mean.dim": (
+        "self, dim, keepdim=False, *, dtype=None",
+        "dtype is None and dim and self.size",
+        f"fold(self, {_AXES}, keepdim)",
+        _mean_of,
+        _FLOATS,
+    ),
+    "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", _count, _DECIDED),
+}
+for _name, _fold in (("max", MAX), ("min", MIN)):
+    _AT_ONCE[_name] = "self", "self.size", "fold(self, None)", _fold, _ORDERED
+    _AT_ONCE[f"a{_name}"] = (
+        "self, dim=(), keepdim=False",
+        "dim and self.size",
+        f"fold(self, {_AXES}, None, None, keepdim)",
+        _fold,
+        _ORDERED,
+    )
+    _AT_ONCE[f"arg{_name}"] = (
+        "self, dim=None, keepdim=False",
+        "not keepdim and self.size",
+        "fold(self, dim)",
+        _ARG_EXTREMA[_name],
+        _ORDERED,
+    )
+for _name, _fold in (("any", ANY), ("all", ALL)):
+    _AT_ONCE[_name] = "self", "True", "fold(self, None)", _fold, _DECIDED
+    _AT_ONCE[f"{_name}.dim"] = (
+        "self, dim, keepdim=False",
+        "True",
+        "fold(self, dim, None, None, keepdim)",
+        _fold,
+        _DECIDED,
+    )
+for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
+    KERNELS[_name] = attempt(
+        _parameters,
+        f"self.dtype in dtypes and {_when}",
+        f"run({_call.replace('(', ', ', 1)}",
+        KERNELS[_name],
+        accept=_LAID_OUT,
+        rule=_name,
+        fold=_fold,
+        dtypes=_dtypes,
+    )
+for _name, _fold in _ARG_EXTREMA.items():
+    KERNELS[f"{_name}.dim"] = attempt(
+        "self, dim, keepdim=False",
+        "not keepdim and self.dtype in dtypes and self.size and self.flags.c_contiguous"
+        " and (0 < self.ndim < 3 or (self.ndim and 1 not in self.shape))",
+        "choose(fold, self, dim)",
+        KERNELS[f"{_name}.dim"],
+        choose=_choose,
+        fold=_fold,
+        dtypes=_ORDERED,
+    )
 
 
 def _scan_inplace(name: str) -> Kernel:

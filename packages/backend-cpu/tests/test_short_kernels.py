@@ -1,0 +1,90 @@
+"""Kernels that call NumPy at once give what the general kernels behind them give: bits, dtype and strides."""
+
+import numpy as np
+import pytest
+
+from dispatch_aten.shapes import rule_key
+from dispatch_backend_cpu.arrays import as_array, strides_of
+from dispatch_backend_cpu.kernels import KERNELS
+from dispatch_backend_cpu.ops.numpy_formulas import _MANY, select
+from dispatch_backend_cpu.ops.pointwise import FORMULAS
+from dispatch_core import DispatchError
+
+RANDOM = np.random.default_rng(5)
+SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5])
+
+
+def _values(shape, char):
+    if char not in "fd":
+        return RANDOM.integers(0, 2 if char == "?" else 9, shape).astype(char)
+    found = RANDOM.standard_normal(shape).astype(char)
+    found.flat[: min(found.size, SPECIAL.size)] = SPECIAL[: found.size]
+    return found
+
+
+def _arrays(chars):
+    for char in chars:
+        for shape in ((), (1,), (9,), (0, 2), (4, 3), (1, 1), (3, 1), (2, 1, 3), (2, 3, 4)):
+            array = _values(shape, char)
+            yield array
+            if array.ndim > 1:
+                yield array.T
+                yield _values((*shape[:-1], 2 * max(shape[-1], 1)), char)[..., ::2]
+
+
+def _outcome(kernel, args, named):
+    try:
+        with np.errstate(all="ignore"):
+            found = kernel(*args, **named)
+    except DispatchError as error:
+        return str(error)
+    arrays = [as_array(each) for each in (found if isinstance(found, tuple) else (found,))]
+    return [(each.dtype, each.shape, strides_of(each), each.tobytes()) for each in arrays]
+
+
+def _compare(name, *args, **named):
+    kernel = KERNELS[name]
+    assert _outcome(kernel, args, named) == _outcome(kernel.stands_for(), args, named), (name, args)
+
+
+FULL = "sum prod mean max min argmax argmin any all count_nonzero".split()
+OF_ONE = "prod.dim_int any.dim all.dim max.dim min.dim argmax argmin".split()
+OF_SOME = "sum.dim_IntList mean.dim amax amin".split()
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_full_reductions(name):
+    for array in _arrays("?fdli"):
+        _compare(name, array)
+
+
+@pytest.mark.parametrize("name", [*OF_ONE, *OF_SOME])
+def test_reductions_of_dimensions(name):
+    for array in _arrays("?fdl"):
+        for dim in range(-array.ndim, array.ndim + 1):
+            for keepdim in (False, True):
+                _compare(name, array, [dim] if name in OF_SOME else dim, keepdim)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMULAS if hasattr(KERNELS[name], "stands_for")])
+def test_formulas(name):
+    required = [each for each in rule_key(name).schema.arguments if not each.has_default]
+    for array in _arrays("fd"):
+        for number in (2, 0.25):
+            for transposed in (False, True):
+                other = np.array(array[..., ::-1]) if array.ndim else as_array(array + 1)
+                other = np.asfortranarray(other) if transposed and array.ndim else other
+                arrays = iter([array, other, as_array(array * 2)])
+                values = {each.name: next(arrays) if str(each.type) == "Tensor" else number for each in required}
+                named = {each.name: 1 for each in required if each.kwarg_only}
+                _compare(name, *(values[each.name] for each in required if not each.kwarg_only), **named)
+
+
+@pytest.mark.parametrize("char", "efdilB")
+def test_selection_by_bits_is_where(char):
+    count = _MANY + 77
+    a, b = (_values((count,), "d" if char == "e" else char).astype(char) for _ in range(2))
+    condition = RANDOM.random(count) > 0.5
+    for first, second in ((a, b), (a, np.array(7, char)), (np.array(0, char), b), (a[::-1], b)):
+        found, expected = select(condition, first, second), np.where(condition, first, second)
+        assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes())
