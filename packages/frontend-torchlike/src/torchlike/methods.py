@@ -59,6 +59,12 @@ def _cover(key: dc.DispatchKey) -> None:
     cover(key)
 
 
+def _make_capture_part(recording: Any) -> Any:
+    from .capturing.part import CapturedState  # it imports networks and optimizers
+
+    return CapturedState(recording)
+
+
 def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
     from .autograd.custom import make_kernel  # few programs define operators
 
@@ -102,6 +108,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "_call_mixed": staticmethod(call_mixed),
     "_construct": staticmethod(construct),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
+    "_make_capture_part": staticmethod(_make_capture_part),
     "backward": _backward,
     **host_memory.METHODS,
     "cpu": cpu,

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
 from dispatch_core.frontends import PLACES, Frontend, find_array_type, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
+from .history.captures import PARTS, current_part, see
 from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
-from .history.grad_mode import is_grad_enabled
+from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .history.metadata import SCALAR_TYPES, SIZES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
@@ -63,6 +64,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _construct: ClassVar[Callable[..., Any]]
     _call_mixed: ClassVar[Callable[..., Any]]
     _make_autograd_kernel: ClassVar[Callable[..., Any]]
+    _make_capture_part: ClassVar[Callable[..., Any]]
 
     if TYPE_CHECKING:
 
@@ -151,6 +153,14 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _dispatch_prepare = staticmethod(prepare)
 
     @staticmethod
+    def _dispatch_capture(recording: Any) -> Any:
+        return Tensor._make_capture_part(recording)
+
+    @staticmethod
+    def _dispatch_environment() -> Any:
+        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype()
+
+    @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
         return Tensor._make_autograd_kernel(op, keyset, formula)
 
@@ -176,7 +186,11 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with versions of its own."""
-        made = wrap(self._dispatch_data)
+        if PARTS and current_part() is not None:
+            made = self.detach()
+            del made._autograd
+        else:
+            made = wrap(self._dispatch_data)
         share_memory(made, self)
         return made
 
@@ -184,6 +198,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if PARTS:
+            see(self)
+            see(value)
         if self.requires_grad and not value.dtype.is_differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         mask = value._dispatch_mask & ~AUTOGRAD

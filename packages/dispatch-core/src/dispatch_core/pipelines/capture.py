@@ -328,6 +328,19 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         recording = current_recording()
         return function() if recording is None else recording.number(function)
 
+    @staticmethod
+    def traceable(function: Any) -> Any:
+        """Declare that the operators that a hook, or a custom autograd function, calls are all that it does.
+
+        Captured functions refuse others, because replays would not call them. Returns ``function``, so that it decorates.
+
+        >>> @capture.traceable
+        ... def double(grad):
+        ...     return grad * 2
+        """
+        function._dispatch_traceable = True
+        return function
+
 
 def _check(function: Any, check: Any, most: Any) -> None:
     if not callable(function):

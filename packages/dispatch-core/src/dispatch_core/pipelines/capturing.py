@@ -46,11 +46,13 @@ class Input:
         "array_type",
         "constant",
         "data",
+        "get",
         "identity",
         "key",
         "kind",
         "look",
         "mask",
+        "owner",
         "place",
         "reference",
         "shown",
@@ -66,6 +68,9 @@ class Input:
         self.place = place
         #: Where else it stands.
         self.twins: list[str] = []
+        #: The input of which a replay gets it, and the function that does.
+        self.owner: Input | None = None
+        self.get: Callable[[Any], Any] | None = None
         self.array = data
         self.mask: int = getattr(tensor, "_dispatch_mask", 0)
         self.kind, self.array_type = type(tensor), type(data)
@@ -83,7 +88,7 @@ class Input:
         """Refer to the tensor weakly; where nothing else refers to it, to another that holds the array."""
         tensor, self.tensor = self.tensor, None
         array, self.array = self.array, None
-        if self.place or self.constant is not None or self.data is not None:
+        if self.place or self.get is not None or self.constant is not None or self.data is not None:
             return
         frontend = frontend_of(tensor)
         self.reference = ref(tensor)
@@ -191,6 +196,14 @@ class Recording:
         if part is not None:
             part.meet(tensor)
 
+    def see_part(self, tensor: Any, owner: Any, get: Callable[[Any], Any]) -> None:
+        """Take a tensor as an input that each replay finds by ``get(owner)``: another object may stand there then."""
+        self.see(owner)
+        self.see(tensor)
+        known = self.inputs.get(id(tensor))
+        if known is not None and not known.place and known.get is None and id(owner) in self.inputs:
+            known.owner, known.get = self.inputs[id(owner)], get
+
     def is_input(self, tensor: Any) -> bool:
         """Return whether a tensor was there before the call."""
         return id(tensor) in self.inputs
@@ -215,6 +228,13 @@ class Recording:
     def number(self, function: Callable[[], Any]) -> Any:
         """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`."""
         return make_live(self, to_plain(function()), Expression(function))
+
+    def compute(self, function: Callable[..., Any], *numbers: Any) -> Any:
+        """Return ``function(*numbers)``, which each replay computes again where one of them is live."""
+        operands = tuple([each.expression if isinstance(each, LiveNumber) else each for each in numbers])
+        found = function(*map(to_plain, numbers))
+        is_live = any(isinstance(each, LiveNumber) for each in numbers)
+        return make_live(self, found, Expression(function, operands)) if is_live else found
 
     def decide(self, expression: Expression, answer: Any) -> None:
         """Take note of a condition on live numbers that has decided something."""

@@ -132,6 +132,7 @@ class RecordedRun:
             if key in recording.live
         ]
         used += [each for _, operands in recording.effects for each in operands if isinstance(each, Expression)]
+        used += [each.expression for finish in self.finishes.values() for each in finish.numbers]
         self.expressions = in_order(used)
 
     def describe(self, value: Any) -> Any:
@@ -297,7 +298,7 @@ def _compare_calls(name: str, number: int, one: WrittenCall, other: WrittenCall)
             argument = str(place) if signature is None else repr(signature.parameters[place].name)
             before, after = map(short_repr, _innermost(a, b))
             raise _difference(name, f"{one.name} gets {before}, then {after} as argument {argument}", other.line)
-    if one.kind is not other.kind or one.results != other.results or one.masks != other.masks:
+    if one.kind.mask != other.kind.mask or one.results != other.results or one.masks != other.masks:
         raise _difference(
             name, f"{one.name} has other results, or runs under other keys, than in the first call", other.line
         )
@@ -305,7 +306,7 @@ def _compare_calls(name: str, number: int, one: WrittenCall, other: WrittenCall)
 
 def _compare_inputs(name: str, first: RecordedRun, second: RecordedRun) -> None:
     for one, other in zip(first.inputs, second.inputs, strict=False):
-        if one.place != other.place or (not one.place and not _is_same_source(one, other)):
+        if one.place != other.place or one.get is not other.get or not _is_same_source(one, other):
             raise _difference(
                 name,
                 f"a tensor of shape {tuple(access.shape(other.array))} that it finds elsewhere than among its arguments"
@@ -320,6 +321,8 @@ def _compare_inputs(name: str, first: RecordedRun, second: RecordedRun) -> None:
 
 
 def _is_same_source(one: Input, other: Input) -> bool:
+    if one.place or one.get is not None:
+        return True
     found = one.constant if one.reference is None else one.reference()
     return found is other.tensor or (one.constant is not None and storage_key(one.constant) == storage_key(other.array))
 

@@ -159,7 +159,9 @@ class ReplayWriter:
         state = names.add(recording.state)
         self.check(f"(c := masks()) is not {state} and c != {names.add(recording.state or (0, 0))}")
         self.lines += self.arguments.lines
-        for index in range(len(self.recorded.inputs)):
+        inputs = self.recorded.inputs
+        self.tensors = [""] * len(inputs)
+        for index in sorted(range(len(inputs)), key=lambda index: _count_owners(inputs[index])):
             self._input(index)
         self._sharing()
         for number, (ask, value) in enumerate(recording.environment):
@@ -168,6 +170,11 @@ class ReplayWriter:
         for number, (function, value) in enumerate(recording.guards):
             names.scope[f"guard{number}"] = function
             self.check(f"guard{number}() != {names.add(value)}")
+        given = {id(each.tensor): tensor for each, tensor in zip(inputs, self.tensors, strict=True)}
+        for marker, finish in self.recorded.finishes.items():
+            if finish.check is not None:
+                names.scope[f"check{marker}"] = finish.check
+                self.check(f"not check{marker}([{', '.join(given.get(id(each), 'None') for each in finish.tensors)}])")
         self._expressions()
         for expression, answer in recording.decisions:
             self.check(f"({self.operand(expression)}) != {names.add(answer)}")
@@ -179,14 +186,18 @@ class ReplayWriter:
             tensor = self.arguments.found[given.place]
             for place in given.twins:
                 self.check(f"{self.arguments.found[place]} is not {tensor}")
+        elif given.get is not None and given.owner is not None:
+            names.scope[f"get{index}"] = given.get
+            owner = next(at for at, each in enumerate(self.recorded.inputs) if each is given.owner)
+            self.lines.append(f"{tensor} = get{index}({self.tensors[owner]})")
         elif given.constant is not None:
             names.scope[array] = names.scope[tensor] = given.constant
-            self.tensors.append(tensor)
+            self.tensors[index] = tensor
             return
         else:
             # Set by `refer`.
             self.lines.append(f"{tensor} = find{index}()")
-        self.tensors.append(tensor)
+        self.tensors[index] = tensor
         if given.mask:
             self.check(f"{tensor}.__class__ is not {names.add(given.kind)} or {tensor}._dispatch_mask != {given.mask}")
             self.lines.append(f"{array} = {tensor}._dispatch_data")
@@ -374,7 +385,9 @@ class ReplayWriter:
         for marker, finish in recorded.finishes.items():
             if finish.restore is not None:
                 names.scope[f"restore{marker}"] = finish.restore
-                lines.append(f"restore{marker}([{', '.join(made[id(each)] for each in finish.tensors)}])")
+                tensors = ", ".join(made[id(each)] for each in finish.tensors)
+                numbers = "".join(f"{self.operand(each.expression)}, " for each in finish.numbers)
+                lines.append(f"restore{marker}([{tensors}], ({numbers}))")
         results = Results(names, lambda tensor: made[id(tensor)], lambda number: self.operand(number.expression))
         return [*lines, f"return {results.text(result)}"]
 
@@ -392,6 +405,11 @@ class ReplayWriter:
 
     def _array(self, data: Any) -> str:
         return self._values.get(id(data)) or self.names.add(data)
+
+
+def _count_owners(given: Input) -> int:
+    """Return how many inputs have to be found before one."""
+    return 0 if given.owner is None else 1 + _count_owners(given.owner)
 
 
 def _mask_of(tensor: Any) -> int:

@@ -19,6 +19,7 @@ from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
+from ..history.captures import PARTS, see_gradient
 from ..history.node import Leaf, Node
 from ..tensors import bare
 
@@ -41,6 +42,8 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if not leaf.accumulates:
         return
+    if PARTS and tensor is not None:
+        see_gradient(tensor)
     with _accumulating:
         before = leaf.grad
         grad: Any = grads[0]

@@ -6,7 +6,7 @@ no recursion is needed: graphs may be as deep as memory allows. Leaves run as so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ..history.captures import PARTS, check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, to_scalar_type
@@ -92,6 +93,8 @@ def _execute(
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
     order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots])
+    if PARTS:
+        _check_capture(order, waiting)
     needed: set[Node] | None = None
     if wanted is not None:
         needed = _find_nodes_above(order, wanted.nodes)
@@ -155,6 +158,22 @@ def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int], dict[No
                 seen.add(source)
                 stack.append(source)
     return sorted(seen, key=_sequence, reverse=True), waiting, feeds
+
+
+def _check_capture(order: list[Node], leaves: Iterable[Node]) -> None:
+    """Refuse a backward that a replay could not do again: through a graph made before, or with functions of the user's."""
+    part = current_part()
+    if part is None:
+        return
+    if order and order[-1].seq <= part.first:
+        part.recording.refuse(
+            "Backward runs through a graph that was made before the call", "compute the loss within the function, too"
+        )
+    for node in (*order, *leaves):
+        on_results = [hook for hooks in (node.tensor_hooks or {}).values() for hook in hooks.values()]
+        others = (node.pre_hooks, node.post_hooks, getattr(node, "post_accumulate", None))
+        for hook in (*on_results, *[hook for hooks in others if hooks for hook in hooks.values()]):
+            check_hook(hook, "A hook on a gradient,")
 
 
 def _find_nodes_above(order: list[Node], goals: set[Node]) -> set[Node]:

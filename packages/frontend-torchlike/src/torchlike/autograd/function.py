@@ -13,6 +13,7 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..functions import FUNCTIONS
 from ..history import tangents
+from ..history.captures import PARTS, check_hook
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.graph_settings import node_observers
@@ -182,6 +183,8 @@ class Function:
     @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
+        if PARTS:
+            check_hook(cls, "The custom autograd function")
         context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)

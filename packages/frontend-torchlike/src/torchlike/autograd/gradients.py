@@ -246,12 +246,13 @@ def _grad_of_batch(
 
 def clear_gradient(tensor: Tensor, set_to_none: bool) -> None:
     """Forget a leaf's gradient, or set it to zero in place, cut off from its history."""
+    if set_to_none:
+        tensor.grad = None
+        return
     gradient = tensor.grad
     if gradient is None:
         return
-    if set_to_none:
-        tensor.grad = None
-    elif gradient.grad_fn is not None:
+    if gradient.grad_fn is not None:
         gradient.detach_().zero_()
     else:
         gradient.requires_grad_(False).zero_()

@@ -11,6 +11,7 @@ import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
+from .captures import PARTS, see, see_gradient
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
@@ -67,6 +68,8 @@ class Differentiable:
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
+        if PARTS:
+            see(self)
         state = self._state
         if state.known_grad_fn is not None:
             if not requires_grad:
@@ -87,6 +90,8 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
+        if PARTS:
+            see_gradient(self)
         if not self._dispatch_mask & AUTOGRAD and not hasattr(self, "_autograd"):
             return None
         state = self._state
@@ -116,11 +121,13 @@ class Differentiable:
                     f"attempting to assign a gradient with dtype '{dc.dtype(value)}' to a tensor with dtype "
                     f"'{dc.dtype(self)}'."
                 )
+        if PARTS:
+            see(self)
         self._state.grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._state.grad = None
+        self.grad = None
 
     # Programs set a gradient by this name too.
     _grad = grad
@@ -182,6 +189,8 @@ class Differentiable:
 
     def detach_(self) -> Self:
         """Cut the tensor off its history, in place."""
+        if PARTS:
+            see(self)
         state = self._state
         if state.is_view and state.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")

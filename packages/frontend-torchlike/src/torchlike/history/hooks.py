@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
+from .captures import PARTS, check_hook
+
 Hook: TypeAlias = "Callable[..., Any]"
 
 
@@ -19,6 +21,8 @@ class RemovableHandle:
         self, hooks: dict[int, Hook], hook: Hook, marks: tuple[dict[int, bool], ...] = (), prepend: bool = False
     ) -> None:
         """Put ``hook`` among ``hooks``, before the others with ``prepend``, and its number into each of ``marks``."""
+        if PARTS:
+            check_hook(hook, "The registration of a hook,")
         self.id = RemovableHandle._ids()
         self._hooks, self._marks = hooks, marks
         before = dict(hooks) if prepend else {}

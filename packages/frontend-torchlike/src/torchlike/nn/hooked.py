@@ -9,6 +9,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..history.captures import PARTS, current_part
 from ..history.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from . import global_hooks
@@ -90,6 +91,8 @@ class Hooked(Tree):
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``forward`` and all hooks around it."""
+        if PARTS and (part := current_part()) is not None:
+            part.modules.see(self)
         called: set[int] = set()
         result = None
         try:

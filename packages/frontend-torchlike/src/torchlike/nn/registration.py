@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dispatch_core.tracebacks import trim_traceback
 
 from ..dtypes import format_type
+from ..history.captures import PARTS, current_part
 from ..tensors import Tensor
 from .global_hooks import REGISTRATION
 from .parameter import Buffer, Parameter
@@ -22,6 +23,16 @@ def _format_type_of(value: object) -> str:
         return format_type(value)
     cls = type(value)
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _check_capture(module: Any, name: str) -> None:
+    """Refuse that a captured call assigns a part, and let it take note of a mode."""
+    part = current_part()
+    if part is not None:
+        if any(name in module.__dict__.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules")):
+            part.modules.refuse_assignment(module, name)
+        if name == "training" and name in module.__dict__:
+            part.modules.see(module)
 
 
 class Registrar(Tree):
@@ -57,6 +68,8 @@ class Registrar(Tree):
         try:
             # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
             own = self.__dict__
+            if PARTS:
+                _check_capture(self, name)
             if isinstance(value, Parameter):
                 self._get_parts("_parameters", "parameters")
                 self._remove_other_parts(name, "_parameters")

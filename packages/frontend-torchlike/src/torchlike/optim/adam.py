@@ -169,8 +169,8 @@ class NAdam(Optimizer):
         (beta1, beta2), decay = group["betas"], group["momentum_decay"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mu, mu_next = (beta1 * (1.0 - 0.5 * (0.96 ** (at * decay))) for at in (step, step + 1))
-        write_number(state, "mu_product", multiply(state["mu_product"], mu))
-        product = read_number(state["mu_product"])
+        product = multiply(state, "mu_product", mu)
+        write_number(state, "mu_product", product)
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         scale = square.div(1 - beta2**step).sqrt()

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from dispatch_core.tracebacks import trim_traceback
 
+from ..history.captures import PARTS, current_part
 from ..history.hooks import Hook, RemovableHandle
 
 __all__ = [
@@ -27,6 +28,8 @@ HOOKS: Final = tuple(
 )
 _PRE: Final[dict[int, Hook]] = OrderedDict()
 _POST: Final[dict[int, Hook]] = OrderedDict()
+#: The hooks of all optimizers' steps.
+STEP_HOOKS: Final = (_PRE, _POST)
 
 
 def _register(hooks: dict[int, Hook], hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -88,6 +91,8 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
         try:
+            if PARTS and (part := current_part()) is not None:
+                part.optimizers.begin_step(self)
             if _PRE or self._optimizer_step_pre_hooks:
                 args, kwargs = _call_before(self, step, args, kwargs)
             result = step(*args, **kwargs)

@@ -14,6 +14,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from ..creation import tensor
+from ..history.captures import PARTS, current_part
 from ..interop import is_recording
 from ..tensors import Tensor, wrap
 
@@ -28,16 +29,19 @@ def _array_of(value: Tensor) -> np.ndarray[Any, Any] | None:
 
 def make_number(value: float) -> Tensor:
     """Return a number as a tensor in the default dtype, or in float32."""
-    return tensor(
-        float(value), dtype=ScalarType.Double if get_default_dtype() is ScalarType.Double else ScalarType.Float
-    )
+    is_double = get_default_dtype() is ScalarType.Double
+    if PARTS:
+        return wrap(np.array(float(value), np.float64 if is_double else np.float32))
+    return tensor(float(value), dtype=ScalarType.Double if is_double else ScalarType.Float)
 
 
 def read_number(value: Any) -> Any:
-    """Return the number of a tensor of one element, and any other number as it is."""
+    """Return the number of a tensor of one element, and any other number as it is; a live one in a captured call."""
     if not isinstance(value, Tensor):
         return value
     array = _array_of(value)
+    if PARTS and array is not None and (part := current_part()) is not None:
+        return part.optimizers.read(value)
     return value.item() if array is None else array.item()
 
 
@@ -45,6 +49,11 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
     """Let the tensor ``name`` of a state hold another number."""
     old = state[name]
     array = _array_of(old) if isinstance(old, Tensor) else None
+    if PARTS and (part := current_part()) is not None and array is not None and array.flags.writeable:
+        array[...] = value
+        old._dispatch_mutated()
+        part.optimizers.write(old, value)
+        return
     if array is None or not array.flags.writeable or is_recording(old):
         dtype = np.float32 if array is None else array.dtype
         if isinstance(old, Tensor) and array is None:
@@ -56,15 +65,35 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
     old._dispatch_mutated()
 
 
-def multiply(value: Any, factor: float) -> Any:
+def multiply(state: dict[str, Any], name: str, factor: float) -> Any:
     """Return a number of a state times a factor, in the number's own precision."""
-    kind = np.float64 if not isinstance(value, Tensor) or value.dtype is ScalarType.Double else np.float32
-    return float(kind(read_number(value)) * kind(factor))
+    value = state[name]
+    is_double = not isinstance(value, Tensor) or value.dtype is ScalarType.Double
+    return _compute(_multiply if is_double else _multiply_single, read_number(value), factor)
+
+
+def _multiply(value: float, factor: float) -> float:
+    return float(np.float64(value) * np.float64(factor))
+
+
+def _multiply_single(value: float, factor: float) -> float:
+    return float(np.float32(value) * np.float32(factor))
 
 
 def round_number(value: float) -> float:
     """Return a number as the default dtype holds it."""
-    return value if get_default_dtype() is ScalarType.Double else float(np.float32(value))
+    return value if get_default_dtype() is ScalarType.Double else _compute(_round, value)
+
+
+def _round(value: float) -> float:
+    return float(np.float32(value))
+
+
+def _compute(function: Any, *numbers: Any) -> Any:
+    """Return a function of numbers, live ones among them."""
+    if PARTS and (part := current_part()) is not None:
+        return part.optimizers.compute(function, *numbers)
+    return function(*numbers)
 
 
 def to_plain(value: Any) -> Any:

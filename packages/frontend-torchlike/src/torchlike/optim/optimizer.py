@@ -14,6 +14,7 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import clear_gradient
 from ..functions import FUNCTIONS
+from ..history.captures import OPTIMIZERS, PARTS, current_part
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..tensors import Tensor
 from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_optimizer_step_pre_hook, with_hooks
@@ -96,7 +97,8 @@ class Optimizer(Hooks):
                 group.setdefault(name, value)
 
     def _wrap_step(self) -> None:
-        """Let the class's own ``step`` call hooks."""
+        """Let the class's own ``step`` call hooks, and captured calls know the optimizer."""
+        OPTIMIZERS.add(self)
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = with_hooks(kind.step)  # type: ignore[method-assign]
@@ -165,7 +167,10 @@ class Optimizer(Hooks):
         return loss
 
     def _update_all(self) -> None:
-        for group in self.param_groups:
+        groups = self.param_groups
+        if PARTS and (part := current_part()) is not None:
+            groups = part.optimizers.find_groups(self)
+        for group in groups:
             lr = to_plain(group.get("lr"))
             for param in group["params"]:
                 if param.grad is not None:

@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, Final
 from weakref import ref
 
+from ...history.captures import PARTS, current_part
 from ...tensors import Tensor
 from ..numbers import read_number, to_plain
 from ..optimizer import Optimizer
@@ -77,6 +78,18 @@ def _note_steps(optimizer: Any) -> None:
     optimizer.step = call
 
 
+def _with_capture(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a schedule's ``step`` that a captured call takes note of."""
+
+    @wraps(step)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if PARTS and (part := current_part()) is not None:
+            return part.optimizers.step_schedule(args[0], step, args[1:], kwargs)
+        return step(*args, **kwargs)
+
+    return call
+
+
 class LRScheduler:
     """The base of schedules (source: ``torch.optim.lr_scheduler.LRScheduler``); a subclass defines ``get_lr``.
 
@@ -90,6 +103,11 @@ class LRScheduler:
     last_epoch: Any
     _step_count: int
     _last_lr: list[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = _with_capture(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -197,6 +215,9 @@ class LRScheduler:
     def _keep(self) -> list[Any]:
         """Return the rates of the groups as they are."""
         return copy_values(self.optimizer, "lr")
+
+
+LRScheduler.step = _with_capture(LRScheduler.step)  # type: ignore[method-assign]
 
 
 class _LRScheduler(LRScheduler):

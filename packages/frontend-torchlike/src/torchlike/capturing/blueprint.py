@@ -1,0 +1,379 @@
+"""The code that brings about, at every replay, what a recorded call has left besides arrays: states, nodes, gradients.
+
+Note [States are made again]
+    At the end of a recorded call its results, the gradients of leaves and the tensors that nodes saved refer to objects that
+    the call has made: nodes, views, storages. The code makes such objects again, attribute by attribute, in the order in
+    which nodes were made. What was there before the call, such as an input's node or its storage, is read off the inputs
+    of each replay. So a result's graph is an ordinary one: saved tensors are checked for changes, freed, kept for another
+    backward, and differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
+
+from dispatch_core.calls import define, make_function
+
+from ..autograd.function import Context
+from ..autograd.saved import Saved, read_version
+from ..history.node import Aliases, Leaf, Node, Output, Storage, TensorState, next_sequence, sequence, tick
+from ..tensors import Tensor, bare
+from .entry import state_of
+
+if TYPE_CHECKING:
+    from .part import CapturedState
+
+_LITERALS: Final = (bool, str, type(None))
+
+
+def reserve(count: int) -> int:
+    """Return the first of ``count`` numbers for new nodes, which follow one another."""
+    first = next_sequence()
+    next(islice(sequence, count - 2, count - 1), None) if count > 1 else None
+    return first
+
+
+def _find_nothing() -> None:
+    """Stand for a weak reference to a tensor that lives no more."""
+
+
+class Blueprint:
+    """Writes the code for one recorded call."""
+
+    def __init__(self, part: CapturedState) -> None:
+        self._part = part
+        self.tensors: list[Any] = []
+        self.numbers: list[Any] = []
+        self.constants: list[Any] = []
+        self._places: dict[int, int] = {}
+        #: id of an object → its name, and the objects, so that no other gets the id.
+        self._names: dict[int, str] = {}
+        self._kept: list[Any] = []
+        #: id of an object that was there before → the input and the way from its state.
+        self._sources: dict[int, tuple[int, str]] = {}
+        self._reads: list[str] = []
+        self._lines: list[str] = []
+        self._scope: dict[str, Any] = {
+            "Aliases": Aliases,
+            "Leaf": Leaf,
+            "Output": Output,
+            "Storage": Storage,
+            "ref": ref,
+            "make_saved": _make_saved,
+            "mark_written": _mark_written,
+            "nothing": _find_nothing,
+            "reserve": reserve,
+        }
+        self._nodes: list[Any] = []
+        self._stated: set[int] = set()
+        for entry in part.entries:
+            self._add_input(entry)
+
+    # Objects that were there before the call.
+
+    def _add_input(self, entry: Any) -> None:
+        place = self.place(entry.tensor)
+        state = entry.state
+        if state is None:
+            return
+        self._source(state, place, "")
+        self._source(entry.storage, place, ".shared_storage()")
+        if state.is_view:
+            values = entry.values
+            for name in ("base", "chain", "skip", "history"):
+                self._source(values.get(name), place, f".{name}")
+            if (edge := values.get("history")) is not None:
+                self._source(edge.node, place, ".history.node")
+        elif isinstance(state, Output):
+            self._source(state.node, place, ".node")
+        else:
+            self._source(state.chain, place, ".chain")
+
+    def _source(self, value: Any, place: int, way: str) -> None:
+        if value is not None:
+            self._sources.setdefault(id(value), (place, way))
+            self._kept.append(value)
+
+    def _read(self, key: int) -> str | None:
+        """Return the name of an object that was there before the call, read off an input; None for any other."""
+        source = self._sources.get(key)
+        if source is None:
+            return None
+        name = f"x{len(self._reads)}"
+        self._reads.append(f"{name} = t{source[0]}._state{source[1]}")
+        self._names[key] = name
+        return name
+
+    # Values.
+
+    def place(self, tensor: Any) -> int:
+        """Return the number of a tensor among those that a replay needs."""
+        found = self._places.get(id(tensor))
+        if found is None:
+            found = self._places[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return found
+
+    def value(self, value: Any) -> str:
+        """Return the text for a value, after the lines that make it."""
+        kind = type(value)
+        if kind in _LITERALS or kind is int:
+            return repr(value)
+        known = self._names.get(id(value)) or self._read(id(value))
+        if known is not None:
+            return known
+        if hasattr(value, "expression"):
+            self.numbers.append(value)
+            return f"n[{len(self.numbers) - 1}]"
+        if isinstance(value, Tensor):
+            return self.tensor(value)
+        if isinstance(value, Storage):
+            return self._storage(value)
+        if isinstance(value, TensorState):
+            return self._state(value)
+        if isinstance(value, Saved):
+            return self._write_saved(value)
+        if isinstance(value, ref):
+            target = value()
+            return "nothing" if target is None else f"ref({self.tensor(target)})"
+        if kind in (tuple, list, dict) and _holds_objects(value):
+            return self._container(value)
+        return self.constant(value)
+
+    def constant(self, value: Any) -> str:
+        """Return the name of an object that is the same in every replay."""
+        name = self._names[id(value)] = f"k{len(self.constants)}"
+        self._scope[name] = value
+        self._kept.append(value)
+        self.constants.append(value)
+        return name
+
+    def _container(self, value: Any) -> str:
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key!r}: {self.value(item)}" for key, item in value.items()) + "}"
+        items = "".join(f"{self.value(item)}, " for item in value)
+        if isinstance(value, list):
+            return f"[{items}]"
+        # A chain of views is compared by identity.
+        return self._make(value, f"({items})")
+
+    def _make(self, value: Any, text: str) -> str:
+        name = self._names[id(value)] = f"o{len(self._names)}"
+        self._kept.append(value)
+        self._lines.append(f"{name} = {text}")
+        return name
+
+    def tensor(self, tensor: Any) -> str:
+        """Return the name of a tensor; of one that the call has made, after the lines that give it its state."""
+        place = self.place(tensor)
+        name = f"t{place}"
+        if id(tensor) not in self._part.known and id(tensor) not in self._stated:
+            self._stated.add(id(tensor))
+            state = state_of(tensor)
+            if state is not None and not _is_blank(state):
+                self._lines.append(f"{name}._autograd = {self.value(state)}")
+        return name
+
+    def _storage(self, storage: Storage) -> str:
+        name = self._make(storage, "Storage()")
+        if storage.version:
+            self._lines.append(f"{name}.version = {storage.version}")
+        return name
+
+    def version(self, storage: Any, version: int) -> str:
+        """Return the text for a version of a storage, counted from the one at the beginning of the replay."""
+        for entry in self._part.entries:
+            if storage is not None and entry.storage is storage:
+                return self._count(entry, version)
+        return str(version)
+
+    def _count(self, entry: Any, version: int) -> str:
+        key = -1 - entry.index
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = f"v{entry.index}"
+            self._scope["read_version"] = read_version
+            self._reads.append(f"{name} = read_version(t{self.place(entry.tensor)})")
+        change = version - entry.version
+        return f"{name} + {change}" if change else name
+
+    def _write_saved(self, saved: Saved) -> str:
+        """Write a node's own result, which it keeps as data."""
+        made = bare()
+        made._dispatch_data, made._dispatch_mask = saved.data, saved.mask
+        self._kept.append(made)
+        storage, version = self.value(saved.storage), self.version(saved.storage, saved.version)
+        return self._make(saved, f"make_saved(t{self.place(made)}, {storage}, {saved.number}, {version})")
+
+    def _state(self, state: TensorState) -> str:
+        """Write a state that the call has made."""
+        if isinstance(state, Output):
+            name = self._make(state, f"Output({self.value(state.node)}, {state.output_nr})")
+            skipped = {"node", "output_nr"}
+        else:
+            if isinstance(state, Node) and not state.is_leaf:
+                self._check_made(state)
+            kind = self._names.get(id(type(state))) or self.constant(type(state))
+            name = self._make(state, f"{kind}()")
+            skipped = set()
+        for attribute, value in vars(state).items():
+            if attribute not in skipped:
+                self._lines.append(f"{name}.{attribute} = {self._attribute(state, attribute, value)}")
+        return name
+
+    def _check_made(self, node: Any) -> None:
+        if node.seq <= self._part.first:
+            self._part.recording.refuse(
+                "A result depends on a graph that was made before by a tensor that is no input",
+                "give the tensor to the function, or detach it",
+            )
+
+    def _attribute(self, state: Any, name: str, value: Any) -> str:
+        if name == "seq":
+            self._nodes.append(state)
+            return f"q + {len(self._nodes) - 1}"
+        if name == "versions":
+            saved = state.saved
+            return "()" if saved is None else self._versions(saved, value)
+        if name == "version_seen":
+            return self.version(state.storage, value)
+        if name == "saved" and isinstance(state, Context) and value:
+            pairs = [(self.value(each), self.version(_storage_of(each), at)) for each, at in value]
+            return "(" + "".join(f"({each}, {at}), " for each, at in pairs) + ")"
+        return self.value(value)
+
+    def _versions(self, saved: tuple[Any, ...], versions: tuple[Any, ...]) -> str:
+        found = []
+        for each, version in zip(saved, versions, strict=False):
+            if isinstance(version, tuple):
+                found.append(self._versions(each, version))
+            else:
+                found.append(self._version_of(each, version))
+        return f"({''.join(f'{text}, ' for text in found)})"
+
+    def _version_of(self, tensor: Any, version: int) -> str:
+        entry = self._part.known.get(id(tensor))
+        if entry is not None:
+            return self._count(entry, version)
+        return self.version(_storage_of(tensor), version)
+
+    # The whole.
+
+    def write_nodes(self, roots: list[Any]) -> None:
+        """Write the nodes that lead to the roots, each after those that it depends on."""
+        for node in _find_nodes(roots, {*self._sources, *self._part.known}):
+            self.value(node)
+
+    def write(self, text: str) -> None:
+        """Write a line, after all that were written."""
+        self._lines.append(text)
+
+    def finish(self) -> tuple[str, LateCode | None]:
+        """Return the source of the function that a replay calls, and the function; None where there is nothing to do."""
+        if not self._lines:
+            return "", None
+        names = "".join(f"t{number}, " for number in range(len(self.tensors)))
+        lines = [f"{names}= t"] if names else []
+        lines += self._reads
+        if self._nodes:
+            lines.append(f"q = reserve({len(self._nodes)})")
+        source = define("restore(t, n)", [*lines, *self._lines])
+        return source, LateCode(source, self._scope)
+
+
+class LateCode:
+    """A function that is compiled when it is first called: most recordings are compared, and never replayed."""
+
+    __slots__ = ("_function", "_scope", "_source")
+
+    def __init__(self, source: str, scope: dict[str, Any]) -> None:
+        self._source, self._scope = source, scope
+        self._function: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self._function is None:
+            self._function = make_function(self._source, "captured call", self._scope)
+        return self._function(*args)
+
+
+def _mark_written(tensor: Tensor, times: int) -> None:
+    """Count writes to a tensor's memory."""
+    storage = tensor._state.shared_storage()
+    storage.version += times
+    storage.written = tick()
+
+
+def _make_saved(tensor: Tensor, storage: Storage, number: int, version: int) -> Saved:
+    made = Saved(tensor, storage, number)
+    made.version = version
+    return made
+
+
+def _storage_of(tensor: Any) -> Any:
+    if isinstance(tensor, Saved):
+        return tensor.storage
+    state = state_of(tensor)
+    return None if state is None else state.storage
+
+
+def _is_blank(state: Any) -> bool:
+    """Return whether a state says nothing that a tensor without one does not."""
+    return (
+        type(state) is Leaf
+        and not (state.requires_grad or state.grad is not None or state.expanded or state.chain is not None)
+        and (state.storage is None or (state.storage.version == 0 and state.storage.aliases is None))
+        and not any(getattr(state, name) for name in ("tensor_hooks", "pre_hooks", "post_hooks", "post_accumulate"))
+        and state.cut is None
+    )
+
+
+_OBJECTS: Final = (Tensor, TensorState, Storage, Saved, ref)
+
+
+def _holds_objects(value: Any) -> bool:
+    """Return whether a container holds something that each replay has of its own."""
+    items = value.values() if isinstance(value, dict) else value
+    return any(
+        isinstance(item, _OBJECTS)
+        or hasattr(item, "expression")
+        or (type(item) in (tuple, list, dict) and _holds_objects(item))
+        for item in items
+    )
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield the tensors and states that a value refers to."""
+    if isinstance(value, (Tensor, TensorState)):
+        yield value
+    elif type(value) in (tuple, list):
+        for item in value:
+            yield from _parts_of(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from _parts_of(item)
+
+
+def _find_nodes(roots: list[Any], known: set[int]) -> list[Any]:
+    """Return the nodes that can be reached from tensors and states, in the order of their making."""
+    seen: set[int] = set()
+    nodes: list[Any] = []
+    stack = list(roots)
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or id(value) in known:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Tensor):
+            state = state_of(value)
+            if state is not None:
+                stack.append(state)
+            continue
+        if isinstance(value, Node) and not value.is_leaf:
+            nodes.append(value)
+        for item in vars(value).values():
+            stack += _parts_of(item)
+    nodes.sort(key=lambda node: node.seq)
+    return nodes

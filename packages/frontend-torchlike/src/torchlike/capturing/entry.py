@@ -1,0 +1,153 @@
+"""The inputs of a captured call as they were when it began, and the code that finds out whether they are so again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dispatch_core as dc
+from dispatch_core.keys import AUTOGRAD
+
+from ..autograd.saved import read_version
+from ..history.node import Aliases, Leaf, Output
+from ..history.views import view_kinds
+
+
+class Entry:
+    """The state of one input when the call met it first."""
+
+    __slots__ = (
+        "aliases",
+        "grad",
+        "index",
+        "is_late",
+        "kind",
+        "mask",
+        "members",
+        "state",
+        "storage",
+        "tensor",
+        "values",
+        "version",
+    )
+
+    def __init__(self, tensor: Any, index: int) -> None:
+        self.tensor, self.index = tensor, index
+        self.is_late = type(getattr(tensor, "_autograd", None)) is tuple
+        state = self.state = state_of(tensor)
+        self.mask: int = tensor._dispatch_mask
+        self.version = read_version(tensor)
+        self.grad = None if state is None else state.grad
+        self.storage = None if state is None else state.storage
+        self.aliases: Aliases | None = None if self.storage is None else self.storage.aliases
+        #: The tensors that are views of its array, where that cannot be written.
+        self.members = list_members(tensor)
+        #: The attributes of its state.
+        self.values: dict[str, Any] = {} if state is None else dict(vars(state))
+        self.kind = describe(tensor)
+
+    def write_check(self, name: str, constant: Any, tensor_names: dict[int, str]) -> list[str]:
+        """Return lines that return False where the tensor ``name`` is not in the same state."""
+        lines = []
+        if self.kind == PLAIN:
+            lines += [
+                f"s = getattr({name}, '_autograd', None)",
+                "if s is not None and (s.__class__ is not Leaf or s.requires_grad or s.grad is not None): return False",
+            ]
+        elif self.kind in (LEAF, LEAF_WITH_GRADIENT):
+            wanted = "is not" if self.kind == LEAF else "is"
+            lines += [
+                f"s = getattr({name}, '_autograd', None)",
+                f"if s.__class__ is not Leaf or not s.requires_grad or s.grad {wanted} None or {_HOOKED}: return False",
+            ]
+        elif self.is_late:
+            lines += [
+                f"s = getattr({name}, '_autograd', None)",
+                f"if not is_late(s, {constant(self.kind[5])}) and describe({name}) != {constant(self.kind)}: return False",
+            ]
+        else:
+            lines += [f"if describe({name}) != {constant(self.kind)}: return False"]
+        if not dc.is_mutable(self.tensor):
+            names = [tensor_names.get(id(each)) for each in self.members]
+            known = "".join(f"{each}, " for each in names if each is not None)
+            lines += [f"if not is_same(list_members({name}), ({known})): return False"]
+        return lines
+
+
+def state_of(tensor: Any) -> Any:
+    """Return the state of a tensor, made now where it is late; None for a tensor that has none."""
+    state = getattr(tensor, "_autograd", None)
+    return tensor._state if type(state) is tuple else state
+
+
+#: The kinds of state that inputs mostly have; see `describe`.
+PLAIN = ("plain",)
+LEAF = ("leaf", False)
+LEAF_WITH_GRADIENT = ("leaf", True)
+
+
+def describe(tensor: Any) -> tuple[Any, ...]:
+    """Return everything about a tensor's state that decides what Python does with it."""
+    state = state_of(tensor)
+    if state is None:
+        return PLAIN
+    if type(state) is Leaf and not _has_hooks(state):
+        if state.requires_grad:
+            return LEAF if state.grad is None else LEAF_WITH_GRADIENT
+        if state.grad is None:
+            return PLAIN
+    if not state.is_view:
+        return (
+            "result" if type(state) is Output else "other",
+            state.requires_grad,
+            state.grad is None,
+            _has_hooks(state),
+        )
+    base = state.base
+    return (
+        "view",
+        state.requires_grad,
+        state.grad is None,
+        _has_hooks(state),
+        state.own,
+        state.refusal,
+        state.history is None,
+        state.history is None or state.version_seen == state.storage.version,
+        state.skip is None,
+        None if base is None else (base._state.requires_grad, base.is_leaf),
+    )
+
+
+def _has_hooks(state: Any) -> bool:
+    """Return whether hooks run, or gradients are kept, where a gradient arrives at a tensor."""
+    edge = state.node if isinstance(state, Output) else state
+    return any(getattr(edge, name, None) for name in _HOOKS)
+
+
+_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks", "retained", "post_accumulate")
+_HOOKED = " or ".join(f"s.{name}" for name in _HOOKS)
+
+
+def is_late(state: Any, refusal: str | None) -> bool:
+    """Return whether a state is that of a view that is made late, of a tensor that is no view and has no history."""
+    return (
+        type(state) is tuple
+        and state[5] is None
+        and state[4] is refusal
+        and view_kinds[state[2]] >= 0
+        and not state[0]._dispatch_mask & AUTOGRAD
+        and not getattr(getattr(state[0], "_autograd", None), "is_view", True)
+    )
+
+
+def list_members(tensor: Any) -> list[Any]:
+    """Return the living tensors that are views of the array of one that cannot be written, that one among them."""
+    state = state_of(tensor)
+    if state is None or state.storage is None or state.storage.aliases is None:
+        return []
+    return [each for reference, _ in state.storage.aliases.members if (each := reference()) is not None]
+
+
+def is_same(found: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Return whether two sequences hold the same objects."""
+    return len(found) == len(known) and all(one is other for one, other in zip(found, known, strict=True))

@@ -1,0 +1,89 @@
+"""The modules that a captured call has called: a replay calls none, and runs only where they are as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+from ..history.captures import check_hook
+from ..nn import global_hooks
+
+#: The dicts of a module's hooks, and those of the hooks of all modules.
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_OF_ALL = (
+    global_hooks.FORWARD_PRE,
+    global_hooks.FORWARD,
+    global_hooks.BACKWARD_PRE,
+    global_hooks.BACKWARD,
+    global_hooks.BACKWARD_OF_RESULT,
+)
+
+
+class ModuleGuards:
+    """The modules of one recorded call."""
+
+    def __init__(self, recording: Any) -> None:
+        self._recording = recording
+        #: id of a module → the module and its state at the beginning.
+        self._seen: dict[int, tuple[Any, Any]] = {}
+
+    def see(self, module: Any) -> None:
+        """Take note of a module before it is called or changed."""
+        if id(module) in self._seen:
+            return
+        self._seen[id(module)] = module, read_module(module)
+        for hooks in (*(vars(module)[kind] for kind in _HOOKS), *_OF_ALL):
+            for hook in hooks.values():
+                check_hook(hook, f"A hook of {type(module).__name__},")
+
+    def refuse_assignment(self, module: Any, name: str) -> None:
+        """Refuse that the call gives a module another parameter, buffer or submodule."""
+        self._recording.refuse(
+            f"{type(module).__name__}.{name}, a parameter, buffer or submodule, is assigned",
+            f"write to it in place, self.{name}.copy_(value), so that replays do it too",
+        )
+
+    def finish(self) -> None:
+        """Let replays run only where the modules are as they were, and set their modes as the call has."""
+        seen = list(self._seen.values())
+        if not seen:
+            return
+        references = [ref(module) for module, _ in seen]
+        self._recording.guard(
+            lambda: _read_all(references), [[*hooks] for hooks in _OF_ALL] + [before for _, before in seen]
+        )
+        for module, before in seen:
+            if module.training != before[0]:
+                self._recording.effect(_set_training, ref(module), module.training)
+
+    def end(self) -> None:
+        """Let go of the modules."""
+        self._seen.clear()
+
+
+def read_module(module: Any) -> tuple[Any, ...]:
+    """Return what decides what a call of a module does: its mode, the identities of its parts, and its hooks."""
+    own = module.__dict__
+    return (
+        own["training"],
+        [*map(id, own["_parameters"].values())],
+        [*map(id, own["_buffers"].values())],
+        [*map(id, own["_modules"].values())],
+        [*own["_forward_hooks"], *own["_forward_pre_hooks"], *own["_backward_hooks"], *own["_backward_pre_hooks"]],
+    )
+
+
+def _read_all(references: list[Any]) -> Any:
+    found: list[Any] = [[*hooks] for hooks in _OF_ALL]
+    for reference in references:
+        module = reference()
+        if module is None:
+            return None
+        found.append(read_module(module))
+    return found
+
+
+def _set_training(reference: Any, mode: bool) -> None:
+    module = reference()
+    if module is not None:
+        module.training = mode

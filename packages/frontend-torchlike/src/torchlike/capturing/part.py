@@ -1,0 +1,167 @@
+"""What the frontend does while a call of a captured function is recorded; see Note [A frontend's part] in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dispatch_aten.dtypes import get_default_dtype
+from dispatch_core import frontends
+from dispatch_core.calls import define
+from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
+
+from ..history import captures
+from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from ..history.graph_settings import anomaly_mode, node_observers
+from ..history.node import Leaf, next_sequence
+from ..nn.global_hooks import ANY
+from .blueprint import Blueprint, LateCode
+from .entry import Entry, describe, is_late, is_same, list_members, state_of
+from .modules import ModuleGuards
+from .optimizers import OptimizerStates
+
+
+def read_environment() -> tuple[Any, ...]:
+    """Return the settings that a captured call depends on."""
+    return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype()
+
+
+def read_gradient(tensor: Any) -> Any:
+    """Return the gradient of a tensor, without asking whether it is a leaf."""
+    state = state_of(tensor)
+    return None if state is None else state.grad
+
+
+class CapturedState(CapturePart):
+    """The frontend's part in one recorded call."""
+
+    def __init__(self, recording: Any) -> None:
+        self.recording = recording
+        #: The number of the last node that was made before.
+        self.first = next_sequence()
+        self.entries: list[Entry] = []
+        #: id of an input → its entry.
+        self.known: dict[int, Entry] = {}
+        self.modules = ModuleGuards(recording)
+        self.optimizers = OptimizerStates(recording)
+        self._environment = read_environment()
+        if node_observers.get() or anomaly_mode.get()[0]:
+            recording.refuse(
+                "Hooks on saved tensors, or anomaly mode, are on",
+                "leave their block: nodes that a replay makes are not shown to them",
+            )
+        captures.PARTS.append(self)
+        ANY[-id(self)] = True
+
+    def is_here(self) -> bool:
+        """Return whether this thread or task records the call."""
+        return frontends.recording() is self.recording
+
+    def meet(self, tensor: Any) -> None:
+        entry = self.known[id(tensor)] = Entry(tensor, len(self.entries))
+        self.entries.append(entry)
+        for member in entry.members:
+            if id(member) not in self.known:
+                self.recording.see(member)
+        state = entry.state
+        if state is not None and state.is_view and entry.values.get("base") is not None:
+            self.recording.see(state.base)
+
+    def see_gradient(self, tensor: Any) -> None:
+        """Take a tensor as an input, and its gradient as the one that it has at each replay."""
+        self.recording.see(tensor)
+        entry = self.known.get(id(tensor))
+        if entry is not None and entry.grad is not None and read_gradient(tensor) is entry.grad:
+            self.recording.see_part(entry.grad, tensor, read_gradient)
+
+    def finish(self, results: Sequence[Any]) -> Finish:
+        if read_environment() != self._environment:
+            self.recording.refuse(
+                "The grad mode or the default dtype is another than before", "set it in a with block, or outside"
+            )
+        self.modules.finish()
+        self.optimizers.finish()
+        blueprint = Blueprint(self)
+        changed = [each.tensor for each in self.entries if state_of(each.tensor) is not each.state]
+        blueprint.write_nodes([*results, *changed, *filter(None, map(read_gradient, changed))])
+        for result in results:
+            blueprint.tensor(result)
+        storages: set[int] = set()
+        for entry in self.entries:
+            _write_changes(blueprint, entry, storages)
+        source, restore = blueprint.finish()
+        key = (tuple(source.splitlines()), tuple(blueprint.constants))
+        return Finish(tuple(blueprint.tensors), restore, key, self._write_check(blueprint), tuple(blueprint.numbers))
+
+    def _write_check(self, blueprint: Blueprint) -> LateCode | None:
+        """Return the function that finds out whether the inputs are in the same states again."""
+        scope: dict[str, Any] = {each.__name__: each for each in (Leaf, describe, is_late, is_same, list_members)}
+
+        def constant(value: Any) -> str:
+            name = f"k{len(scope)}"
+            scope[name] = value
+            return name
+
+        names = {id(each): f"t{number}" for number, each in enumerate(blueprint.tensors)}
+        lines = []
+        for entry in self.entries:
+            lines += entry.write_check(names[id(entry.tensor)], constant, names)
+        if not lines:
+            return None
+        first = f"{''.join(f't{number}, ' for number in range(len(blueprint.tensors)))}= t"
+        return LateCode(define("check(t)", [first, *lines, "return True"]), scope)
+
+    def end(self, *, failed: bool) -> None:
+        if self in captures.PARTS:
+            captures.PARTS.remove(self)
+        ANY.pop(-id(self), None)
+        self.modules.end()
+        self.optimizers.end()
+        self.entries.clear()
+        self.known.clear()
+
+
+#: The attributes of a state that a call may change, besides its storage.
+_CHANGING = (
+    "grad",
+    "requires_grad",
+    "history",
+    "version_seen",
+    "chain",
+    "skip",
+    "own",
+    "refusal",
+    "expanded",
+    "retained",
+)
+
+
+def _write_changes(blueprint: Blueprint, entry: Entry, storages: set[int]) -> None:
+    """Write what a call has changed about an input besides its array."""
+    tensor, name = entry.tensor, f"t{blueprint.place(entry.tensor)}"
+    now = state_of(tensor)
+    if now is None:
+        return
+    if now is not entry.state and entry.state is not None:
+        blueprint.write(f"{name}._autograd = {blueprint.value(now)}")
+    else:
+        for attribute in _CHANGING:
+            value, before = (
+                _read(each, values, attribute) for each, values in ((now, vars(now)), (entry.state, entry.values))
+            )
+            if value is before:
+                continue
+            text = blueprint.version(now.storage, value) if attribute == "version_seen" else blueprint.value(value)
+            blueprint.write(f"{name}._state.{attribute} = {text}")
+    bits = tensor._dispatch_mask & AUTOGRAD
+    if bits != entry.mask & AUTOGRAD:
+        blueprint.write(f"{name}._dispatch_mask = {name}._dispatch_mask & {~AUTOGRAD} | {bits}")
+    change = now.version - entry.version
+    if change and id(now.storage) not in storages:
+        storages.add(id(now.storage))
+        blueprint.write(f"mark_written({name}, {change})")
+
+
+def _read(state: Any, values: dict[str, Any], attribute: str) -> Any:
+    """Return an attribute of a state; of a tensor that had none, that of a leaf."""
+    return values.get(attribute, getattr(Leaf if state is None else type(state), attribute, None))

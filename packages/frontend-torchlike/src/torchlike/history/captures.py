@@ -1,0 +1,57 @@
+"""The calls of captured functions that are being recorded, for the places where tensors are read without an operator.
+
+A replay runs no Python. So everything that Python keeps besides arrays (gradients, versions, nodes, the numbers of
+optimizers) is told to the recording, which brings it about again, or refuses what it cannot; see `torchlike.capturing`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from ..capturing.part import CapturedState
+
+#: The recordings in progress, of all threads: mostly none, so that one look tells.
+PARTS: Final[list[CapturedState]] = []
+#: All optimizers: a recording compares their settings at its end with those at its beginning.
+OPTIMIZERS: Final[WeakSet[Any]] = WeakSet()
+
+
+def current_part() -> CapturedState | None:
+    """Return the part of the call that this thread or task records, or None."""
+    for part in PARTS[:]:
+        if part.is_here():
+            return part
+    return None
+
+
+def see(tensor: Any) -> None:
+    """Tell the recording of a tensor before it is read or changed without an operator."""
+    part = current_part()
+    if part is not None:
+        part.recording.see(tensor)
+
+
+def see_gradient(tensor: Any) -> None:
+    """Tell the recording of a tensor whose ``.grad`` is read or changed, and of the gradient."""
+    part = current_part()
+    if part is not None:
+        part.see_gradient(tensor)
+
+
+def refuse(what: str, hint: str) -> None:
+    """Raise ``CaptureError`` for something that a replay could not do, where a call is recorded."""
+    part = current_part()
+    if part is not None:
+        part.recording.refuse(what, hint)
+
+
+def check_hook(hook: Any, what: str) -> None:
+    """Refuse a function of the user's, which a replay would not call, unless it was declared traceable."""
+    if not getattr(hook, "_dispatch_traceable", False):
+        refuse(
+            f"{what} {getattr(hook, '__qualname__', type(hook).__qualname__)} is met",
+            "replays do not call it: remove it, or declare that its operators are all that it does by"
+            " dispatch_core.capture.traceable(function)",
+        )
