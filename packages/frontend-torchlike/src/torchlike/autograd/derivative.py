@@ -144,11 +144,9 @@ class Derivative:
             return f"[_read{suffix}(_t) for _t in {tensor}]"
         if tensor in self.results:
             tensor = "_r" if self.outputs == 1 else f"_r[{self.results.index(tensor)}]"
-        return (
-            f"None if {tensor} is None else _read{suffix}({tensor})"
-            if tensor in self.optional_inputs
-            else (f"_read{suffix}({tensor})")
-        )
+        is_plain = self.plain_arrays and suffix == "_sizes"
+        read = f"{tensor}._dispatch_data.shape" if is_plain else f"_read{suffix}({tensor})"
+        return f"None if {tensor} is None else {read}" if tensor in self.optional_inputs else read
 
     def is_early(self, name: str) -> bool:
         """Return whether a property is read before the operator runs: one of an argument, which it may change."""

@@ -129,12 +129,16 @@ def _write_attaching(derivative: Derivative) -> list[str]:
         return ["_rebase(self, _n)"]
     if derivative.outputs == 1:
         if derivative.view:
+            # A view has the Autograd bit already.
             return [
-                "if _r._state.is_view:",
-                "    _r._state.history = _n",
+                "_s = getattr(_r, '_autograd', None)",
+                "if type(_s) is tuple:",
+                "    _s = _r._state",
+                "if type(_s) is View:",
+                "    _s.history = _n",
                 "else:",
                 "    _r._autograd = _n",
-                *_write_mark("_r"),
+                *indent(_write_mark("_r")),
             ]
         return ["_r._autograd = _n", *_write_mark("_r")]
     lines = ["for _i, _t in enumerate(_r):"]

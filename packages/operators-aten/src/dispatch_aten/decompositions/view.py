@@ -8,6 +8,7 @@ Note [Views of arrays without strides]
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,15 +27,21 @@ if TYPE_CHECKING:
 
 
 def _reshape(self: Array, shape: Sequence[int]) -> Array:
-    have = dc.shape(self)
+    size, is_view = _find_reshape(dc.shape(self), dc.strides(self), tuple(shape))
+    if is_view:
+        return aten.view.default(self, size)
+    return aten._unsafe_view.default(aten.clone.default(self, memory_format=0), size)
+
+
+@lru_cache(1024)
+def _find_reshape(have: Any, strides: Any, wanted: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """Return the size that a tensor gets, and whether its memory can be seen so."""
     try:
-        size = infer_size(shape, prod(have))
+        size = infer_size(wanted, prod(have))
     except AtenError as error:
         error.argument = "shape"
         raise error.at("aten::reshape") from None
-    if view_strides(have, dc.strides(self), size) is not None:
-        return aten.view.default(self, size)
-    return aten._unsafe_view.default(aten.clone.default(self, memory_format=0), size)
+    return size, view_strides(have, strides, size) is not None
 
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
