@@ -233,6 +233,27 @@ def test_a_frontends_function_may_take_more_arguments_than_the_overload(registry
             plain(x, 2, 3)
 
 
+def test_a_function_may_take_every_call_and_write_a_list_item_by_item(request, registry, library, toy, tensors):
+    library.define("f(Tensor self, int dim, int[] size, *, int times=1) -> Tensor")
+    library.impl("f", lambda x, dim, size, *, times: toy.array([dim, *size, times]), toy.key)
+    op, x, none = registry.ops.t.f.default, tensors.wrap(toy.array([0])), object()
+
+    def slow_path(*args, **given):
+        return [each for each in args if each is not none], {key: each for key, each in given.items() if each != 1}
+
+    function = dc.rename_arguments(op, "f", type(x), slow_path, names={"self": "input"}, missing=none, star="size")
+    for _ in range(3):
+        if "generated" in request.node.name:  # otherwise every call takes the slow path
+            plain = [function(x, 1, 2, 3), function(x, 1, (2, 3)), function(x, 1, [2, 3]), function(x, 1, 2, times=4)]
+            assert [each._dispatch_data.a.tolist() for each in plain] == [[1, 2, 3, 1]] * 3 + [[1, 2, 4]]
+            assert function(x, 1, ())._dispatch_data.a.tolist() == [1, 1]
+        assert function(x) == ([x], {}) and function(x, 2) == ([x, 2], {}) and function() == ([], {})
+        assert function(x, 1, size=(2,)) == ([x, 1], {"size": (2,)}) and function(x, axis=5) == ([x], {"axis": 5})
+        assert function(x, True, 2) == ([x, True, 2], {}) and function(x, 1, 2, "3") == ([x, 1, 2, "3"], {})
+        assert function(x, 1, 2.5) == ([x, 1, 2.5], {}) and function(7, 1, 2, times=3) == ([7, 1, 2], {"times": 3})
+        assert function(x, 1, 1 << 63) == ([x, 1, 1 << 63], {}) and function(x, 1, 2, times="m")[1] == {"times": "m"}
+
+
 @pytest.mark.parametrize("levels", [9, 10_000, None])
 def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
     nested = []

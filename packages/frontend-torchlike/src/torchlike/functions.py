@@ -176,6 +176,61 @@ def _takes_sizes(overload: Any) -> bool:
     return len(arguments) > 1 and str(arguments[1].type) in ("SymInt[]", "int[]")
 
 
+#: The overload of an operator with several that stands for the function, where its plain calls fit no other one.
+_MAIN: Final = {
+    "movedim": "int",
+    "narrow": "default",
+    "split": "Tensor",
+    "squeeze": "dim",
+    "unsafe_split": "Tensor",
+    "view": "default",
+}
+
+
+def _find_main(operator: table.OverloadGroup) -> Any:
+    """Return the overload that is the function itself, or None where each call has to be looked at."""
+    packet = getattr(dc.ops.aten, operator.name)
+    listed = [name for name in packet.overloads() if not name.endswith("out")]
+    name = _MAIN.get(operator.name, listed[0] if len(listed) == 1 else None)
+    if name is None or operator.is_like or operator.names is not None:
+        return None
+    overload = getattr(packet, name)
+    positional = overload.schema.positional
+    if overload.schema.is_vararg or not positional or not str(positional[0].type).startswith("Tensor"):
+        return None
+    return overload
+
+
+def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., Any]:
+    """Make a function that is an overload itself for calls that it takes as they stand; others are looked at."""
+    general = _make_general(operator)
+    positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
+    defaults = {each.name: each.default for each in overload.schema.keyword_only if each.has_default}
+    star = positional.pop()[0] if operator.name in _SIZES else ""
+
+    def slow_path(*args: Any, **kwargs: Any) -> Any:
+        given = {name: value for name, value in kwargs.items() if value is not defaults.get(name, _MISSING)}
+        if len(args) > len(positional):
+            return general(*args, **given)
+        left_out = [value is _MISSING or value is default for value, (_, default) in zip(args, positional, strict=True)]
+        count = left_out.index(True) if True in left_out else len(args)
+        for value, (name, _), is_left_out in list(zip(args, positional, left_out, strict=True))[count:]:
+            if not is_left_out:
+                given[name] = value
+        return general(*args[:count], **given)
+
+    first = positional[0][0]
+    return dc.rename_arguments(
+        overload,
+        operator.name,
+        Tensor,
+        slow_path,
+        names={"self": "input"} if first == "self" else {},
+        missing=_MISSING,
+        star=star,
+    )
+
+
 def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
@@ -292,6 +347,8 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
         function = _make_binary(operator)
     elif operator.unary and operator.first == "self":
         function = _make_unary(operator)
+    elif (main := _find_main(operator)) is not None:
+        function = _make_direct(operator, main)
     else:
         function = _make_general(operator)
     function.__name__ = function.__qualname__ = operator.name

@@ -31,14 +31,13 @@ from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
 from . import reference
+from .adapters import SignatureAdapter, adapt_signature
 from .boundary import Boundary, make_coercer, make_view_checker
 from .emit import indent, make_function, rename_parameters
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import (
-    SignatureAdapter,
     SpecializedMask,
     SpecializedState,
-    adapt_signature,
     body_lines,
     call_source,
     fast_redispatch_source,
@@ -187,6 +186,7 @@ def _call(
     if adapter is not None:
         names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
+        names |= {"__missing": adapter.missing}
     specialized, constants = _specialized_mask(entry, signature)
     if specialized is not None and specialized.raw and adapter is None:
         raw = True

@@ -71,6 +71,8 @@ def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
     """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
+    if adapter.missing is not None:
+        return adapter.slow_path  # it takes every call
     call = make_caller(entry)
     real = {given: name for name, given in adapter.names.items()}
 

@@ -15,30 +15,16 @@ Names that begin with two underscores are constants, which `codegen` supplies, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from .._record import Record, replace
+from .._record import Record
+from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, parameter_list
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
 from .signature import CallParameter, CallSignature, Result
-
-
-class SignatureAdapter(Record):
-    """How a frontend's function writes the arguments of an overload, and which calls are another function's."""
-
-    name: str
-    #: An argument's name in the schema → its name in the function.
-    names: Mapping[str, str]
-    #: Further keyword-only arguments and their defaults. A call that gives one takes the slow path.
-    extra: Mapping[str, Any]
-    #: The frontend's tensor class, and types of the last positional argument that take the slow path without a look at it.
-    tensor_type: type
-    slow_path_types: frozenset[type]
-    slow_path: Callable[..., Any]
-    #: Whether a call with more positional arguments than the schema has takes the slow path, and is no error yet.
-    takes_more: bool = False
 
 
 class SpecializedState(Record):
@@ -62,6 +48,10 @@ class SpecializedMask(Record):
     tensor_type: type | None = None
 
 
+_LEAST, _MOST = "-0x8000000000000000", "0x7FFFFFFFFFFFFFFF"
+#: Types of lists of ints. A list of plain ones is checked as it is, and needs no call.
+_INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
+
 #: Tests that let a value of the common type pass without a call; others go to the argument's checker.
 _QUICK: Final = MappingProxyType(
     {
@@ -76,11 +66,6 @@ _QUICK: Final = MappingProxyType(
         "Any": "",
     }
 )
-#: The same for lists of integers: one of one integer passes.
-_QUICK_LIST: Final = (
-    "type({0}) is not tuple or len({0}) != 1 or type({0}[0]) is not int"
-    " or not -0x8000000000000000 <= {0}[0] <= 0x7FFFFFFFFFFFFFFF"
-)
 
 
 def _quick_test(type: str) -> str:
@@ -88,7 +73,7 @@ def _quick_test(type: str) -> str:
     if type.endswith("?"):
         rest = _quick_test(type[:-1])
         return "{0} is not None" if rest == "True" else rest and f"{{0}} is not None and ({rest})"
-    return _QUICK_LIST if type.startswith(("int[", "SymInt[")) else _QUICK.get(type, "True")
+    return _QUICK.get(type, "True")
 
 
 def call_source(
@@ -105,12 +90,10 @@ def call_source(
     itself, for any other it asks the table; likewise for the one under ``masked`` keys. With an ``adapter``, by which
     ``signature`` is adapted already, it is a frontend's function that does as the operator does.
     """
-    early: list[str] = []
-    extra: Sequence[str] = ()
-    more = ""
-    if adapter is not None:
-        extra, more = tuple(adapter.extra), "__more" if adapter.takes_more else ""
-    rest = [*_check_lines(signature), "__c = __context()"]
+    slow_path = f"return __slow_path({arguments_as_given(signature, adapter)})"
+    early = [] if adapter is None else early_lines(signature, adapter, slow_path)
+    is_open = adapter is not None and adapter.missing is not None
+    rest = [*_check_lines(signature, slow_path if is_open else ""), "__c = __context()"]
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
     if masked is not None:
@@ -119,13 +102,6 @@ def call_source(
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
-    slow_path = f"return __slow_path({_arguments_as_given(signature, extra, more)})"
-    if adapter is not None:
-        tests = [f"{name} is not __extra_{name}" for name in extra] + [more] * bool(more)
-        if adapter.slow_path_types:
-            last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
-            tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
-        early = [f"if {' or '.join(tests)}:", f"    {slow_path}"] if tests else []
     if specialized is not None and not specialized.raw:
         mask = specialized.mask
         wrapped = _unless_specialized(signature, mask, lambda name: f"{name}._dispatch_mask == {mask}", wrapped)
@@ -150,18 +126,12 @@ def call_source(
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_parameter_list(signature, extra, more)})", _trim_errors([*early, *lines]))
-
-
-def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
-    """Return ``signature`` with the arguments' names as a frontend writes them."""
-    given = [replace(each, name=adapter.names.get(each.name, each.name)) for each in signature.parameters]
-    return replace(signature, parameters=tuple(given))
+    return define(f"__call({parameter_list(signature, adapter)})", _trim_errors([*early, *lines]))
 
 
 def redispatch_source(signature: CallSignature) -> str:
     """Return the source of the function that runs an operator for an explicit mask."""
-    parameters = _parameter_list(signature)
+    parameters = parameter_list(signature)
     lines = [
         "if type(__m) is not int:",
         "    __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
@@ -175,7 +145,7 @@ def redispatch_source(signature: CallSignature) -> str:
         wrapped = _attempt(_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
         raw = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k")
         unmarked = [*wrapped, "if __k < 0:", *indent(raw)]
-        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(signature)})"]
+        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {arguments_as_given(signature)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
     lines += [*_check_lines(signature), f"return __table[__m]({values(signature)})"]
     return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trim_errors(lines))
@@ -281,8 +251,11 @@ def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str 
     return lines
 
 
-def _check_lines(signature: CallSignature) -> list[str]:
-    """Return lines that check the arguments without tensors, and coerce them where the schema allows it."""
+def _check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
+    """Return lines that check the arguments without tensors, and coerce them where the schema allows it.
+
+    With a ``slow_path`` arguments that are not of the common types go there.
+    """
     lines = []
     for index, parameter in enumerate(signature.parameters):
         if parameter.tensors:
@@ -290,10 +263,17 @@ def _check_lines(signature: CallSignature) -> list[str]:
         name, quick = parameter.word, _quick_test(parameter.type)
         if not quick:
             continue
-        tests = [] if parameter.required else [f"{name} is not __default{index}"]
-        tests += [] if quick == "True" else [f"({quick.format(name)})"]
-        condition = " and ".join(tests) or "True"
-        lines += [f"if {condition}:", f"    {name} = __check{index}({name})"]
+        otherwise = slow_path or f"{name} = __check{index}({name})"
+        if _INT_LIST.fullmatch(parameter.type):
+            item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
+            test = [f"if type({name}) is tuple:", f"    for __i in {name}:", f"        if {item}:"]
+            test += [f"            {otherwise}", "            break"]
+            if slow_path:
+                test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
+            test += ["else:", f"    {name} = __check{index}({name})"]
+        else:
+            test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
+        lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]
     return lines
 
 
@@ -396,37 +376,9 @@ def _all_values(signature: CallSignature) -> str:
     return "".join(f"{parameter.word}, " for parameter in signature.parameters)
 
 
-def _parameter_list(signature: CallSignature, extra: Sequence[str] = (), more: str = "") -> str:
-    """Return the parameter list of the schema and of ``extra``, defaults as named constants.
-
-    ``more`` is the name of the tuple of further positional arguments, "" where there may be none.
-    """
-    parts, star = [], False
-    for index, parameter in enumerate(signature.parameters):
-        if parameter.keyword_only and not star:
-            parts.append(f"*{more}")
-            star = True
-        parts.append(parameter.word if parameter.required else f"{parameter.word}=__default{index}")
-    if (extra or more) and not star:
-        parts.append(f"*{more}")
-    parts += [f"{name}=__extra_{name}" for name in extra]
-    return ", ".join(parts)
-
-
 def values(signature: CallSignature) -> str:
     """Return all arguments in schema order, as a call spells them."""
     return ", ".join(parameter.word for parameter in signature.parameters)
-
-
-def _arguments_as_given(signature: CallSignature, extra: Sequence[str] = (), more: str = "") -> str:
-    parts = [p.word for p in signature.parameters if not p.keyword_only] + [f"*{more}"] * bool(more)
-    parts += [_by_keyword(p, p.word) for p in signature.parameters if p.keyword_only]
-    return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
-
-
-def _by_keyword(parameter: CallParameter, value: str) -> str:
-    """Return an argument as a call gives it by its own name, which need not be one that Python can spell."""
-    return f"{parameter.name}={value}" if parameter.word == parameter.name else f"**{{{parameter.name!r}: {value}}}"
 
 
 def kernel_arguments(
@@ -441,7 +393,8 @@ def kernel_arguments(
         if index == leave_out:
             continue
         value = _unwrap(parameter) if unwrap else parameter.word
-        parts.append(_by_keyword(parameter, value) if parameter.keyword_only and not in_order else value)
+        by_name = parameter.keyword_only and not in_order
+        parts.append(by_keyword(parameter.name, parameter.word, value) if by_name else value)
     return ", ".join(parts)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from ..calls.adapters import SignatureAdapter
 from ..calls.lazy_function import LazyFunction
-from ..calls.source import SignatureAdapter
 from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
 from ..schema.model import FunctionSchema
@@ -101,13 +101,17 @@ def rename_arguments(
     extra: Mapping[str, Any] = MappingProxyType({}),
     slow_path_types: Collection[type] = (),
     takes_more: bool = False,
+    missing: object = None,
+    star: str = "",
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
     ``names`` maps arguments of the schema to the function's own names, ``extra`` further keyword-only arguments to their
     defaults. A call that gives one of these, whose last positional argument has a type in ``slow_path_types``, or whose
     tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is; with ``takes_more`` so is one with more
-    positional arguments than the schema has.
+    positional arguments than the schema has. With ``missing``, an object of the frontend's own, so is every call that the
+    schema does not take as it stands, with arguments of the common types: the object stands for those that the call leaves
+    out. ``star`` is the last positional argument, if it is a list whose items may be written one by one.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -125,7 +129,8 @@ def rename_arguments(
         raise ArgumentError(f"expected an OpOverload, not {type(op).__name__}")
     entry = op._entry
     engine = entry.registry.engine
-    adapter = SignatureAdapter(name, names, extra, tensor_type, frozenset(slow_path_types), slow_path, takes_more)
+    types = frozenset(slow_path_types)
+    adapter = SignatureAdapter(name, names, extra, tensor_type, types, slow_path, takes_more, missing, star)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, name=name)
     op._callers.append(lazy)
     return lazy.function

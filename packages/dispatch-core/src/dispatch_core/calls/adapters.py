@@ -1,0 +1,109 @@
+"""How frontends write the arguments of overloads, and the lines by which generated code finds calls written otherwise.
+
+Note [Calls that are written otherwise]
+    A function with `SignatureAdapter.missing` takes every call. One that the schema takes as it stands, with arguments of
+    the common types, goes on; all others, wrong ones among them, are handed to the slow path, which finds the overload and
+    says what is wrong. So such a function may stand for an operator with several overloads, if the others take no call that
+    goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .._record import Record, replace
+from .signature import CallSignature
+
+
+class SignatureAdapter(Record):
+    """How a frontend's function writes the arguments of an overload, and which calls are another function's."""
+
+    name: str
+    #: An argument's name in the schema → its name in the function.
+    names: Mapping[str, str]
+    #: Further keyword-only arguments and their defaults. A call that gives one takes the slow path.
+    extra: Mapping[str, Any]
+    #: The frontend's tensor class, and types of the last positional argument that take the slow path without a look at it.
+    tensor_type: type
+    slow_path_types: frozenset[type]
+    slow_path: Callable[..., Any]
+    #: Whether a call with more positional arguments than the schema has takes the slow path, and is no error yet.
+    takes_more: bool = False
+    #: Stands for arguments that a call leaves out; see Note [Calls that are written otherwise]. None: CPython says so.
+    missing: object = None
+    #: The last positional argument, a list, if its items may be written one by one.
+    star: str = ""
+
+
+def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
+    """Return ``signature`` with the arguments' names as a frontend writes them."""
+    given = [replace(each, name=adapter.names.get(each.name, each.name)) for each in signature.parameters]
+    return replace(signature, parameters=tuple(given))
+
+
+def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: str) -> list[str]:
+    """Return the lines that come before all others: they hand calls written otherwise to the slow path."""
+    tests = [f"{name} is not __extra_{name}" for name in adapter.extra]
+    if adapter.missing is not None:
+        tests += ["__keywords"] if adapter.star else ["__keywords", "__more"]
+        others = [each for each in signature.parameters if each.name != adapter.star and each.required]
+        # A first tensor that is missing has no mask, which is found out anyway.
+        tests += [f"{each.word} is __missing" for each in others if each.tensors != "tensor"]
+    elif adapter.takes_more:
+        tests += ["__more"]
+    if adapter.slow_path_types:
+        last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
+        tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
+    lines = [f"if {' or '.join(tests)}:", f"    {slow_path}"] if tests else []
+    if not adapter.star:
+        return lines
+    word = next(each.word for each in signature.parameters if each.name == adapter.star)
+    return [
+        *lines,
+        f"{word} = __star",
+        f"if len({word}) < 2:",
+        f"    if not {word}:",
+        f"        {slow_path}",
+        f"    if type({word}[0]) is not int:",
+        f"        {word} = {word}[0]",
+        f"        if not isinstance({word}, (tuple, list)):",
+        f"            {slow_path}",
+    ]
+
+
+def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = None) -> str:
+    """Return the parameter list of the schema, with what the adapter adds; defaults are named constants."""
+    extra: Sequence[str] = () if adapter is None else tuple(adapter.extra)
+    takes_all = adapter is not None and adapter.missing is not None
+    named = adapter is not None and adapter.star
+    more = "" if adapter is None else "__star" if named else "__more" if takes_all or adapter.takes_more else ""
+    parts, is_open = [], False
+    for index, parameter in enumerate(signature.parameters):
+        if named and parameter.name == named:
+            continue
+        if parameter.keyword_only and not is_open:
+            parts.append(f"*{more}")
+            is_open = True
+        default = f"__default{index}" if not parameter.required else "__missing" if takes_all else ""
+        parts.append(f"{parameter.word}={default}" if default else parameter.word)
+    if (extra or more) and not is_open:
+        parts.append(f"*{more}")
+    parts += [f"{name}=__extra_{name}" for name in extra]
+    return ", ".join([*parts, "**__keywords"] if takes_all else parts)
+
+
+def arguments_as_given(signature: CallSignature, adapter: SignatureAdapter | None = None) -> str:
+    """Return all arguments, as the call of a slow path spells them."""
+    named = "" if adapter is None else adapter.star
+    takes_all = adapter is not None and adapter.missing is not None
+    parts = [each.word for each in signature.parameters if not each.keyword_only and each.name != named]
+    parts += ["*__star"] if named else ["*__more"] if adapter is not None and (takes_all or adapter.takes_more) else []
+    parts += [by_keyword(each.name, each.word) for each in signature.parameters if each.keyword_only]
+    parts += [f"{name}={name}" for name in (() if adapter is None else adapter.extra)]
+    return ", ".join([*parts, "**__keywords"] if takes_all else parts)
+
+
+def by_keyword(name: str, word: str, value: str = "") -> str:
+    """Return an argument as a call gives it by its own name, which need not be one that Python can spell."""
+    return f"{name}={value or word}" if word == name else f"**{{{name!r}: {value or word}}}"
