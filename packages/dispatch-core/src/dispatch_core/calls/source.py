@@ -15,13 +15,11 @@ Names that begin with two underscores are constants, which `codegen` supplies, o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
-from typing import Final
 
 from .._record import Record
 from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, parameter_list
+from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
 from .signature import CallParameter, CallSignature, Result
@@ -48,34 +46,6 @@ class SpecializedMask(Record):
     tensor_type: type | None = None
 
 
-_LEAST, _MOST = "-0x8000000000000000", "0x7FFFFFFFFFFFFFFF"
-#: Types of lists of ints. A list of plain ones is checked as it is, and needs no call.
-_INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
-
-#: Tests that let a value of the common type pass without a call; others go to the argument's checker.
-_QUICK: Final = MappingProxyType(
-    {
-        "int": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
-        "SymInt": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
-        "float": "type({0}) is not float",
-        "bool": "{0} is not True and {0} is not False",
-        "Scalar": (
-            "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
-        ),
-        "ScalarType": "getattr(type({0}), '__schema_type__', '') != 'ScalarType'",
-        "Any": "",
-    }
-)
-
-
-def _quick_test(type: str) -> str:
-    """Return the text of a test that values of the common type do not pass; "True" where all go to the checker."""
-    if type.endswith("?"):
-        rest = _quick_test(type[:-1])
-        return "{0} is not None" if rest == "True" else rest and f"{{0}} is not None and ({rest})"
-    return _QUICK.get(type, "True")
-
-
 def call_source(
     signature: CallSignature,
     *,
@@ -93,7 +63,7 @@ def call_source(
     slow_path = f"return __slow_path({arguments_as_given(signature, adapter)})"
     early = [] if adapter is None else early_lines(signature, adapter, slow_path)
     is_open = adapter is not None and adapter.missing is not None
-    rest = [*_check_lines(signature, slow_path if is_open else ""), "__c = __context()"]
+    rest = [*check_lines(signature, slow_path if is_open else ""), "__c = __context()"]
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
     if masked is not None:
@@ -147,7 +117,7 @@ def redispatch_source(signature: CallSignature) -> str:
         unmarked = [*wrapped, "if __k < 0:", *indent(raw)]
         unmarked += ["    if __k < 0:", f"        return __interpret(__m, {arguments_as_given(signature)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
-    lines += [*_check_lines(signature), f"return __table[__m]({values(signature)})"]
+    lines += [*check_lines(signature), f"return __table[__m]({values(signature)})"]
     return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trim_errors(lines))
 
 
@@ -248,32 +218,6 @@ def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str 
                 lines += ["    if __t is not None:", f"        {into} |= {mask('__t')}"]
             else:
                 lines += [f"    {into} |= {mask('__t')}"]
-    return lines
-
-
-def _check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
-    """Return lines that check the arguments without tensors, and coerce them where the schema allows it.
-
-    With a ``slow_path`` arguments that are not of the common types go there.
-    """
-    lines = []
-    for index, parameter in enumerate(signature.parameters):
-        if parameter.tensors:
-            continue
-        name, quick = parameter.word, _quick_test(parameter.type)
-        if not quick:
-            continue
-        otherwise = slow_path or f"{name} = __check{index}({name})"
-        if _INT_LIST.fullmatch(parameter.type):
-            item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
-            test = [f"if type({name}) is tuple:", f"    for __i in {name}:", f"        if {item}:"]
-            test += [f"            {otherwise}", "            break"]
-            if slow_path:
-                test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
-            test += ["else:", f"    {name} = __check{index}({name})"]
-        else:
-            test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
-        lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]
     return lines
 
 

@@ -1,0 +1,63 @@
+"""The lines by which generated code checks arguments without tensors: in line for the common types, else by a call."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import Final
+
+from .emit import indent
+from .signature import CallSignature
+
+_LEAST, _MOST = "-0x8000000000000000", "0x7FFFFFFFFFFFFFFF"
+#: Types of lists of ints. A list of plain ones is checked as it is, and needs no call.
+_INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
+
+#: Tests that let a value of the common type pass without a call; others go to the argument's checker.
+_QUICK: Final = MappingProxyType(
+    {
+        "int": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
+        "SymInt": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
+        "float": "type({0}) is not float",
+        "bool": "{0} is not True and {0} is not False",
+        "Scalar": (
+            "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
+        ),
+        "ScalarType": "getattr(type({0}), '__schema_type__', '') != 'ScalarType'",
+        "Any": "",
+    }
+)
+
+
+def _quick_test(type: str) -> str:
+    """Return the text of a test that values of the common type do not pass; "True" where all go to the checker."""
+    if type.endswith("?"):
+        rest = _quick_test(type[:-1])
+        return "{0} is not None" if rest == "True" else rest and f"{{0}} is not None and ({rest})"
+    return _QUICK.get(type, "True")
+
+
+def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
+    """Return lines that check the arguments without tensors, and coerce them where the schema allows it.
+
+    With a ``slow_path`` arguments that are not of the common types go there.
+    """
+    lines = []
+    for index, parameter in enumerate(signature.parameters):
+        if parameter.tensors:
+            continue
+        name, quick = parameter.word, _quick_test(parameter.type)
+        if not quick:
+            continue
+        otherwise = slow_path or f"{name} = __check{index}({name})"
+        if _INT_LIST.fullmatch(parameter.type):
+            item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
+            test = [f"if type({name}) is tuple:", f"    for __i in {name}:", f"        if {item}:"]
+            test += [f"            {otherwise}", "            break"]
+            if slow_path:
+                test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
+            test += ["else:", f"    {name} = __check{index}({name})"]
+        else:
+            test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
+        lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]
+    return lines
