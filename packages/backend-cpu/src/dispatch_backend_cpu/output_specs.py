@@ -98,6 +98,18 @@ def output_rule(name: str) -> Callable[..., Any]:
     return memoize(name, lambda *args, **kwargs: _ask(name, args, kwargs), _KEY)
 
 
+def prepared_rule(name: str, prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the `output_rule` of an operator together with what ``prepare(spec, *args, **kwargs)`` made for its answer."""
+
+    def ask(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        spec = _ask(name, args, kwargs)
+        if (spec if isinstance(spec, OutputSpec) else spec[0]).widens:
+            args = tuple(map(widen, args))
+        return spec, prepare(spec, *args, **kwargs)
+
+    return memoize(name, ask, _KEY)
+
+
 def infer_output(name: str, *args: Any, **kwargs: Any) -> Any:
     """Infer the output of an operator for these arguments, by its `output_rule`."""
     return output_rule(name)(*args, **kwargs)

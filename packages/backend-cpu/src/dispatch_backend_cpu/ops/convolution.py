@@ -7,11 +7,11 @@ Note [Columns in parts]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from .. import memory
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float
-from .rule_kernels import cast, make_kernel
+from .rule_kernels import cast, make_kernel, make_prepared
 
 KERNELS: Final = KernelTable()
 
@@ -34,16 +34,30 @@ def inner(index: Iterable[Any]) -> Any:
     return (..., *index)
 
 
+def make_pad(shape: Sequence[int], padding: Sequence[tuple[int, int]], value: Any = 0) -> Callable[[Array], Array]:
+    """Make a function of arrays of a shape: a row-major copy with ``value`` around the last dimensions.
+
+    Where nothing is added it returns the array itself.
+    """
+    if not any(before or after for before, after in padding):
+        return lambda a: a
+    outer, sizes = shape[: len(shape) - len(padding)], shape[len(shape) - len(padding) :]
+    wider = (*outer, *(before + size + after for size, (before, after) in zip(sizes, padding, strict=True)))
+    place = inner(slice(before, before + each) for each, (before, _) in zip(sizes, padding, strict=True))
+    size = prod(wider)
+
+    def pad(a: Array) -> Array:
+        made = memory.empty(size, a.dtype).reshape(wider)
+        made.fill(value)
+        made[place] = a
+        return made
+
+    return pad
+
+
 def pad(a: Array, padding: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     """Return a row-major copy with ``value`` around the last dimensions, or the array itself where nothing is added."""
-    if not any(before or after for before, after in padding):
-        return a
-    outer = a.shape[: a.ndim - len(padding)]
-    sizes = a.shape[a.ndim - len(padding) :]
-    wider = [before + size + after for size, (before, after) in zip(sizes, padding, strict=True)]
-    made = np.full((*outer, *wider), value, a.dtype)
-    made[inner(slice(before, before + size) for size, (before, _) in zip(sizes, padding, strict=True))] = a
-    return made
+    return make_pad(a.shape, padding, value)(a)
 
 
 def shifts(
@@ -66,18 +80,28 @@ def _shifts(
 
 def windows(a: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
     """Return a view ``(*outer, *kernel, *grid)`` of the windows over the last dimensions."""
+    shape, steps = _window_steps(a.shape, a.strides, tuple(kernel), tuple(stride), tuple(dilation))
+    if a.flags.c_contiguous:
+        return np.ndarray(shape, a.dtype, a, 0, steps)
+    return np.lib.stride_tricks.as_strided(a, shape, steps, writeable=False)
+
+
+@lru_cache(maxsize=256)
+def _window_steps(
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shape and the strides, in bytes, of the view of windows."""
     count = len(kernel)
-    grid = columns_grid(a.shape[-count:], kernel, dilation, [0] * count, stride)
-    steps = a.strides[-count:]
-    return np.lib.stride_tricks.as_strided(
-        a,
-        (*a.shape[:-count], *kernel, *grid),
-        (
-            *a.strides[:-count],
-            *(step * gap for step, gap in zip(steps, dilation, strict=True)),
-            *(step * move for step, move in zip(steps, stride, strict=True)),
-        ),
-        writeable=False,
+    grid = columns_grid(shape[-count:], kernel, dilation, [0] * count, stride)
+    steps = strides[-count:]
+    return (*shape[:-count], *kernel, *grid), (
+        *strides[:-count],
+        *(step * gap for step, gap in zip(steps, dilation, strict=True)),
+        *(step * move for step, move in zip(steps, stride, strict=True)),
     )
 
 
@@ -91,36 +115,56 @@ def _parts(batch: int, each: int, itemsize: int) -> list[slice]:
     return [slice(start, min(start + count, batch)) for start in range(0, batch, count)]
 
 
-def _columns(a: Array, kernel: Sequence[int], g: ConvolutionGeometry) -> Iterator[tuple[slice, Array]]:
-    """Yield parts of the batch with their columns ``(groups, channels * window, part * places)``."""
-    batch, channels = a.shape[:2]
+class _Columns(NamedTuple):
+    """How the columns of an input of one shape are made; see Note [Columns in parts]."""
+
+    grid: tuple[int, ...]
+    kernel: tuple[int, ...]
+    geometry: ConvolutionGeometry
+    #: The parts of the batch, their sizes, and the functions that pad them.
+    parts: list[tuple[slice, int, Callable[[Array], Array]]]
+    #: The rows and columns of each sample.
+    rows: int
+    places: int
+    is_pointwise: bool
+
+    def of(self, a: Array) -> Iterator[tuple[slice, int, Array]]:
+        """Yield parts of the batch, their sizes and their columns ``(groups, channels * window, part * places)``."""
+        g, rows, places, count = self.geometry, self.rows, self.places, len(self.kernel)
+        buffer: Array | None = None
+        for part, size, fit in self.parts:
+            # One sample at a time needs no other order, and a pointwise one no copy.
+            if size == 1 and self.is_pointwise and a.flags.c_contiguous:
+                yield part, size, a[part].reshape(g.groups, rows // g.groups, places)
+                continue
+            seen = windows(fit(a[part]), self.kernel, g.stride, g.dilation)
+            turned = seen.transpose(*range(1, 2 + count), 0, *range(2 + count, 2 + 2 * count))
+            if buffer is None or buffer.size != rows * size * places:
+                buffer = memory.empty(rows * size * places, a.dtype)
+            np.copyto(buffer.reshape(turned.shape), turned)
+            yield part, size, buffer.reshape(g.groups, rows // g.groups, size * places)
+
+
+@lru_cache(maxsize=256)
+def _columns(shape: tuple[int, ...], kernel: tuple[int, ...], g: ConvolutionGeometry, itemsize: int) -> _Columns:
+    grid = columns_grid(shape[2:], kernel, g.dilation, g.padding, g.stride)
+    rows, places = shape[1] * prod(kernel), prod(grid)
     around = [(each, each) for each in g.padding]
-    count = len(kernel)
-    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
-    rows, places = channels * prod(kernel), prod(grid)
-    buffer: Array | None = None
-    for part in _parts(batch, rows * places, a.itemsize):
-        seen = windows(pad(a[part], around), kernel, g.stride, g.dilation)
-        size = part.stop - part.start
-        # One sample at a time needs no other order, and a pointwise one no copy.
-        turned = seen.transpose(*range(1, 2 + count), 0, *range(2 + count, 2 + 2 * count))
-        if size == 1 and _is_pointwise(kernel, g) and a.flags.c_contiguous:
-            yield part, a[part].reshape(g.groups, rows // g.groups, places)
-            continue
-        if buffer is None or buffer.size != rows * size * places:
-            buffer = memory.empty(rows * size * places, a.dtype)
-        np.copyto(buffer.reshape(turned.shape), turned)
-        yield part, buffer.reshape(g.groups, rows // g.groups, size * places)
+    parts = [
+        (part, size := part.stop - part.start, make_pad((size, *shape[1:]), around))
+        for part in _parts(shape[0], rows * places, itemsize)
+    ]
+    return _Columns(grid, kernel, g, parts, rows, places, _is_pointwise(kernel, g))
 
 
 def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
     """Return the convolution of ``(batch, channels, *sizes)`` with ``(made, channels / groups, *kernel)``."""
-    made, _, *kernel = weight.shape
-    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
-    result = memory.empty(len(a) * made * prod(grid), a.dtype).reshape(len(a), made, *grid)
+    made = len(weight)
+    columns_of = _columns(a.shape, weight.shape[2:], g, a.itemsize)
+    grid = columns_of.grid
+    result = memory.empty(len(a) * made * columns_of.places, a.dtype).reshape(len(a), made, *grid)
     factors = weight.reshape(g.groups, made // g.groups, -1)
-    for part, columns in _columns(a, kernel, g):
-        size = part.stop - part.start
+    for part, size, columns in columns_of.of(a):
         if size == 1:
             np.matmul(factors, columns, out=result[part].reshape(g.groups, made // g.groups, -1))
         else:
@@ -193,28 +237,33 @@ def _weight_gradient(grad: Array, a: Array, weight: Array, g: ConvolutionGeometr
         ]
         a = pad(a, [(each, each) for each in g.padding])[inner(map(slice, needed))]
         g = g._replace(padding=(0,) * len(kernel))
-    for part, columns in _columns(a, kernel, g):
+    for part, _, columns in _columns(a.shape, tuple(kernel), g, a.itemsize).of(a):
         rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
         total += rows @ columns.swapaxes(1, 2)
     return total.reshape(weight.shape)
 
 
-def _convolution(spec: OutputSpec, input: Array, weight: Array, bias: Array | None, *options: Any) -> Any:
-    dtype = half_as_float(spec.array_dtype)
-    if not spec.numel or not weight.size:
-        result = np.zeros(spec.shape, dtype)
-    else:
-        g = convolution_geometry(weight.shape, *options)
-        a, factors = cast(input, dtype), cast(weight, dtype)
-        result = (
-            _convolve_back(a, factors, spec.shape[2:], g, spec.array_dtype)
-            if g.transposed
-            else _convolve(a, factors, g)
-        )
-    if bias is not None:
-        result = cast(result, dtype)
-        result += cast(bias, dtype).reshape(-1, *[1] * (result.ndim - 2))
-    return result
+def _convolution(
+    spec: OutputSpec, input: Array, weight: Array, bias: Array | None, *options: Any
+) -> Callable[..., Any]:
+    dtype, shape = half_as_float(spec.array_dtype), spec.shape
+    is_empty = not spec.numel or not weight.size
+    g = None if is_empty else convolution_geometry(weight.shape, *options)
+    by_channel = (-1, *[1] * (len(shape) - 2))
+
+    def compute(input: Array, weight: Array, bias: Array | None, *options: Any) -> Any:
+        if g is None:
+            result = np.zeros(shape, dtype)
+        elif g.transposed:
+            result = _convolve_back(cast(input, dtype), cast(weight, dtype), shape[2:], g, spec.array_dtype)
+        else:
+            result = _convolve(cast(input, dtype), cast(weight, dtype), g)
+        if bias is not None:
+            result = cast(result, dtype)
+            result += cast(bias, dtype).reshape(by_channel)
+        return result
+
+    return compute
 
 
 def _convolution_backward(
@@ -274,9 +323,9 @@ def _col2im(
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {
-    "convolution": _convolution,
     "convolution_backward": _convolution_backward,
     "im2col": _im2col,
     "col2im": _col2im,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS["convolution"] = make_prepared("convolution", _convolution)

@@ -7,58 +7,78 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import half_as_float
+from .constants import number
+from .reduce_ufuncs import SUM
 from .rule_kernels import cast, make_kernel
+
+#: The function beneath ``np.einsum``, which looks for the order of more than two operands.
+c_einsum: Final[Any] = getattr(getattr(getattr(np, "_core", None), "multiarray", None), "c_einsum", np.einsum)
 
 KERNELS: Final = KernelTable()
 
 
-class _Cut(NamedTuple):
-    """The shapes of input, statistics and weight that broadcast, and the sums of products over elements that share one."""
+class _Cut:
+    """The shapes of input, statistics and weight that broadcast, and how elements that share one are added up."""
 
-    shape: tuple[int, ...]
-    statistics: tuple[int, ...]
-    weight: tuple[int, ...]
-    to_statistics: str
-    to_weight: str
+    __slots__ = ("elements", "shape", "statistics", "to_statistics", "to_weight", "weight")
 
-    @property
-    def elements(self) -> int:
-        return max(math.prod(self.shape) // max(math.prod(self.statistics), 1), 1)
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        statistics: tuple[int, ...],
+        weight: tuple[int, ...],
+        to_statistics: str,
+        to_weight: str,
+    ) -> None:
+        self.shape, self.statistics, self.weight = shape, statistics, weight
+        self.to_statistics, self.to_weight = _Sum(to_statistics), _Sum(to_weight)
+        self.elements = max(math.prod(shape) // max(math.prod(statistics), 1), 1)
 
 
-def _cut_layers(input: Array, normalized_shape: Sequence[int]) -> _Cut:
+class _Sum:
+    """The sum of an array, or of the product of two, over the elements that share a statistic or a weight."""
+
+    __slots__ = ("_axes", "_products")
+
+    def __init__(self, products: str) -> None:
+        terms, result = products.partition(",")[0], products.partition("->")[2]
+        self._products = products
+        self._axes = tuple(place for place, letter in enumerate(terms) if letter not in result)
+
+    def __call__(self, array: Array, other: Array | None = None) -> Array:
+        if other is None:
+            return np.asarray(SUM(array, self._axes))
+        found: Array = c_einsum(self._products, array, other)
+        return found
+
+
+@lru_cache(maxsize=256)
+def _cut_layers(shape: tuple[int, ...], normalized_shape: tuple[int, ...]) -> _Cut:
     count = math.prod(normalized_shape)
-    parts = math.prod(input.shape[: input.ndim - len(normalized_shape)])
+    parts = math.prod(shape[: len(shape) - len(normalized_shape)])
     return _Cut((parts, count), (parts, 1), (1, count), "ps,ps->p", "ps,ps->s")
 
 
+@lru_cache(maxsize=256)
 def _cut_groups(batch: int, channels: int, area: int, group: int) -> _Cut:
     each = channels // group
     shape = (batch, group, each, area)
     return _Cut(shape, (batch, group, 1, 1), (1, group, each, 1), "ngks,ngks->ng", "ngks,ngks->gk")
 
 
-def _cut_batch(input: Array) -> _Cut:
-    channels = input.shape[1]
-    shape = (input.shape[0], channels, math.prod(input.shape[2:]))
-    return _Cut(shape, (1, channels, 1), (1, channels, 1), "ncs,ncs->c", "ncs,ncs->c")
-
-
-def _sum(kept: str, *arrays: Array) -> Array:
-    """Return the sum of an array, or of the product of two, over the elements that share a statistic or a weight."""
-    if len(arrays) == 2:
-        found: Array = np.einsum(kept, *arrays)
-        return found
-    terms, result = kept.partition(",")[0], kept.partition("->")[2]
-    axes = tuple(place for place, letter in enumerate(terms) if letter not in result)
-    return np.asarray(np.add.reduce(arrays[0], axes))
+@lru_cache(maxsize=256)
+def _cut_batch(shape: tuple[int, ...]) -> _Cut:
+    channels = shape[1]
+    cut = (shape[0], channels, math.prod(shape[2:]))
+    return _Cut(cut, (1, channels, 1), (1, channels, 1), "ncs,ncs->c", "ncs,ncs->c")
 
 
 def _standardize(
@@ -69,12 +89,12 @@ def _standardize(
     Mean and deviation are rounded to the dtype ``rounded`` before the input is normalized.
     """
     dtype = half_as_float(input.dtype)
-    number = dtype.type
     wide = cast(input, dtype).reshape(cut.shape)
-    mean = _sum(cut.to_statistics, wide) / number(cut.elements)
+    elements = number(cut.elements, wide)
+    mean = cut.to_statistics(wide) / elements
     out = wide - mean.reshape(cut.statistics)
-    variance = _sum(cut.to_statistics, out, out) / number(cut.elements)
-    rstd = 1 / np.sqrt(variance + number(eps))
+    variance = cut.to_statistics(out, out) / elements
+    rstd = number(1, wide) / np.sqrt(variance + number(eps, wide))
     if rounded is not None and rounded.itemsize < dtype.itemsize:
         mean, rstd = (each.astype(rounded).astype(dtype) for each in (mean, rstd))
         np.subtract(wide, mean.reshape(cut.statistics), out=out)
@@ -115,26 +135,26 @@ def _differentiate(
         normal = cast(input, dtype).reshape(cut.shape) - cast(mean, dtype).reshape(cut.statistics)
         normal *= scale
         if mask[1]:
-            found[1] = _sum(cut.to_weight, slope, normal)
+            found[1] = cut.to_weight(slope, normal)
         if mask[0]:
             steep = slope if weight is None else slope * cast(weight, dtype).reshape(cut.weight)
             if not is_fixed:
                 count = dtype.type(cut.elements)
-                level = (_sum(cut.to_statistics, steep) / count).reshape(cut.statistics)
-                tilt = (_sum(cut.to_statistics, steep, normal) / count).reshape(cut.statistics)
+                level = (cut.to_statistics(steep) / count).reshape(cut.statistics)
+                tilt = (cut.to_statistics(steep, normal) / count).reshape(cut.statistics)
                 normal *= tilt
                 normal += level
                 steep = np.subtract(steep, normal, out=normal)
             found[0] = np.multiply(steep, scale, out=normal).reshape(input.shape)
     if mask[2]:
-        found[2] = _sum(cut.to_weight, slope)
+        found[2] = cut.to_weight(slope)
     return found[0], found[1], found[2]
 
 
 def _native_layer_norm(
     specs: Any, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, ...]:
-    out, mean, _, rstd = _standardize(_cut_layers(input, normalized_shape), input, weight, bias, eps)
+    out, mean, _, rstd = _standardize(_cut_layers(input.shape, tuple(normalized_shape)), input, weight, bias, eps)
     return out, mean, rstd
 
 
@@ -156,7 +176,7 @@ def _native_group_norm(
 def _batch_norm(
     specs: Any, input: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float
 ) -> tuple[Array, ...]:
-    out, mean, _, rstd = _standardize(_cut_batch(input), input, weight, bias, eps, specs[1].array_dtype)
+    out, mean, _, rstd = _standardize(_cut_batch(input.shape), input, weight, bias, eps, specs[1].array_dtype)
     return out, mean, rstd
 
 
@@ -171,7 +191,7 @@ def _batch_norm_functional(
     momentum: float,
     eps: float,
 ) -> tuple[Array, ...]:
-    cut = _cut_batch(input)
+    cut = _cut_batch(input.shape)
     out, mean, variance, rstd = _standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
     unbiased = variance * (cut.elements / (cut.elements - 1)) if cut.elements > 1 else np.full_like(variance, np.nan)
     moved = [
@@ -179,6 +199,33 @@ def _batch_norm_functional(
         for old, new in ((running_mean, mean), (running_var, unbiased))
     ]
     return out, mean, rstd, *moved
+
+
+def _batch_norm_without_training(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, ...]:
+    """Multiply by one factor and add one summand for each channel."""
+    dtype = half_as_float(input.dtype)
+    kept = np.promote_types(dtype, half_as_float(running_mean.dtype))
+    variance = cast(running_var, kept)
+    scale = number(1, variance) / np.sqrt(variance + number(eps, variance))
+    if weight is not None:
+        scale = scale * cast(weight, kept)
+    shift = -(cast(running_mean, kept) * scale)
+    if bias is not None:
+        shift = shift + cast(bias, kept)
+    by_channel = (-1, *[1] * (input.ndim - 2))
+    out = cast(input, dtype) * scale.reshape(by_channel)
+    out += shift.reshape(by_channel)
+    nothing = np.empty(0, specs[1].array_dtype)
+    return out, nothing, nothing
 
 
 def _native_layer_norm_backward(
@@ -192,7 +239,7 @@ def _native_layer_norm_backward(
     bias: Array | None,
     mask: Sequence[bool],
 ) -> tuple[Array, ...]:
-    return _differentiate(_cut_layers(input, normalized_shape), grad, input, mean, rstd, weight, mask)
+    return _differentiate(_cut_layers(input.shape, tuple(normalized_shape)), grad, input, mean, rstd, weight, mask)
 
 
 def _native_group_norm_backward(
@@ -225,10 +272,10 @@ def _native_batch_norm_backward(
     mask: Sequence[bool],
 ) -> tuple[Array, ...]:
     if train:
-        return _differentiate(_cut_batch(input), grad, input, mean, rstd, weight, mask)
+        return _differentiate(_cut_batch(input.shape), grad, input, mean, rstd, weight, mask)
     dtype = half_as_float(input.dtype)
     deviation = 1 / np.sqrt(cast(running_var, dtype) + dtype.type(eps))
-    return _differentiate(_cut_batch(input), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
+    return _differentiate(_cut_batch(input.shape), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {
@@ -236,6 +283,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "native_group_norm": _native_group_norm,
     "_native_batch_norm_legit.no_stats": _batch_norm,
     "_native_batch_norm_legit_functional": _batch_norm_functional,
+    "_native_batch_norm_legit_no_training": _batch_norm_without_training,
     "native_layer_norm_backward": _native_layer_norm_backward,
     "native_group_norm_backward": _native_group_norm_backward,
     "native_batch_norm_backward": _native_batch_norm_backward,

@@ -14,8 +14,9 @@ from dispatch_aten.shapes import PoolWindows, pool_windows
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float
-from .convolution import inner, pad, shifts
-from .rule_kernels import cast, make_kernel
+from .convolution import inner, make_pad, shifts
+from .reduce_ufuncs import MAX
+from .rule_kernels import cast, make_kernel, make_prepared
 
 KERNELS: Final = KernelTable()
 
@@ -28,6 +29,10 @@ def _around(shape: Sequence[int], moved: PoolWindows) -> list[tuple[int, int]]:
             shape[-len(moved.kernel) :], *moved[:4], moved.sizes, strict=True
         )
     ]
+
+
+#: Up to how many elements a new array costs less than writing to one that is read.
+_SMALL: Final = 1024
 
 
 def _least(dtype: np.dtype[Any]) -> Any:
@@ -60,10 +65,10 @@ def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Arr
     return _first_inside(moved), within, starts
 
 
-def _max_pool(count: int) -> Kernel:
+def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
     name = f"max_pool{count}d"
 
-    def compute(
+    def prepare(
         specs: Sequence[OutputSpec],
         self: Array,
         kernel_size: Sequence[int],
@@ -71,33 +76,40 @@ def _max_pool(count: int) -> Kernel:
         padding: Sequence[int] = (0,),
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
-    ) -> Any:
+    ) -> Callable[..., Any]:
         options = (kernel_size, stride, padding, dilation)
         moved = pool_windows(name, self.shape, *options, ceil_mode=ceil_mode, count=count)
+        shape, dtype = specs[0].shape, self.dtype
         if not specs[0].numel:
-            return np.empty(specs[0].shape, self.dtype), np.empty(specs[0].shape, np.int64)
-        a = pad(self, _around(self.shape, moved), _least(self.dtype))
-        # The largest element is nan where one is; only then they are looked for at every place.
-        has_nan = bool(self.dtype.kind not in "iu" and np.isnan(self.max()))
-        small = np.uint8 if prod(moved.kernel) < 256 else np.int64
-        chosen = np.empty(specs[0].shape, small)
+            return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
+        fit, is_float = make_pad(self.shape, _around(self.shape, moved), _least(dtype)), dtype.kind not in "iu"
+        small = np.dtype(np.uint8 if prod(moved.kernel) < 256 else np.int64)
         first, within, starts = _make_places(self.shape[-count:], moved)
-        chosen[...] = first
-        best = np.full(specs[0].shape, _least(self.dtype), self.dtype)
-        better = np.empty(specs[0].shape, np.bool_)
-        for number, place in enumerate(shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)):
-            seen = a[place]
-            np.greater(seen, best, out=better)
-            if has_nan:
-                better |= np.isnan(seen)
-            np.maximum(best, seen, out=best)
-            # Places come in order, so the last better one is the largest: no branch for each element.
-            np.maximum(chosen, np.multiply(better, small(number), dtype=small), out=chosen)
-        places = within[chosen]
-        places += starts
-        return best, places
+        beginning = np.broadcast_to(first.astype(small), shape)
+        begin, *rest = shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)
+        numbered = [(np.array(number, small), place) for number, place in enumerate(rest, 1)]
+        is_large = specs[0].numel > _SMALL
 
-    return compute
+        def compute(self: Array, *options: Any) -> tuple[Array, Array]:
+            a = fit(self)
+            # The largest element is nan where one is; only then they are looked for at every place.
+            has_nan = bool(is_float and (top := MAX(self, None)) != top)
+            chosen: Any = beginning
+            best = a[begin].copy()
+            for number, place in numbered:
+                seen = a[place]
+                better = np.greater(seen, best)
+                if has_nan:
+                    better |= np.isnan(seen)
+                # A small array is not written to, which takes longer to begin than to make one.
+                best = np.maximum(best, seen, out=best if is_large else None)
+                # Places come in order, so the last better one is the largest: no branch for each element.
+                chosen = np.maximum(chosen, np.multiply(better.view(np.uint8), number))
+            return best, within.take(chosen) + starts
+
+        return compute
+
+    return prepare
 
 
 def _indexed_backward(count: int) -> Kernel:
@@ -114,18 +126,24 @@ def _indexed_backward(count: int) -> Kernel:
     return compute
 
 
-def _sum_windows(a: Array, moved: PoolWindows) -> Array:
-    """Return sums of windows, along one dimension after another."""
+def _make_sum(moved: PoolWindows) -> Callable[[Array], Array]:
+    """Make the function that sums windows, along one dimension after another."""
+    lines = []
     for back, (kernel, step, count) in enumerate(
         zip(reversed(moved.kernel), reversed(moved.stride), reversed(moved.sizes), strict=True)
     ):
         after = (slice(None),) * back
-        parts = [a[inner((slice(start, start + (count - 1) * step + 1, step), *after))] for start in range(kernel)]
-        found = parts[0].copy() if kernel == 1 else parts[0] + parts[1]
-        for part in parts[2:]:
-            found += part
-        a = found
-    return a
+        lines.append([inner((slice(start, start + (count - 1) * step + 1, step), *after)) for start in range(kernel)])
+
+    def add_up(a: Array) -> Array:
+        for first, *rest in lines:
+            found = a[first] + a[rest[0]] if rest else a[first].copy()
+            for place in rest[1:]:
+                found += a[place]
+            a = found
+        return a
+
+    return add_up
 
 
 def _counts(shape: Sequence[int], moved: PoolWindows, pads: bool) -> Any:
@@ -162,13 +180,15 @@ def _moved_of(
     return moved, lambda shape: _counts(shape, moved, pads) if divisor is None else divisor
 
 
-def _avg_pool(count: int) -> Kernel:
-    def compute(spec: OutputSpec, self: Array, *options: Any, **named: Any) -> Any:
+def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
+    def prepare(spec: OutputSpec, self: Array, *options: Any, **named: Any) -> Callable[..., Any]:
         moved, divisors = _moved_of(count, self.shape, _in_order(options, named))
-        a = pad(cast(self, half_as_float(self.dtype)), _around(self.shape, moved))
-        return _divide(_sum_windows(a, moved), divisors(self.shape))
+        dtype = half_as_float(self.dtype)
+        fit, add_up, by = make_pad(self.shape, _around(self.shape, moved)), _make_sum(moved), divisors(self.shape)
+        by = np.asarray(by, dtype) if dtype.kind != "i" else by
+        return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), by)
 
-    return compute
+    return prepare
 
 
 _NAMES: Final = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
@@ -204,10 +224,10 @@ def _avg_pool_backward(count: int) -> Kernel:
 
 for _count in (2, 3):
     _COMPUTE: dict[str, Kernel] = {
-        f"max_pool{_count}d_with_indices": _max_pool(_count),
-        f"avg_pool{_count}d": _avg_pool(_count),
         f"avg_pool{_count}d_backward": _avg_pool_backward(_count),
     }
     for _name in ("max_pool{}d_with_indices", "adaptive_max_pool{}d", "fractional_max_pool{}d"):
         _COMPUTE[_name.format(_count) + "_backward"] = _indexed_backward(_count)
     KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+    for _name, _prepare in ((f"max_pool{_count}d_with_indices", _max_pool), (f"avg_pool{_count}d", _avg_pool)):
+        KERNELS[_name] = make_prepared(_name, _prepare(_count))

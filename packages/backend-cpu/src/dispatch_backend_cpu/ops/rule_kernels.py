@@ -19,7 +19,7 @@ from dispatch_aten.shapes import contiguous_strides, same_places
 from ..arrays import Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors, quietly, run, settle
 from ..kernel_table import Kernel
-from ..output_specs import OutputSpec, conform, output_rule, promoting_rule, widen
+from ..output_specs import OutputSpec, conform, output_rule, prepared_rule, promoting_rule, widen
 
 
 def make_kernel(name: str, compute: Kernel) -> Kernel:
@@ -41,6 +41,33 @@ def make_kernel(name: str, compute: Kernel) -> Kernel:
             settle(error)
         if found is None:
             found = careful(spec, *args, **kwargs)
+        if is_one:
+            return finish(found, spec)
+        return tuple([finish(array, each) for array, each in zip(found, spec, strict=True)])
+
+    return kernel
+
+
+def make_prepared(name: str, prepare: Callable[..., Callable[..., Any]]) -> Kernel:
+    """Make the kernel of ``name`` from ``prepare(spec, *args, **kwargs)``, which returns the function that computes.
+
+    It is prepared once for arguments whose descriptions and options are equal, and kept with the rule's answer: so it may
+    look at the arrays' shapes, strides and dtypes, and at no elements.
+    """
+    infer = prepared_rule(name, prepare)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        spec, compute = infer(*args, **kwargs)
+        is_one = spec.__class__ is OutputSpec
+        if (spec if is_one else spec[0]).widens:
+            args = tuple(map(widen, args))
+        found = None
+        try:
+            found = run(compute, *args, **kwargs)
+        except (RuntimeError, OverflowError) as error:
+            settle(error)
+        if found is None:
+            found = ignore_fp_errors(compute)(*args, **kwargs)
         if is_one:
             return finish(found, spec)
         return tuple([finish(array, each) for array, each in zip(found, spec, strict=True)])

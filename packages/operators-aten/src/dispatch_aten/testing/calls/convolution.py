@@ -52,6 +52,7 @@ def _list_calls() -> Iterator[CallRow]:
     yield call("_convolution", lambda r: (*_convolution(CONVOLUTIONS[3])(r), False, False, False, False))
     for count in (1, 2, 3):
         sizes, kernel = (6, 7, 5)[:count], (3, 2, 2)[:count]
+        yield call(f"conv{count}d", lambda r, s=sizes, k=kernel: (r.f(3, 2, *s), r.f(4, 2, *k), r.f(4), [1], [1]))
         yield call(f"conv{count}d", lambda r, s=sizes, k=kernel: (r.f(2, *s), r.f(4, 2, *k), r.f(4), [2], [1]))
         yield call(
             f"conv{count}d.padding", lambda r, s=sizes, k=kernel: (r.f(3, 2, *s), r.f(4, 2, *k), r.f(4), [1], "same")

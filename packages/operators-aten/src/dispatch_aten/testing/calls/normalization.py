@@ -29,6 +29,7 @@ def _backward_of(name: str) -> Make:
 
 CALLS: Final[tuple[CallRow, ...]] = (
     call("_weight_norm", lambda r: (r.f(4, 3), r.f(4, 1))),
+    call("batch_norm", lambda r: (r.f(2, 4, 3), r.f(4), r.f(4), r.f(4), r.p(4), False, 0.1, 1e-5, False)),
     call("batch_norm instance_norm", lambda r: (r.f(2, 4, 3), r.f(4), r.f(4), None, None, True, 0.1, 1e-5, False)),
     call("native_batch_norm", lambda r: (r.f(2, 4, 3), r.f(4), r.f(4), None, None, True, 0.1, 1e-5)),
     call("_native_batch_norm_legit.no_stats", lambda r: (r.f(2, 4, 3), r.f(4), r.f(4), True, 0.1, 1e-5)),
