@@ -13,6 +13,7 @@ from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 from .arrays import NUMPY_DTYPES, Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
+from .ops.constants import constant
 from .ops.rule_kernels import cast
 from .output_specs import OutputSpec, infer_output, output_rule
 
@@ -261,8 +262,16 @@ KERNELS["arange.start_step"] = _make_range(KERNELS["arange.start_step"])
 
 
 @KERNELS("fill_.Scalar", "fill_.Tensor")
-@ignore_fp_errors
 def _fill_inplace(self: Array, value: Any) -> Array:
+    filler = constant(value, self.dtype)
+    if filler is not None and self.flags.writeable:
+        self[...] = filler
+        return self
+    return _fill_generally(self, value)
+
+
+@ignore_fp_errors
+def _fill_generally(self: Array, value: Any) -> Array:
     check_writable(self, expanded=not isinstance(value, np.ndarray))
     infer_output("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
     self[...] = _convert_number(value, self)

@@ -37,6 +37,25 @@ NUMBERS: Final = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
 """For float32 and float64, ints and floats as arrays; a look-up raises ``OverflowError``."""
 
 
+_GREATEST: Final = {np.dtype(np.float32): float(np.finfo(np.float32).max), np.dtype(np.float64): np.inf}
+_INFINITE: Final = (np.inf, -np.inf)
+
+
+def constant(value: Any, dtype: np.dtype[Any]) -> Array | None:
+    """Return a plain number as an array without dimensions; None for others and those too great for the dtype.
+
+    >>> constant(2, np.dtype(np.float32)), constant(1e60, np.dtype(np.float32))
+    (array(2., dtype=float32), None)
+    """
+    greatest = _GREATEST.get(dtype)
+    if greatest is None or type(value) not in PLAIN or not (-greatest <= value <= greatest or value in _INFINITE):
+        return None
+    try:
+        return NUMBERS[dtype][value]
+    except OverflowError:
+        return None
+
+
 def number(value: Any, like: Array) -> Array:
     """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
     if type(value) in PLAIN and (numbers := NUMBERS.get(like.dtype)) is not None:

@@ -18,6 +18,7 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import infer_output, output_rule
 from . import pointwise, special
+from .constants import constant
 from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from .numpy_formulas import CLIP, ENDS
 from .rule_kernels import cast, check_overlap, store
@@ -197,8 +198,27 @@ for _name, (_parameters, _when, _bounds) in pointwise.CLAMPS.items():
 
 
 @KERNELS("masked_fill_.Scalar", "masked_fill_.Tensor")
-@ignore_fp_errors
 def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
+    filler = constant(value, self.dtype)
+    if filler is None or mask.dtype is not _BOOL or mask.shape != self.shape:
+        return _masked_fill_generally(self, mask, value)
+    flags = self.flags
+    if not (flags.writeable and flags.c_contiguous and mask.flags.c_contiguous):
+        return _masked_fill_generally(self, mask, value)
+    if self.size < _MANY:
+        np.putmask(self, mask, filler)
+    else:  # has not to guess each element's branch
+        self.reshape(-1)[mask.reshape(-1).nonzero()[0]] = filler
+    return self
+
+
+#: From how many elements writing to the places where a mask is true is faster than looking at each.
+_MANY: Final = 4096
+_BOOL: Final = np.dtype(np.bool_)
+
+
+@ignore_fp_errors
+def _masked_fill_generally(self: Array, mask: Array, value: Any) -> Array:
     check_writable(self, expanded=True)
     spec = infer_output(f"masked_fill.{pointwise.name_fill(self, value)}", self, mask, value)
     check_output_shape(spec.shape, self.shape)
