@@ -15,6 +15,8 @@ import dispatch_core as dc
 import torchlike
 from torchlike.nn import functional as F  # torch's own abbreviation
 
+pytestmark = pytest.mark.no_pipeline(reason="opens its own")
+
 Pair = namedtuple("Pair", "first second")  # noqa: PYI024  # what is made by it
 
 
@@ -51,7 +53,7 @@ FUNCTIONS = {
     "softmax": (lambda x: F.softmax(x @ x.T, 1), (3, 4)),
     "loss": (lambda x: F.cross_entropy(x, torchlike.tensor([0, 1])), (2, 3)),
     "joined": (lambda x, y: torchlike.cat([x, y]), (2, 3), (1, 3)),
-    "same device": (lambda x: x.to("cpu") + 1, (2, 3)),
+    "same device": (lambda x: x.to(x.device) + 1, (2, 3)),
     "copy of a part": (lambda x: x[1:].copy_(x[:-1].clone()), (6,)),
     "several results": (lambda x: x.max(1), (2, 3)),
     "alpha": (lambda x, y: x.add(y, alpha=2.5), (2, 3), (3,)),
@@ -74,32 +76,61 @@ def flat(value):
     return [item for each in value for item in flat(each)] if isinstance(value, (list, tuple)) else [value]
 
 
-def look(value, arguments, base=None):
+def look(value, arguments):
     """Return what can be seen of a result, in comparable form."""
     if not isinstance(value, torchlike.Tensor):
         return value
     place = next((index for index, each in enumerate(arguments) if each is value), None)
     memory = [index for index, each in enumerate(arguments) if dc.storage_of(each) == dc.storage_of(value)]
-    return (place, memory, value.dtype, value.shape, value.stride(), value.storage_offset(), value.numpy().tobytes())
+    return (place, memory, value.dtype, value.shape, value.stride(), value.storage_offset(), value.tolist())
+
+
+def compare(name, device):
+    """Run a function and its capture five times each, and compare all that can be seen."""
+    function, *shapes = FUNCTIONS[name]
+    captured = dc.capture(function)
+    with dc.Device(device):
+        ours, theirs = ([tensor(*shape) for shape in shapes] for _ in range(2))
+        for seed in range(5):
+            logs = []
+            for run, arguments in ((function, theirs), (captured, ours)):
+                torchlike.manual_seed(seed)
+                found = run(*arguments)
+                values = flat(found)
+                same = [[one is other for other in values] for one in values]
+                logs.append((type(found), same, [look(each, arguments) for each in (*values, *arguments)]))
+                logs[-1] += (float(torchlike.rand(())),)
+                found = values = None
+            assert logs[0] == logs[1], name
+    return captured
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_replays_are_the_function(name):
-    function, *shapes = FUNCTIONS[name]
-    captured = dc.capture(function)
-    ours, theirs = ([tensor(*shape) for shape in shapes] for _ in range(2))
-    for seed in range(5):
-        logs = []
-        for run, arguments in ((function, theirs), (captured, ours)):
-            torchlike.manual_seed(seed)
-            found = run(*arguments)
-            values = flat(found)
-            same = [[one is other for other in values] for one in values]
-            logs.append((type(found), same, [look(each, arguments) for each in (*values, *arguments)]))
-            logs[-1] += (float(torchlike.rand(())),)
-        assert logs[0] == logs[1]
+    captured = compare(name, "cpu")
     assert (captured.stats().recordings, captured.stats().variants) == (2, 1)
-    assert name == "nothing" or "steps" in captured.explain()
+    assert "steps" in captured.explain()
+
+
+#: A device without a plan, one whose arrays cannot be written to, one whose arrays have no strides either.
+@pytest.mark.parametrize("device", ["sparing", "frozen", "strideless", "npu"])
+def test_replays_on_other_devices(device, request):
+    request.getfixturevalue(device if device == "npu" else f"{device}_backend")
+    # The simulator compiles each kernel.
+    names = ["write to an input", "same device"] if device == "npu" else FUNCTIONS
+    recordings = [compare(name, device).stats().recordings for name in names]
+    # Operators that are met for the first time are registered then.
+    assert sum(recordings) <= 3 * len(recordings)
+
+
+@pytest.mark.parametrize("device", ["frozen"])
+def test_copies_between_devices_are_steps(device, request):
+    request.getfixturevalue(device if device == "npu" else f"{device}_backend")
+    captured = dc.capture(lambda x: (x * 2).to(device).relu().cpu() + x)
+    for number in range(6):
+        x = tensor(2, 3) + number
+        assert captured(x).tolist() == ((x * 2).relu() + x).tolist()
+    assert captured.stats().replays >= 2
 
 
 def test_results_of_two_calls_share_nothing():

@@ -27,11 +27,13 @@ from .array_specs import read_spec
 from .blocks import current
 from .callers import caller_location
 from .capture_parts import CapturePart
+from .device_copies import HostValue, is_host_read, record_copy
 from .handle import Pipeline, check_options
 from .live_numbers import Expression, LiveFloat, LiveInt, LiveNumber, make_live, to_plain
 from .liveness import RANDOM
 from .pending import Pending, PendingMemory, storage_key
 from .session import Session
+from .stats import HOST_READ
 from .steps import Step, line_of
 
 #: How many steps one call may have.
@@ -168,6 +170,9 @@ class Recording:
         if self in CAPTURING:
             CAPTURING.remove(self)
             self.is_open = False
+            for each in self.inputs.values():
+                if each.mask and not isinstance(each.tensor._dispatch_data, Pending):
+                    each.tensor._dispatch_mask &= ~_PIPELINE
             for part in self.parts.values():
                 part.end(failed=failed)
 
@@ -186,11 +191,16 @@ class Recording:
         if isinstance(data, Pending):
             if data.session is self.session:
                 return
+            is_raw = tensor is data
             data = _bring_in(tensor, data)
+            tensor = data if is_raw else tensor
         known = self.holders.get(id(data))
-        if known is not None and known.data is not None:
+        if known is not None and (known.data is not None or (tensor is data and not place)):
             return
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
+        if made.mask:
+            # Views of it will be pending, and get their keys from it.
+            tensor._dispatch_mask |= _PIPELINE
         self.holders.setdefault(id(data), made)
         part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None
         if part is not None:
@@ -245,18 +255,15 @@ class Recording:
         """Raise the error for something that a replay could not do."""
         raise CaptureError(f"{what} while {self.name} is captured\nCalled at {line_of(*caller_location())}", hint=hint)
 
+    def refuse_read(self, operator: str) -> NoReturn:
+        """Raise the error for a value that an operator reads on the host."""
+        self.refuse(f"{operator} reads a value", _READ_HINT)
+
     # What recorders ask.
 
     def meet(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """See the tensors among a call's arguments, and return the arguments as steps keep them."""
         return tuple([self._meet_one(value) for value in values])
-
-    def mark(self, found: Any) -> Any:
-        """Let a call's results say that their values are pending: views of arrays that are there have their bases' keys."""
-        for each in found if isinstance(found, (list, tuple)) else (found,):
-            if isinstance(getattr(each, "_dispatch_data", None), Pending):
-                each._dispatch_mask |= _PIPELINE
-        return found
 
     def _meet_one(self, value: Any) -> Any:
         if value is None or isinstance(value, (str, bool)):
@@ -274,6 +281,8 @@ class Recording:
 
     def put(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         """Make an array of the host's data; see Note [The host's data]."""
+        if isinstance(values[0], HostValue):
+            return record_copy(values[0], make, values[1:])
         found = make(*values)
         data = getattr(found, "_dispatch_data", found)
         known = self.holders[id(data)] = Input(found, data, "")
@@ -341,6 +350,10 @@ class CaptureSession(Session):
     def run_eagerly(self, step: Step, why: str) -> Any:
         """Refuse a call that cannot be recorded."""
         if self.recording.is_open:
+            if why == HOST_READ:
+                if is_host_read(step):
+                    return HostValue(self.recording, step)
+                self.recording.refuse_read(step.name)
             self.recording.refuse(f"{step.name} runs at once ({why})", _READ_HINT)
         return super().run_eagerly(step, why)
 

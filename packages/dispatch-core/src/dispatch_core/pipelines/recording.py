@@ -110,7 +110,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             return run_materialized(*values)
         if session.recording is None:
             return record(*values)
-        return session.recording.mark(record(*session.recording.meet(values)))
+        return record(*session.recording.meet(values))
 
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
