@@ -201,6 +201,7 @@ class RecordedRun:
         self.recording.inputs.clear()
         self.recording.holders.clear()
         self.recording.parts.clear()
+        self.finishes = {marker: Finish(key=each.key) for marker, each in self.finishes.items()}
 
 
 def _ids_of_numbers(values: Any) -> Iterator[int]:

@@ -24,8 +24,10 @@ from ..tensors import Tensor, bare
 from .entry import state_of
 
 if TYPE_CHECKING:
+    from .entry import Entry
     from .part import CapturedState
 
+_MISSING: Final = object()
 _LITERALS: Final = (bool, str, type(None))
 
 
@@ -43,8 +45,12 @@ def _find_nothing() -> None:
 class Blueprint:
     """Writes the code for one recorded call."""
 
-    def __init__(self, part: CapturedState) -> None:
+    def __init__(self, part: CapturedState, roots: list[Any]) -> None:
         self._part = part
+        # States that are late are made now, and storages by that.
+        states = [(entry.state, entry.values.get("history")) for entry in part.entries]
+        known = {id(each) for pair in states for each in pair} | set(part.known)
+        self._found = _find_nodes(roots, known)
         self.tensors: list[Any] = []
         self.numbers: list[Any] = []
         self.constants: list[Any] = []
@@ -54,6 +60,8 @@ class Blueprint:
         self._kept: list[Any] = []
         #: id of an object that was there before → the input and the way from its state.
         self._sources: dict[int, tuple[int, str]] = {}
+        #: id of a storage that was there before → the input that lies in it.
+        self._storages: dict[int, Entry] = {}
         self._reads: list[str] = []
         self._lines: list[str] = []
         self._scope: dict[str, Any] = {
@@ -74,13 +82,16 @@ class Blueprint:
 
     # Objects that were there before the call.
 
-    def _add_input(self, entry: Any) -> None:
+    def _add_input(self, entry: Entry) -> None:
         place = self.place(entry.tensor)
-        state = entry.state
+        # One that had no state may have been given one, as `_state` would now.
+        state = entry.state or state_of(entry.tensor)
         if state is None:
             return
         self._source(state, place, "")
-        self._source(entry.storage, place, ".shared_storage()")
+        storage = entry.storage or state.storage
+        self._source(storage, place, ".shared_storage()")
+        self._storages.setdefault(id(storage), entry)
         if state.is_view:
             values = entry.values
             for name in ("base", "chain", "skip", "history"):
@@ -185,10 +196,8 @@ class Blueprint:
 
     def version(self, storage: Any, version: int) -> str:
         """Return the text for a version of a storage, counted from the one at the beginning of the replay."""
-        for entry in self._part.entries:
-            if storage is not None and entry.storage is storage:
-                return self._count(entry, version)
-        return str(version)
+        entry = None if storage is None else self._storages.get(id(storage))
+        return str(version) if entry is None else self._count(entry, version)
 
     def _count(self, entry: Any, version: int) -> str:
         key = -1 - entry.index
@@ -219,8 +228,8 @@ class Blueprint:
             kind = self._names.get(id(type(state))) or self.constant(type(state))
             name = self._make(state, f"{kind}()")
             skipped = set()
-        for attribute, value in vars(state).items():
-            if attribute not in skipped:
+        for attribute, value in sorted(vars(state).items()):
+            if attribute not in skipped and getattr(type(state), attribute, _MISSING) is not value:
                 self._lines.append(f"{name}.{attribute} = {self._attribute(state, attribute, value)}")
         return name
 
@@ -238,7 +247,7 @@ class Blueprint:
         if name == "versions":
             saved = state.saved
             return "()" if saved is None else self._versions(saved, value)
-        if name == "version_seen":
+        if name == "version_seen" and value >= 0:
             return self.version(state.storage, value)
         if name == "saved" and isinstance(state, Context) and value:
             pairs = [(self.value(each), self.version(_storage_of(each), at)) for each, at in value]
@@ -262,10 +271,11 @@ class Blueprint:
 
     # The whole.
 
-    def write_nodes(self, roots: list[Any]) -> None:
+    def write_nodes(self) -> None:
         """Write the nodes that lead to the roots, each after those that it depends on."""
-        for node in _find_nodes(roots, {*self._sources, *self._part.known}):
-            self.value(node)
+        for node in self._found:
+            if id(node) not in self._sources:
+                self.value(node)
 
     def write(self, text: str) -> None:
         """Write a line, after all that were written."""

@@ -81,9 +81,10 @@ class CapturedState(CapturePart):
             )
         self.modules.finish()
         self.optimizers.finish()
-        blueprint = Blueprint(self)
-        changed = [each.tensor for each in self.entries if state_of(each.tensor) is not each.state]
-        blueprint.write_nodes([*results, *changed, *filter(None, map(read_gradient, changed))])
+        changed = [state for each in self.entries if (state := state_of(each.tensor)) is not each.state]
+        gradients = [gradient for each in self.entries if (gradient := read_gradient(each.tensor)) is not each.grad]
+        blueprint = Blueprint(self, [*results, *(each for each in (*changed, *gradients) if each is not None)])
+        blueprint.write_nodes()
         for result in results:
             blueprint.tensor(result)
         storages: set[int] = set()
