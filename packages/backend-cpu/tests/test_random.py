@@ -95,3 +95,27 @@ def test_threads_share_a_generator_without_losing_numbers():
     for thread in threads:
         thread.join()
     assert sorted(found) == sorted(KERNELS["rand.generator"]([4000], generator=make_generator()).tolist())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 17, 255, 256, 1000, 5000])
+def test_a_permutation_is_a_shuffle_step_by_step(count):
+    draws = MersenneTwister(3).words(count - 1) % np.arange(count, 1, -1, dtype=np.uint64)
+    order = list(range(count))
+    for place, step in enumerate(draws.tolist()):
+        order[place], order[place + step] = order[place + step], order[place]
+    assert KERNELS["randperm.generator"](count, generator=make_generator(3)).tolist() == order
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_few_draws_are_those_of_many(char):
+    one, other = MersenneTwister(2), MersenneTwister(2)
+    for count in (1, 3, 2, 4, 5):
+        found = one.uniform(count, np.dtype(char))
+        words = other.words(count * (1 + (char == "d"))).tolist()
+        if char == "d":
+            expected = [
+                ((a << 32 | b) & (1 << 53) - 1) * 2.0**-53 for a, b in zip(words[::2], words[1::2], strict=True)
+            ]
+        else:
+            expected = [(word & (1 << 24) - 1) * 2.0**-24 for word in words]
+        assert (found.dtype.char, found.tolist()) == (char, expected)

@@ -56,6 +56,20 @@ class MersenneTwister:
 
     def uniform(self, count: int, dtype: np.dtype[Any]) -> Array:
         """Draw from [0, 1): ``float64`` of 53 random bits, else ``float32`` of 24."""
+        if count <= _FEW:
+            raw = self._bits.random_raw
+            if dtype.char == "d":
+                return np.array([((raw() << 32 | raw()) & 0x1FFFFFFFFFFFFF) * 2.0**-53 for _ in range(count)])
+            return np.array([(raw() & 0xFFFFFF) * 2.0**-24 for _ in range(count)], np.float32)
         if dtype.char == "d":
-            return (self.double_words(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
-        return (self.words(count) & np.uint64((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+            return (self.double_words(count) & _LONG_BITS) * _LONG_STEP
+        # The low words, whatever the order of bytes: they convert faster than 64 bits do.
+        bits = self.words(count).astype(np.uint32) & _SHORT_BITS
+        return bits.view(np.int32).astype(np.float32) * _SHORT_STEP
+
+
+_FEW: Final = 4  # which Python computes in less time than NumPy begins to
+_LONG_BITS: Final = np.array((1 << 53) - 1, np.uint64)
+_LONG_STEP: Final = np.array(2.0**-53)
+_SHORT_BITS: Final = np.array((1 << 24) - 1, np.uint32)
+_SHORT_STEP: Final = np.array(2.0**-24, np.float32)

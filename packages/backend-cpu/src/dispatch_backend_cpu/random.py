@@ -7,20 +7,23 @@ portable kernels, so their streams are torch's only where torch is built without
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
 from . import distributions
-from .arrays import Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype, reinterpret
+from .arrays import NUMPY_DTYPES, Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype, reinterpret
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
+from .ops.constants import NUMBERS, number
 from .ops.rule_kernels import make_elementwise, make_kernel
 from .output_specs import OutputSpec, half_as_float, infer_output, output_rule
 
@@ -29,21 +32,30 @@ KERNELS: Final = KernelTable()
 _BLOCK: Final = 16
 
 
-@contextmanager
-def hold_engine(generator: Generator | None) -> Iterator[MersenneTwister]:
-    """Hold a generator, the cpu's default one for None, and yield its engine, made of its seed on first use.
-
-    Raises ``OperatorError`` for another device's generator.
-    """
+def check_generator(generator: Generator | None) -> Generator:
+    """Return a generator of the cpu, its default one for None; raises ``OperatorError`` for another device's."""
     source = _DEFAULT if generator is None else generator
     if source.device.type != "cpu":
         raise OperatorError(
             f"Expected a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
         )
+    return source
+
+
+def engine_of(source: Generator) -> MersenneTwister:
+    """Return the engine of a generator whose lock is held, made of its seed on first use."""
+    if source.engine is None:
+        source.engine = MersenneTwister(source.initial_seed())
+    engine: MersenneTwister = source.engine
+    return engine
+
+
+@contextmanager
+def hold_engine(generator: Generator | None) -> Iterator[MersenneTwister]:
+    """Hold a generator, and yield its engine."""
+    source = check_generator(generator)
     with source.lock:
-        if source.engine is None:
-            source.engine = MersenneTwister(source.initial_seed())
-        yield source.engine
+        yield engine_of(source)
 
 
 _DEFAULT: Final = default_generator("cpu")
@@ -56,6 +68,9 @@ def _in_memory_order(array: Array) -> Array:
 
 def _fill(array: Array, values: Array) -> None:
     """Store drawn values, in the order in which the elements lie in memory."""
+    if array.ndim == 1:
+        array[...] = values
+        return
     target = _in_memory_order(array)
     np.copyto(target, values.reshape(target.shape), casting="unsafe")
 
@@ -69,10 +84,14 @@ def _parts(array: Array) -> Array:
 def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: float = 1.0) -> None:
     if array.dtype.kind == "c":
         array = _parts(array)
+    draws = engine.uniform(array.size, array.dtype)
+    if low == 0 and high == 1 and array.dtype is draws.dtype:
+        _fill(array, draws)
+        return
     wide = half_as_float(array.dtype).type
     low, high = wide(low), wide(high)
     # torch multiplies and adds in one step, which rounds once: float64 is exact enough for the product.
-    draws = engine.uniform(array.size, array.dtype).astype(np.float64, copy=False)
+    draws = draws.astype(np.float64, copy=False)
     values = (draws * np.float64(high - low) + np.float64(low)).astype(wide).astype(array.dtype, copy=False)
     # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
     _fill(array, np.where(values == high, low, values))
@@ -84,8 +103,10 @@ def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float
         array, std = _parts(array), std / math.sqrt(2)
     if array.size >= _BLOCK and array.flags.c_contiguous:
         flat = _normal_blocks(engine, array.size, array.dtype)
-        wide = flat.dtype.type
-        _fill(array, flat * wide(std) + wide(mean))
+        if std != 1:
+            flat *= number(std, flat)
+        flat += number(mean, flat)
+        _fill(array, flat)
     else:
         _fill(array, np.asarray(_normal_singly(engine, array.size)) * std + mean)
 
@@ -96,17 +117,27 @@ def _normal_blocks(engine: MersenneTwister, size: int, dtype: np.dtype[Any]) -> 
     # The draws of the cut block are thrown away, but for float16 and bfloat16, where torch does not draw them.
     draws = engine.uniform(whole if dtype.char in "eE" else size, dtype)
     result = np.empty(size, draws.dtype)
-    result[:whole] = _box_muller(draws[:whole])
+    for start in range(0, whole, _TILE):
+        stop = min(start + _TILE, whole)
+        _box_muller(draws[start:stop], result[start:stop])
     if whole != size:
-        result[-_BLOCK:] = _box_muller(engine.uniform(_BLOCK, dtype))
+        _box_muller(engine.uniform(_BLOCK, dtype), result[-_BLOCK:])
     return result
 
 
-def _box_muller(draws: Array) -> Array:
-    pairs = draws.reshape(-1, 2, _BLOCK // 2)
-    radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
-    theta = draws.dtype.type(2 * math.pi) * pairs[:, 1]
-    return np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1).reshape(-1)
+_TILE: Final = 32768  # elements whose intermediate values stay in the cache
+
+
+def _box_muller(draws: Array, out: Array) -> None:
+    """Make the first half of each block of radii, the second of angles; rows of eight would be slow to go through."""
+    pairs, places = draws.reshape(-1, 2, _BLOCK // 2), out.reshape(-1, 2, _BLOCK // 2)
+    radius = number(1, draws) - pairs[:, 0].copy()
+    np.log(radius, radius)
+    radius *= number(-2, draws)
+    np.sqrt(radius, radius)
+    theta = pairs[:, 1] * number(2 * math.pi, draws)
+    places[:, 0] = radius * np.cos(theta)
+    places[:, 1] = radius * np.sin(theta)
 
 
 def _normal_singly(engine: MersenneTwister, size: int) -> list[float]:
@@ -180,26 +211,65 @@ def _geometric(engine: MersenneTwister, array: Array, p: float) -> None:
 def _permutation(engine: MersenneTwister, array: Array) -> None:
     """Shuffle by Fisher and Yates, from the front."""
     count = array.size
+    draws = engine.words(max(count - 1, 0)) % np.arange(count, 1, -1, dtype=np.uint64)
+    if count >= _LONG_SHUFFLE:
+        array[...] = _shuffle(draws.view(np.int64), count)
+        return
     order = list(range(count))
-    draws = (engine.words(max(count - 1, 0)) % np.arange(count, 1, -1, dtype=np.uint64)).tolist()
-    for place, step in enumerate(draws):
+    for place, step in enumerate(draws.tolist()):
         other = place + step
         order[place], order[other] = order[other], order[place]
     array[...] = order
 
 
+_LONG_SHUFFLE: Final = 256
+
+
+def _shuffle(draws: Array, count: int) -> Array:
+    """Return where the elements are after step after step has exchanged ``place`` and ``place + draws[place]``.
+
+    A step leaves in its place for good what the last step before it with the same partner has put there: the element of
+    that step's own place at that time, which is found by going from step to step until none has written to the place.
+    """
+    places = np.arange(count)
+    partners = places.copy()
+    partners[:-1] += draws
+    # Place → the last step before its own that has written to it, else itself; the last write to a place counts.
+    origin = np.arange(count + 1)
+    origin[np.where(partners == places, count, partners)] = places
+    origin[count] = count
+    while not np.array_equal(further := origin.take(origin), origin):
+        origin = further
+    # Steps with the same partner beside each other, in their order.
+    keys = (partners << 32) | places
+    keys.sort()
+    partners, places = keys >> 32, keys & 0xFFFFFFFF
+    taken = partners.copy()
+    again = partners[1:] == partners[:-1]
+    taken[1:][again] = origin[places[:-1][again]]
+    found = np.empty(count, np.int64)
+    found[places] = taken
+    return found
+
+
 Draw = Callable[..., None]
 
 
+#: The arguments with which float32 and float64 need no rule.
+_STANDARD: Final = {"uniform_": (0, 1), "normal_": (0, 1)}
+
+
 def _inplace(name: str, draw: Draw) -> Kernel:
-    infer = output_rule(name)
+    infer, standard = output_rule(name), _STANDARD.get(name)
 
     @ignore_fp_errors
     def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        infer(self, *args, **kwargs)
+        if args != standard or self.dtype not in NUMBERS or kwargs:
+            infer(self, *args, **kwargs)
         check_writable(self)
-        with hold_engine(generator) as engine:
-            draw(engine, self, *args, **kwargs)
+        source = check_generator(generator)
+        with source.lock:
+            draw(engine_of(source), self, *args, **kwargs)
         return self
 
     return kernel
@@ -236,8 +306,9 @@ def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
         spec = infer(*args, **kwargs)
         array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
-        with hold_engine(kwargs.get("generator")) as engine:
-            draw(engine, array, *bounds)
+        source = check_generator(kwargs.get("generator"))
+        with source.lock:
+            draw(engine_of(source), array, *bounds)
         return array
 
     return kernel
@@ -265,6 +336,28 @@ _WITH_GENERATOR: Final = {
 for _name, (_draw, _sizes) in _FACTORIES.items():
     for _overload in (_name, _WITH_GENERATOR.get(_name, f"{_name}.generator")):
         KERNELS[_overload] = _factory(_overload, _draw, _sizes)
+
+
+def _of_size(draw: Draw, general: Kernel) -> Kernel:
+    """Make the kernel of a factory of a size: small arrays of floats are made without the rule."""
+
+    def kernel(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> Array:
+        made = NUMPY_DTYPES.get(dtype or DEFAULT_DTYPE.dtype)
+        if made not in NUMBERS or not -1 < prod(size) < _SMALL or min(size, default=0) < 0:
+            return general(size, dtype=dtype, **options)
+        array = np.empty(size, made)
+        source = check_generator(None)
+        with source.lock:
+            _draw_quietly(draw, engine_of(source), array)
+        return array
+
+    return kernel
+
+
+_SMALL: Final = 4096
+_draw_quietly: Final = ignore_fp_errors(lambda draw, *args: draw(*args))
+for _name, _draw in (("rand", _uniform), ("randn", _normal)):
+    KERNELS[_name] = _of_size(_draw, KERNELS[_name])
 
 
 @KERNELS("bernoulli", "bernoulli.p")
