@@ -30,7 +30,8 @@ def _widen(a: Array, spec: OutputSpec) -> Array:
     return np.atleast_1d(cast(a, half_as_float(spec.array_dtype)))
 
 
-def _powers(a: Array, axis: int) -> Any:
+def exponents(a: Array, axis: int) -> Any:
+    """Return the exponentials of an array over their sum along a dimension."""
     powers = np.exp(a - MAX(a, axis, None, None, True))
     powers /= SUM(powers, axis, None, None, True)
     return powers
@@ -263,7 +264,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 KERNELS.update({name: _loss_kernel(name, *row) for name, row in _LOSSES.items()})
-KERNELS["_softmax"] = _softmax_kernel("_softmax", _powers)
+KERNELS["_softmax"] = _softmax_kernel("_softmax", exponents)
 KERNELS["_log_softmax"] = _softmax_kernel("_log_softmax", _logarithms)
 
 KERNELS["binary_cross_entropy_with_logits"] = attempt(

@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from .padding import padding_pairs
     from .pooling import PoolWindows, pool_windows
     from .reduction import warn_of_freedom
+    from .resampling import RESAMPLERS
     from .sizes import view_strides
 
 __all__ = [
+    "RESAMPLERS",
     "RULES",
     "RULES_ON_EXPANDED",
     "ConvolutionGeometry",
@@ -86,6 +88,7 @@ __all__ = [
 
 #: Names that the rules of one kind bring → the kind, whose module is imported when one is first used.
 _BY_KIND: Final = {
+    "RESAMPLERS": "resampling",
     "ConvolutionGeometry": "convolution",
     "PoolWindows": "pooling",
     "columns_grid": "convolution",

@@ -14,6 +14,7 @@ def _bag(r: Draw) -> tuple[Any, ...]:
 
 
 CALLS: Final[tuple[CallRow, ...]] = (
+    call("scaled_dot_product_attention", lambda r: (r.f(2, 3, 4, 5), r.f(2, 3, 6, 5), r.f(2, 3, 6, 5))),
     call(
         "scaled_dot_product_attention _scaled_dot_product_attention_math",
         lambda r: (r.f(2, 3, 4), r.f(2, 5, 4), r.f(2, 5, 4)),

@@ -1,0 +1,153 @@
+"""Interpolation along one dimension after another: places and weights are prepared, elements taken, multiplied, added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_aten.shapes import RESAMPLERS
+
+from ..arrays import Array
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import OutputSpec
+from .constants import number
+from .numpy_formulas import clamp
+from .rule_kernels import cast, make_prepared
+
+KERNELS: Final = KernelTable()
+
+#: Places and weights: one array, of the result's size along the dimension, for each element that is summed.
+_Taps = tuple[list[Array], list[Array]]
+_FLOAT: Final[np.dtype[Any]] = np.dtype(np.float32)
+
+
+def _places(a: Array, size: int) -> Array:
+    return np.minimum(a.astype(np.int64), size - 1)
+
+
+def _centers(numbers: Array, ratio: float, align: bool) -> Any:
+    step, half = number(ratio, numbers), number(0.5, numbers)
+    return numbers * step if align else (numbers + half) * step - half
+
+
+def _linear(numbers: Array, size: int, ratio: float, align: bool, held: np.dtype[Any]) -> _Taps:
+    zero, one = number(0, numbers), number(1, numbers)
+    places = clamp(_centers(numbers, ratio, align), zero)
+    first = _places(places, size)
+    share = clamp((places - first).astype(numbers.dtype), zero, one)
+    # torch rounds one share to the dtype of the elements, and takes the other from it.
+    share = share.astype(held).astype(numbers.dtype)
+    return [first, np.minimum(first + 1, size - 1)], [one - share, share]
+
+
+def _cubic(numbers: Array, size: int, ratio: float, align: bool) -> _Taps:
+    places = _centers(numbers, ratio, align)
+    lowest = np.floor(places)
+    first = lowest.astype(np.int64)
+    taps = [np.clip(first + step, 0, size - 1) for step in (-1, 0, 1, 2)]
+    return taps, _cubic_weights(places - lowest)
+
+
+def _cubic_weights(share: Array) -> list[Array]:
+    """Return the weights of the four elements around a point, of the cubic convolution kernel with ``a = -0.75``."""
+    a = -0.75
+
+    def near(x: Array) -> Any:
+        return (x * number(a + 2, x) - number(a + 3, x)) * x * x + number(1, x)
+
+    def far(x: Array) -> Any:
+        return ((x * number(a, x) - number(5 * a, x)) * x + number(8 * a, x)) * x - number(4 * a, x)
+
+    one = number(1, share)
+    other = one - share
+    return [far(share + one), near(share), near(other), far(other + one)]
+
+
+def _make_taps(
+    kind: str, size: int, wanted: int, align: bool, scale: float | None, held: np.dtype[Any], dtype: np.dtype[Any]
+) -> _Taps | None:
+    """Return the places and weights along a dimension of ``size``; None where nothing changes."""
+    if align:
+        ratio = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        ratio = 1.0 / scale if scale is not None and scale > 0 else size / wanted
+    if size == wanted and (ratio == 1 or (align and size == 1)):
+        return None
+    numbers = np.arange(wanted).astype(dtype)
+    if kind == "linear":
+        return _linear(numbers, size, ratio, align, held)
+    if kind == "cubic":
+        return _cubic(numbers, size, ratio, align)
+    begin = numbers + number(0.5, numbers) if kind == "exact" else numbers
+    return [_places(begin * number(ratio, numbers), size)], []
+
+
+def _resample(count: int, kind: str) -> Callable[..., Callable[..., Any]]:
+    selects = kind in ("nearest", "exact")
+
+    def prepare(spec: OutputSpec, self: Array, output_size: Sequence[int], *given: Any) -> Callable[..., Any]:
+        align, scales = (False, given) if selects else (given[0], given[1:])
+        is_float = spec.dtype.is_floating_point
+        held = spec.array_dtype if is_float else _FLOAT
+        dtype = self.dtype if is_float and self.dtype.itemsize >= _FLOAT.itemsize else _FLOAT
+        steps = []
+        for dim in range(count + 1, 1, -1):
+            scale = scales[dim - 2] if dim - 2 < len(scales) else None
+            taps = _make_taps(kind, self.shape[dim], spec.shape[dim], align, scale, held, dtype)
+            if taps is not None and self.size:
+                column = [-1 if each == dim else 1 for each in range(self.ndim)]
+                weights = [each.astype(held).astype(dtype).reshape(column) for each in taps[1]]
+                steps.append((dim, taps[0], weights))
+        shape, rounds = spec.shape, not is_float and not selects and bool(steps)
+        low, high = (0, 0) if is_float else spec.dtype.bounds
+
+        def compute(self: Array, output_size: Sequence[int], *given: Any) -> Any:
+            if not self.size:
+                return np.empty(shape, self.dtype)
+            found = self if selects else cast(self, dtype)
+            for dim, places, weights in steps:
+                found = _sum_taps(found, dim, places, weights)
+            if rounds:
+                found = np.clip(np.floor(found + number(0.5, found)), low, high)
+            return found.copy() if found is self else found
+
+        return compute
+
+    return prepare
+
+
+def _sum_taps(a: Array, dim: int, places: list[Array], weights: list[Array]) -> Array:
+    if not weights:
+        return a.take(places[0], dim)
+    found = a.take(places[0], dim) * weights[0]
+    for place, weight in zip(places[1:], weights[1:], strict=True):
+        found += a.take(place, dim) * weight
+    return found
+
+
+for _name, (_count, _kind) in RESAMPLERS.items():
+    if not _kind.startswith("smooth"):
+        KERNELS[_name] = make_prepared(_name, _resample(_count, _kind))
+
+
+def _by_vectors(name: str) -> Kernel:
+    """Make the short way of the overload that takes a list of sizes or of scales."""
+    kernel, count = KERNELS[name], RESAMPLERS[name][0]
+
+    def way(input: Array, output_size: Sequence[int] | None, *given: Any) -> Any:
+        *align, scales = given
+        sizes = input.shape[2:]
+        if output_size is not None or scales is None or len(scales) != len(sizes) or len(sizes) != count:
+            return NotImplemented
+        wanted = [int(size * scale) for size, scale in zip(sizes, scales, strict=True)]
+        return kernel(input, wanted, *align, *scales)
+
+    return way
+
+
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    f"{name}.vec": (_by_vectors(name), {"parts": (name,)}) for name in KERNELS
+}
