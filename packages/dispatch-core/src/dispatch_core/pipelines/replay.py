@@ -60,7 +60,7 @@ class PlannedRun:
 
 
 def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
-    """Give each value of steps a number, as `program.fingerprint` does, and to those that other steps make."""
+    """Find numbers for the values of steps, as `program.fingerprint` does, and for those that other steps make."""
     found = ProgramFingerprint(steps, None)
     own = set(map(id, steps))
     # A value that another segment reads is kept as well.
