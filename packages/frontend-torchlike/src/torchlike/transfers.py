@@ -15,6 +15,9 @@ from .tensors import Tensor
 class _ToDevice(Function):
     """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""
 
+    #: Its operators are all that it does; see ``dispatch_core.capture.traceable``.
+    _dispatch_traceable = True
+
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
         ctx.source, ctx.dtype = tensor.device, tensor.dtype

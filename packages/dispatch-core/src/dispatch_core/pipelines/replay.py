@@ -31,7 +31,7 @@ from .capturing import layout_of
 from .errors import located_error
 from .live_numbers import SIGNS, Expression
 from .model import Node, Value
-from .pending import Pending, storage_key
+from .pending import Pending, PendingMemory, storage_key
 from .program import ProgramFingerprint, build, device_of, slot_of
 from .recorded import RecordedRun, data_of
 from .steps import Step, masks_of_kernels
@@ -57,6 +57,21 @@ class PlannedRun:
         self.program = build(self.found, fuse=True)
         with paused(steps[0].state):  # A planner may run kernels on stand-ins.
             self.plan = plans.complete(self.found, self.program, self.device)
+
+    def is_last_use(self, part: Part, node: Node, recorded: RecordedRun) -> bool:
+        """Return whether a step copies an array, layout and all, that the call has made and nobody refers to later."""
+        if "copy" not in node.tags or not isinstance(node.arguments[0], Value):
+            return False
+        step = self.steps[part.nodes[0]]
+        source, target = step.values[0], step.outputs[0]
+        if not isinstance(source, Pending) or target is None or source.meta is not target.meta:
+            return False
+        key = storage_key(source)
+        if not isinstance(key, PendingMemory) or id(source) in recorded.kept or key in recorded.reachable:
+            return False
+        place = next(index for index, each in enumerate(recorded.steps) if each is step)
+        later = [value for each in recorded.steps[place + 1 :] for value in (*each.inputs(), *each.outputs)]
+        return all(value is None or storage_key(value) != key for value in later)
 
 
 def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
@@ -192,6 +207,7 @@ class ReplayWriter:
             self.lines.append(f"{tensor} = get{index}({self.tensors[owner]})")
         elif given.constant is not None:
             names.scope[array] = names.scope[tensor] = given.constant
+            names.scope[f"o{index}"] = given.key
             self.tensors[index] = tensor
             return
         else:
@@ -205,12 +221,15 @@ class ReplayWriter:
             self.lines.append(f"{array} = {tensor}")
         kind = given.array_type
         names.scope[f"look{index}"] = layout_of(kind)
-        # Mostly its spec is remembered.
+        self.check(f"{array}.__class__ is not {names.add(kind)}")
+        # Mostly its spec is remembered, and the key of its memory.
         differs = f"(s := known(id({array}))) is None or s[1] is not {names.add(given.spec)}"
-        self.check(
-            f"{array}.__class__ is not {names.add(kind)} or"
-            f" (({differs}) and look{index}({array}) != {names.add(given.look)})"
-        )
+        looked = f"if look{index}({array}) != {names.add(given.look)}: {_MISSED}"
+        if self.recorded.writes:
+            owners = f"o{index} = owner({array})", f"o{index} = s[2]"
+            self.lines += [f"if {differs}:", f"    {looked}", f"    {owners[0]}", f"else: {owners[1]}"]
+        else:
+            self.lines += [f"if {differs}:", f"    {looked}"]
 
     def _sharing(self) -> None:
         """Write lines that see that inputs share memory as they did, where it matters."""
@@ -226,9 +245,9 @@ class ReplayWriter:
         for index, each in enumerate(inputs):
             first = firsts.setdefault(each.key, index)
             if first != index:
-                self.check(f"owner(x{index}) != owner(x{first})")
+                self.check(f"o{index} != o{first}")
         if len(firsts) > 1:
-            keys = ", ".join(f"owner(x{index})" for index in firsts.values())
+            keys = ", ".join(f"o{index}" for index in firsts.values())
             self.check(f"len({{{keys}}}) != {len(firsts)}")
 
     def _expressions(self) -> None:
@@ -263,7 +282,7 @@ class ReplayWriter:
         text = [*self.lines, *lines]
         for place, part in enumerate(self.parts):
             # The function's heading is the first line.
-            part.line = next(number for number, line in enumerate(text, 2) if f"run{place}(" in line)
+            part.line = next((number for number, line in enumerate(text, 2) if f"run{place}(" in line), 0)
         made: Callable[..., Any] = make_function(define("replay(args, kwargs)", text), label, dict(self.names.scope))
         return made
 
@@ -344,6 +363,11 @@ class ReplayWriter:
             self.names.scope[f"run{place}"] = part.run
             return [f"run{place}({name})"]
         node, step = segment.program.nodes[part.nodes[0]], segment.steps[part.nodes[0]]
+        if segment.is_last_use(part, node, self.recorded):
+            # The copy of an array that nothing else refers to is that array.
+            source, target = node.arguments[0], node.outputs[0]
+            assert target is not None
+            return [f"{name}[{target.index}] = {name}[{source.index}]"]
         kernel = f"run{place}"
         self.names.scope[kernel] = step.entry.explicit_table[step.mask]
         call = f"{kernel}({', '.join(self._argument(name, each) for each in node.arguments)})"

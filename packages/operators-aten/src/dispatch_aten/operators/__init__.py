@@ -3,7 +3,8 @@
 One module per kind; each holds ``SCHEMAS``, a table for ``read``. The tags are torch's (``pointwise``, ``reduction``,
 ``inplace``, ``out``, ``inplace_view``, ``nondeterministic_seeded``, ``data_dependent_output``, ``dynamic_output_shape``) and
 ours: ``view`` for results that share their input's memory, ``factory`` for operators that need no tensor, ``window`` for a
-part whose beginning changes from call to call, which pipelines make at once of an array that is there.
+part whose beginning changes from call to call, which pipelines make at once of an array that is there, ``copy`` for
+operators whose result has the elements of the first argument.
 
 >>> [operator.schema for operator in ATEN if operator.name == "relu"]
 ['relu(Tensor self) -> Tensor']

@@ -21,7 +21,7 @@ _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? de
 type_as(Tensor self, Tensor other) -> Tensor
 resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 is_nonzero(Tensor self) -> bool
-[pointwise]
+[pointwise, copy]
 clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 [data_dependent_output]
 item(Tensor self) -> Scalar
