@@ -99,7 +99,8 @@ def _attention(
         and 0 not in dc.shape(key)
         and 0 not in dc.shape(query)
     )
-    found = _attend(query, key, value, attn_mask, dropout_p, is_causal, None, scale, enable_gqa, both_masks=fused)[0]
+    options = {"both_masks": fused, "keeps_weights": False}
+    found, _ = _attend(query, key, value, attn_mask, dropout_p, is_causal, None, scale, enable_gqa, **options)
     return _layout_as(found, query) if fused else found
 
 
@@ -130,6 +131,7 @@ def _attend(
     enable_gqa: bool,
     *,
     both_masks: bool = False,
+    keeps_weights: bool = True,
 ) -> tuple[Array, Array]:
     """Return the attended values and the weights that they were added up with."""
     if is_causal and attn_mask is not None and not both_masks:
@@ -146,6 +148,15 @@ def _attend(
     if enable_gqa:
         key, value = _match_heads(query, key), _match_heads(query, value)
     factor = 1.0 / math.sqrt(dc.shape(query)[-1] or 1) if scale is None else scale
+    shapes = dc.shape(query), dc.shape(key), dc.shape(value)
+    lead = shapes[0][:-2]
+    # Heads are one long batch where nothing is to be broadcast.
+    is_flat = len(lead) > 1 and attn_mask is None and dropout_mask is None and all(each[:-2] == lead for each in shapes)
+    if is_flat:
+        query, key, value = (
+            aten.reshape.default(each, (math.prod(lead), *shape[-2:]))
+            for each, shape in zip((query, key, value), shapes, strict=True)
+        )
     scores = aten.matmul.default(aten.mul.Scalar(query, factor), aten.transpose.int(key, -2, -1))
     if is_causal:
         ones = aten.new_ones.default(scores, dc.shape(scores)[-2:], dtype=bool_)
@@ -162,7 +173,11 @@ def _attend(
         weights = aten._safe_softmax.default(scores, -1)
     if dropout_p or dropout_mask is not None:
         weights = _drop(weights, dropout_p, dropout_mask)
-    return cast(aten.matmul.default(weights, value), dtype), cast(weights, dtype)
+    found = aten.matmul.default(weights, value)
+    if is_flat:
+        found = aten.reshape.default(found, (*lead, *dc.shape(found)[-2:]))
+        weights = aten.reshape.default(weights, (*lead, *dc.shape(weights)[-2:])) if keeps_weights else weights
+    return cast(found, dtype), cast(weights, dtype)
 
 
 def _match_heads(query: Array, other: Array) -> Array:

@@ -56,11 +56,14 @@ def _matmul_batches(self: Array, other: Array, left: tuple[int, ...], right: tup
         batch = broadcast_shapes(left[:-2], right[:-2], argument="other")
     except AtenError as error:
         raise error.at("aten::matmul") from None
-    first = aten.expand.default(self, (*batch, rows, inner))
-    second = aten.expand.default(other, (*batch, *right[-2:]))
+    if len(batch) == 1 and len(left) == len(right) and left[0] == right[0]:
+        return aten.bmm.default(self, other)
+    first, second = (*batch, rows, inner), (*batch, *right[-2:])
+    self = self if left == first else aten.expand.default(self, first)
+    other = other if right == second else aten.expand.default(other, second)
     count = prod(batch)
     product = aten.bmm.default(
-        aten.reshape.default(first, (count, rows, inner)), aten.reshape.default(second, (count, *right[-2:]))
+        aten.reshape.default(self, (count, rows, inner)), aten.reshape.default(other, (count, *right[-2:]))
     )
     shape = (*batch, rows, right[-1]) if len(left) > 1 else (*batch, right[-1])
     return aten.reshape.default(product, shape)
