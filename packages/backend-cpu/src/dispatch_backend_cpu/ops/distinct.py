@@ -36,20 +36,33 @@ def _unique(
     if not flat.size:
         return flat.copy(), np.empty(self.shape if return_inverse else 0, np.int64), _NONE.copy()
     if flat.dtype.kind in "iu" and not return_inverse:
-        values = np.sort(flat)
+        values, order = np.sort(flat), None
     else:
         order = sort_rows(widen(flat))[1]
         values = read_rows(flat, order)
+    return runs_of(values, order, self.shape, return_inverse, return_counts)
+
+
+def runs_of(
+    values: Array, order: Array | None, shape: tuple[int, ...], return_inverse: bool, return_counts: bool
+) -> tuple[Array, Array, Array]:
+    """Return the first of each run of equal values, for each element of ``shape`` the number of its run, and the lengths.
+
+    ``order`` says where the values came from.
+    """
     begins = np.ones(values.shape, np.bool_)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     (firsts,) = begins.nonzero()
     inverse = counts = _NONE.copy()
     if return_inverse:
-        inverse = np.empty(flat.shape, np.int64)
-        inverse[order] = np.cumsum(begins) - 1
-        inverse = inverse.reshape(self.shape)
+        numbers = np.cumsum(begins) - 1
+        if order is not None:
+            inverse = np.empty_like(numbers)
+            inverse[order] = numbers
+            numbers = inverse
+        inverse = numbers.reshape(shape)
     if return_counts:
-        counts = np.diff(firsts, append=flat.size)
+        counts = np.diff(firsts, append=values.size)
     return values.take(firsts), inverse, counts
 
 

@@ -91,7 +91,7 @@ def check_range(self: Array, places: list[Array | None]) -> None:
             )
 
 
-def _is_row_major(array: Array) -> bool:
+def is_row_major(array: Array) -> bool:
     """Return whether an array has no gaps, and even its dimensions of size one have the strides of a new array's."""
     if not array.flags.c_contiguous:
         return False
@@ -108,7 +108,7 @@ def one_index(self: Array, indices: Indices) -> tuple[Array, int, Array] | None:
     index = indices[axis] if indices else None
     if index is None or (axis and any(each is not None for each in indices[:axis])):
         return None
-    if not (self.size and _is_row_major(self) and _is_row_major(index)):
+    if not (self.size and is_row_major(self) and is_row_major(index)):
         return None
     dtype, shape = index.dtype, index.shape
     if dtype is _INT64:
@@ -259,7 +259,39 @@ def _diagonal_backward(spec: OutputSpec, grad: Array, input_sizes: Any, offset: 
     return result
 
 
+def _diag_embed(spec: OutputSpec, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    result = np.zeros(spec.shape, self.dtype)
+    write(view.KERNELS["diagonal"](result, offset, dim1, dim2), self)
+    return result
+
+
+def _select_scatter(spec: OutputSpec, self: Array, src: Array, dim: int, index: int) -> Any:
+    return _write_part(self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (index,))
+
+
+def _slice_scatter(
+    spec: OutputSpec, self: Array, src: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    return _write_part(self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (slice(start, end, step),))
+
+
+def _write_part(self: Array, src: Array, place: tuple[Any, ...]) -> Array:
+    result = self.copy("C")
+    write(result[(*place, ...)], src)
+    return result
+
+
+def _diagonal_scatter(spec: OutputSpec, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    result = self.copy("C")
+    write(view.KERNELS["diagonal"](result, offset, dim1, dim2), src)
+    return result
+
+
 _COMPUTE: Final[dict[str, Kernel]] = {
+    "diag_embed": _diag_embed,
+    "select_scatter": _select_scatter,
+    "slice_scatter": _slice_scatter,
+    "diagonal_scatter": _diagonal_scatter,
     "embedding_dense_backward": _embedding_dense_backward,
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,

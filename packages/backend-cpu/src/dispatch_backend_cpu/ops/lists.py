@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from dispatch_aten.shapes import wrap_dim
 from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
+from .numpy_formulas import select
 from .rule_kernels import make_kernel, write
 
 KERNELS: Final = KernelTable()
@@ -68,13 +70,32 @@ def _roll(spec: OutputSpec, self: Array, shifts: Any, dims: Any = ()) -> Any:
     return np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims))
 
 
+def _make_triangle(rows: int, columns: int, diagonal: int) -> Array:
+    """Return a mask that is true on and below a diagonal."""
+    return np.tri(rows, columns, diagonal, np.bool_)
+
+
+_keep_triangle: Final = lru_cache(maxsize=64)(_make_triangle)
+
+
+def _triangle(spec: OutputSpec, self: Array, diagonal: int = 0, *, lower: bool) -> Any:
+    rows, columns = self.shape[-2:]
+    make = _keep_triangle if rows * columns <= _SMALL else _make_triangle
+    below = make(rows, columns, diagonal if lower else diagonal - 1)
+    zero = np.zeros((), self.dtype)
+    return select(below, self, zero) if lower else select(below, zero, self)
+
+
+#: Up to how many elements a triangle's mask is kept.
+_SMALL: Final = 4096
+
 _COMPUTE: Final[dict[str, Kernel]] = {
     "cat": _cat,
     "stack": _stack,
     "repeat": _repeat,
     "flip": _flip,
     "roll": _roll,
-    "tril": lambda spec, a, diagonal=0: np.tril(a, diagonal),
-    "triu": lambda spec, a, diagonal=0: np.triu(a, diagonal),
+    "tril": partial(_triangle, lower=True),
+    "triu": partial(_triangle, lower=False),
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
-from . import short_losses, short_networks
+from . import short_indexing, short_losses, short_networks
 
 
 def _contiguous(self: Array, *, memory_format: int) -> Any:
@@ -27,5 +27,6 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
     "contiguous": (_contiguous, {"autograd": True, "itself": True}),
     **short_losses.SHORT_WAYS,
+    **short_indexing.SHORT_WAYS,
     **short_networks.SHORT_WAYS,
 }
