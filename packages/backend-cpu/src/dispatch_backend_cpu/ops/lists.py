@@ -15,6 +15,7 @@ from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
 from .numpy_formulas import select
 from .rule_kernels import make_kernel, write
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -98,4 +99,70 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "tril": partial(_triangle, lower=True),
     "triu": partial(_triangle, lower=False),
 }
-KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+_BY_RULE: Final = {name: make_kernel(name, compute) for name, compute in _COMPUTE.items()}
+
+
+def _are_alike(arrays: Sequence[Array], *, of_one_shape: bool = False) -> bool:
+    """Return whether arrays have one dtype, of NumPy's own, elements, and lie row by row; perhaps one shape, too."""
+    if not arrays:
+        return False
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    for each in arrays:
+        if each.dtype is not dtype or not is_row_major(each) or (of_one_shape and each.shape != shape):
+            return False
+    return dtype.isbuiltin == 1
+
+
+@KERNELS("cat")
+def _join(tensors: Sequence[Array], dim: int = 0) -> Any:
+    if _are_alike(tensors):
+        try:
+            return np.concatenate(tensors, dim)
+        except ValueError:
+            pass
+    return _BY_RULE["cat"](tensors, dim)
+
+
+@KERNELS("stack")
+def _join_on_top(tensors: Sequence[Array], dim: int = 0) -> Any:
+    if _are_alike(tensors, of_one_shape=True):
+        shape = tensors[0].shape
+        place = dim if dim >= 0 else dim + len(shape) + 1
+        if 0 <= place < len(shape):
+            return np.concatenate(tensors, place).reshape(*shape[:place], len(tensors), *shape[place:])
+        if place == len(shape):
+            return np.concatenate([each.reshape(*shape, 1) for each in tensors], place)
+    return _BY_RULE["stack"](tensors, dim)
+
+
+@KERNELS("flip")
+def _reverse(self: Array, dims: Sequence[int]) -> Any:
+    if is_row_major(self) and self.ndim:
+        index = [slice(None)] * self.ndim
+        try:
+            for dim in dims:
+                index[dim] = _BACKWARDS
+        except IndexError:
+            pass
+        else:
+            if index.count(_BACKWARDS) == len(dims):
+                return self[tuple(index)].copy()
+    return _BY_RULE["flip"](self, dims)
+
+
+@KERNELS("roll")
+def _rotate(self: Array, shifts: Any, dims: Any = ()) -> Any:
+    if is_row_major(self) and len(shifts) == 1 and len(dims) < 2:
+        found = self if dims else self.reshape(-1)
+        dim = dims[0] if dims else 0
+        if -found.ndim <= dim < found.ndim:
+            before = (slice(None),) * (dim % found.ndim)
+            cut = -shifts[0] % found.shape[dim]
+            halves = found[(*before, slice(cut, None))], found[(*before, slice(cut))]
+            return np.concatenate(halves, dim).reshape(self.shape)
+    return _BY_RULE["roll"](self, shifts, dims)
+
+
+_BACKWARDS: Final = slice(None, None, -1)
+
+KERNELS.update({name: kernel for name, kernel in _BY_RULE.items() if name not in KERNELS})

@@ -71,7 +71,7 @@ def _row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]
     return tuple([stride * itemsize for stride in contiguous_strides(shape)])
 
 
-def _is_row_major(array: Array) -> bool:
+def is_row_major(array: Array) -> bool:
     """Return whether an array has elements, no gaps, and the strides of row-major order, even where a size is 1."""
     if not (array.flags.c_contiguous and array.size):
         return False
@@ -90,18 +90,23 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
     return _BY_RULE["as_strided"](self, size, stride, storage_offset)
 
 
-@KERNELS("view", "_unsafe_view")
-def _view(self: Array, size: Any) -> Any:
-    if _is_row_major(self):
+def view_row_major(self: Array, size: Any) -> Any:
+    """Return an array that lies row by row in another shape; ``NotImplemented`` for other arrays, and what NumPy refuses."""
+    if is_row_major(self):
         try:
             result = self.reshape(size)
         except _REFUSALS:
-            pass
-        else:
-            # NumPy takes any negative size for -1.
-            if result.shape == size or -1 in size:
-                return result
-    return _BY_RULE["view"](self, size)
+            return NotImplemented
+        # NumPy takes any negative size for -1.
+        if result.shape == size or -1 in size:
+            return result
+    return NotImplemented
+
+
+@KERNELS("view", "_unsafe_view")
+def _view(self: Array, size: Any) -> Any:
+    found = view_row_major(self, size)
+    return _BY_RULE["view"](self, size) if found is NotImplemented else found
 
 
 @KERNELS("alias", "detach")
@@ -114,7 +119,7 @@ def _unsqueeze(self: Array, dim: int) -> Any:
     shape = self.shape
     place = dim + len(shape) + 1 if dim < 0 else dim
     # NumPy gives a last dimension the strides of the one before.
-    if 0 <= place <= len(shape) and (_is_row_major(self) or (place < len(shape) and 1 not in shape and 0 not in shape)):
+    if 0 <= place <= len(shape) and (is_row_major(self) or (place < len(shape) and 1 not in shape and 0 not in shape)):
         return self.reshape((*shape[:place], 1, *shape[place:]))
     return _BY_RULE["unsqueeze"](self, dim)
 
