@@ -187,6 +187,9 @@ class _ViewKinds(dict[Any, int]):
             "aten::view.dtype": -1,
             "aten::split.Tensor": 2,
             "aten::split_with_sizes": 2,
+            "aten::split.sizes": 2,
+            "aten::chunk": 2,
+            "aten::tensor_split.sections": 2,
             "aten::unbind.int": 1,
         }
         found = self[op] = kinds.get(op.name, 0)

@@ -1,0 +1,134 @@
+"""Short ways of views and of functions that join tensors, whose usual ways are composites of others.
+
+A view by a short way is one by the composite itself, whose arguments are kept to make it again: so there is none for those
+that take another tensor for its shape alone, which would be kept alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final
+
+from ..arrays import Array
+from .lists import KERNELS as JOINING
+from .view import KERNELS as VIEWS
+from .view import view_row_major
+
+
+def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
+    shape = self.shape
+    count = len(shape)
+    start, end = start_dim % (count or 1), end_dim % (count or 1)
+    if not start < end < count or not (-count <= start_dim < count and -count <= end_dim < count):
+        return NotImplemented  # a single dimension is the tensor itself
+    return view_row_major(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Any:
+    shape = self.shape
+    if not sizes or not -len(shape) <= dim < len(shape):
+        return NotImplemented
+    place = dim % len(shape)
+    if -1 not in sizes and prod(sizes) != shape[place]:
+        return NotImplemented
+    return view_row_major(self, (*shape[:place], *sizes, *shape[place + 1 :]))
+
+
+def _ravel(self: Array) -> Any:
+    return view_row_major(self, (-1,))
+
+
+def _narrow(self: Array, dim: int, start: int, length: int) -> Any:
+    size = self.shape[dim]
+    if start < 0:
+        start += size
+    if not 0 <= start < start + length <= size:
+        return NotImplemented
+    return VIEWS["slice.Tensor"](self, dim, start, start + length)
+
+
+def _reverse_dims(self: Array) -> Any:
+    return self.T if self.size and self.ndim else NotImplemented
+
+
+def _transpose_last(self: Array) -> Any:
+    return self.swapaxes(-2, -1) if self.size and self.ndim > 1 else NotImplemented
+
+
+def _move(self: Array, source: Any, destination: Any) -> Any:
+    count = self.ndim
+    sources, targets = ((each,) if type(each) is int else each for each in (source, destination))
+    if len(sources) != len(targets) or not self.size:
+        return NotImplemented
+    for each in (*sources, *targets):
+        if not -count <= each < count:
+            return NotImplemented
+    taken = {to % count: dim % count for dim, to in zip(sources, targets, strict=True)}
+    moved = {*taken.values()}
+    if len(taken) != len(sources) or len(moved) != len(sources):
+        return NotImplemented
+    rest = iter([dim for dim in range(count) if dim not in moved])
+    return self.transpose([taken[dim] if dim in taken else next(rest) for dim in range(count)])
+
+
+def _chunk(self: Array, chunks: int, dim: int = 0) -> Any:
+    length = -(-self.shape[dim] // chunks) if chunks > 0 and self.size else 0
+    return VIEWS["split.Tensor"](self, length, dim) if length else NotImplemented
+
+
+def _tensor_split(self: Array, sections: int, dim: int = 0) -> Any:
+    size = self.shape[dim]
+    if not 0 < sections <= size:
+        return NotImplemented
+    short, longer = divmod(size, sections)
+    return VIEWS["split_with_sizes"](self, [short + 1] * longer + [short] * (sections - longer), dim)
+
+
+def _grow(arrays: Sequence[Array], least: int) -> list[Array]:
+    return [each if each.ndim >= least else each.reshape(*[1] * (least - each.ndim), *each.shape) for each in arrays]
+
+
+def _hstack(tensors: Sequence[Array]) -> Any:
+    grown = _grow(tensors, 1)
+    return JOINING["cat"](grown, 1 if grown[0].ndim > 1 else 0)
+
+
+def _vstack(tensors: Sequence[Array]) -> Any:
+    return JOINING["cat"](_grow(tensors, 2), 0)
+
+
+def _tile(self: Array, dims: Sequence[int]) -> Any:
+    return JOINING["repeat"](self, (*[1] * (self.ndim - len(dims)), *dims))
+
+
+def _same(name: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the way of an operator that is another one under another name."""
+    return {**VIEWS, **JOINING}[name], {"parts": (name,)}
+
+
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
+    "reshape": (view_row_major, {"parts": ("view",)}),
+    "flatten.using_ints": (_flatten, {"parts": ("reshape", "view")}),
+    "unflatten.int": (_unflatten, {"parts": ("view",)}),
+    "ravel": (_ravel, {"parts": ("view",)}),
+    "narrow": (_narrow, {"parts": ("slice.Tensor",)}),
+    "numpy_T": (_reverse_dims, {"parts": ("permute",)}),
+    "mT": (_transpose_last, {"parts": ("transpose.int",)}),
+    "movedim.int": (_move, {"parts": ("permute",)}),
+    "movedim.intlist": (_move, {"parts": ("permute",)}),
+    "moveaxis.int": (_move, {"parts": ("movedim.int", "permute")}),
+    "moveaxis.intlist": (_move, {"parts": ("movedim.intlist", "permute")}),
+    "swapaxes": _same("transpose.int"),
+    "swapdims": _same("transpose.int"),
+    "broadcast_to": _same("expand"),
+    "chunk": (_chunk, {"parts": ("split.Tensor",)}),
+    "split.sizes": _same("split_with_sizes"),
+    "tensor_split.sections": (_tensor_split, {"parts": ("slice.Tensor",)}),
+    "concat": _same("cat"),
+    "concatenate": _same("cat"),
+    "hstack": (_hstack, {"parts": ("cat", "reshape", "view")}),
+    "vstack": (_vstack, {"parts": ("cat", "reshape", "view")}),
+    "tile": (_tile, {"parts": ("repeat",)}),
+}
