@@ -26,7 +26,16 @@ from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .history.metadata import SCALAR_TYPES, SIZES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
-from .history.views import ONE_OF_SEVERAL, UNRECORDED, describe_parts, join, set_view, share_memory, view_kinds
+from .history.views import (
+    CUT_ONE_BY_ONE,
+    ONE_OF_SEVERAL,
+    UNRECORDED,
+    describe_parts,
+    join,
+    set_view,
+    share_memory,
+    view_kinds,
+)
 from .lazy_names import LeftOut
 from .size import Size
 
@@ -111,7 +120,8 @@ class Tensor(Differentiable, metaclass=_Constructor):
         is_late = known is not None and known.mutable and (above is None or type(above) is tuple)
         base = above[0] if type(above) is tuple else self
         time = tick()
-        refusal = ONE_OF_SEVERAL if is_grad_enabled() else UNRECORDED
+        is_one_of_several = op.name not in CUT_ONE_BY_ONE
+        refusal = UNRECORDED if not is_grad_enabled() else ONE_OF_SEVERAL if is_one_of_several else None
         mask |= AUTOGRAD_BITS[mask]
         views = []
         for data, (part, rest) in zip(parts, describe_parts(op, self, parts, args), strict=True):
@@ -121,7 +131,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
             if is_late:
                 tensor._autograd = base, time, part, rest, refusal, above
             else:
-                set_view(tensor, self, part, (self, *rest), is_part=True)
+                set_view(tensor, self, part, (self, *rest), is_part=is_one_of_several)
             views.append(tensor)
         return views
 

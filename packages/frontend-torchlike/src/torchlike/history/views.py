@@ -198,6 +198,9 @@ class _ViewKinds(dict[Any, int]):
 
 view_kinds: Final = _ViewKinds()
 
+#: Functions of several views that make each of them alone, so that all may be changed in place.
+CUT_ONE_BY_ONE: Final = frozenset({"aten::tensor_split.sections"})
+
 
 #: A view whose state was not needed yet; see Note [The state of a view is made late].
 Late: TypeAlias = "tuple[Tensor, int, Any, tuple[Any, ...], str | None, Late | None]"
