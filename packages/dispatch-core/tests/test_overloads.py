@@ -254,6 +254,25 @@ def test_a_function_may_take_every_call_and_write_a_list_item_by_item(request, r
         assert function(x, 1, 1 << 63) == ([x, 1, 1 << 63], {}) and function(x, 1, 2, times="m")[1] == {"times": "m"}
 
 
+def test_a_function_that_takes_every_call_may_serve_the_first_argument_alone(toy, tensors):
+    registry = dc.Registry()
+    library = dc.Library("t", "DEF", registry=registry)
+    library.define("f(Tensor self, int[1] dim, bool keep=False, *, float? scale=None) -> Tensor")
+    library.impl("f", lambda x, dim, keep, *, scale: toy.array([*dim, keep, scale or 0]), toy.key)
+    op, x, missing = registry.ops.t.f.default, tensors.wrap(toy.array([0])), object()
+
+    def slow(*args, **given):
+        return "slow", [each for each in args if each is not missing and each is not False]
+
+    function = dc.rename_arguments(op, "f", type(x), slow, missing=missing, alone=id)
+    for args, given, found in [((x, 2), {}, [2, 0, 0]), ((x, (2, 3)), {"keep": True}, [2, 3, 1, 0])]:
+        assert function(*args, **given)._dispatch_data.a.tolist() == found
+    assert function(x) == id(x)
+    assert function(x, keep=True) == ("slow", [x, True])
+    # The slow path gets the number as it was given.
+    assert function(x, 1, "no") == ("slow", [x, 1, "no"]) and function(x, 1, out=3) == ("slow", [x, 1])
+
+
 @pytest.mark.parametrize("levels", [9, 10_000, None])
 def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
     nested = []

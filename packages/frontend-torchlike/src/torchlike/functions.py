@@ -68,13 +68,13 @@ def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
 def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
-    sizes, like = name in _SIZES, operator.is_like
+    sizes = name in _SIZES
     results = None if operator.names is None else _make_result_class(name, operator.names)
     packet = getattr(dc.ops.aten, name)
     overloads = [getattr(packet, each) for each in packet.overloads()]
     # The overloads of a call without keywords on a tensor alone, or on a tensor and sizes; no other is looked for.
     alone = next(filter(_takes_tensor_alone, overloads), packet)
-    sized = next(filter(_takes_sizes, overloads), None) if sizes and not like else None
+    sized = next(filter(_takes_sizes, overloads), None) if sizes else None
     own_keywords, read_keywords = _make_keyword_reader(operator)
     empty = {
         argument.name: place
@@ -190,15 +190,56 @@ _MAIN: Final = {
 def _find_main(operator: table.OverloadGroup) -> Any:
     """Return the overload that is the function itself, or None where each call has to be looked at."""
     packet = getattr(dc.ops.aten, operator.name)
-    listed = [name for name in packet.overloads() if not name.endswith("out")]
-    name = _MAIN.get(operator.name, listed[0] if len(listed) == 1 else None)
+    listed = {name: getattr(packet, name) for name in packet.overloads() if not name.endswith("out")}
+    name = _MAIN.get(operator.name) or _find_first(listed)
     if name is None or operator.is_like or operator.names is not None:
         return None
-    overload = getattr(packet, name)
+    overload = listed[name]
     positional = overload.schema.positional
     if overload.schema.is_vararg or not positional or not str(positional[0].type).startswith("Tensor"):
         return None
     return overload
+
+
+def _find_first(overloads: dict[str, Any]) -> str | None:
+    """Return the name of the overload that its plain calls mean, whatever the others take; None where they may take them.
+
+    It is the first, or the one that requires more than a tensor where the first takes nothing else, or the one that takes
+    a number where the first takes a tensor.
+    """
+    names = list(overloads)
+    if len(names) > 1 and len(overloads[names[0]].schema.positional) == 1:
+        names = [*names[1:], names[0]] if _requires_more(overloads[names[1]]) else names
+    first, *others = names
+    main = next((each for each in others if _takes_number_for_tensor(overloads[each], overloads[first])), first)
+    own = overloads[main].schema
+    if any(argument.is_write or (argument.has_default and argument.default in ([], ())) for argument in own.arguments):
+        return None
+    return None if any(_stands_later(own, each.schema) for each in overloads.values()) else main
+
+
+def _takes_number_for_tensor(overload: Any, other: Any) -> bool:
+    """Return whether two overloads take the same arguments, and ``overload`` none but numbers where they differ."""
+    own, theirs = overload.schema.positional, other.schema.positional
+    if [each.name for each in own] != [each.name for each in theirs]:
+        return False
+    differing = [(one, two) for one, two in zip(own, theirs, strict=True) if one.type != two.type]
+    return bool(differing) and all(
+        one.name not in ("self", "other") and "Tensor" not in str(one.type) and str(two.type) == "Tensor"
+        for one, two in differing
+    )
+
+
+def _stands_later(schema: Any, other: Any) -> bool:
+    """Return whether a call of ``other`` may give by keyword an argument that ``schema`` takes at a place before it."""
+    places = {argument.name: place for place, argument in enumerate(other.positional)}
+    return any(places.get(argument.name, 0) > place for place, argument in enumerate(schema.positional))
+
+
+def _requires_more(overload: Any) -> bool:
+    """Return whether an overload requires an argument behind the first, none of them a tensor."""
+    _, *rest = overload.schema.positional
+    return any(not argument.has_default for argument in rest) and not any("Tensor" in str(each.type) for each in rest)
 
 
 def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., Any]:
@@ -220,6 +261,8 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         return general(*args[:count], **given)
 
     first = positional[0][0]
+    packet = getattr(dc.ops.aten, operator.name)
+    others = [getattr(packet, name) for name in packet.overloads()] if _requires_more(overload) and not star else []
     return dc.rename_arguments(
         overload,
         operator.name,
@@ -228,6 +271,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         names={"self": "input"} if first == "self" else {},
         missing=_MISSING,
         star=star,
+        alone=next(filter(_takes_tensor_alone, others), None),
     )
 
 

@@ -81,7 +81,8 @@ def is_row_major(array: Array) -> bool:
 
 @KERNELS("as_strided")
 def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
-    if self.base is None and self.flags.c_contiguous and 0 not in size and min(stride, default=0) >= 0:
+    # NumPy lets a view of an array without elements reach beyond it.
+    if self.base is None and self.size and self.flags.c_contiguous and 0 not in size and min(stride, default=0) >= 0:
         itemsize = self.itemsize
         try:
             return np.ndarray(size, self.dtype, self, (storage_offset or 0) * itemsize, [n * itemsize for n in stride])

@@ -34,6 +34,8 @@ class SignatureAdapter(Record):
     missing: object = None
     #: The last positional argument, a list, if its items may be written one by one.
     star: str = ""
+    #: The function for calls with the first argument alone, where the schema requires another; None for the slow path.
+    alone: Callable[..., Any] | None = None
 
 
 def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
@@ -56,6 +58,8 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
         tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
     lines = [f"if {' or '.join(tests)}:", f"    {slow_path}"] if tests else []
+    if adapter.alone is not None:
+        lines[1:1] = [f"    {line}" for line in _alone_lines(signature)]
     if not adapter.star:
         return lines
     word = next(each.word for each in signature.parameters if each.name == adapter.star)
@@ -70,6 +74,16 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         f"        if not isinstance({word}, (tuple, list)):",
         f"            {slow_path}",
     ]
+
+
+def _alone_lines(signature: CallSignature) -> list[str]:
+    """Return the lines of a call with the first argument alone."""
+    first, *others = signature.parameters
+    tests = [
+        f"{each.word} is {'__missing' if each.required else f'__default{index}'}"
+        for index, each in enumerate(others, 1)
+    ]
+    return [f"if not __keywords and not __more and {' and '.join(tests)}:", f"    return __alone({first.word})"]
 
 
 def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = None) -> str:

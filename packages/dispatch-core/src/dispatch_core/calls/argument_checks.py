@@ -42,7 +42,8 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
 
     With a ``slow_path`` arguments that are not of the common types go there.
     """
-    lines = []
+    lines: list[str] = []
+    late: list[str] = []
     for index, parameter in enumerate(signature.parameters):
         if parameter.tensors:
             continue
@@ -54,10 +55,14 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
             item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
             test = [f"if type({name}) is tuple:", f"    for __i in {name}:", f"        if {item}:"]
             test += [f"            {otherwise}", "            break"]
+            if slow_path and "[1]" in parameter.type:
+                # Once nothing leads to the slow path any more, which gets the arguments as they are.
+                late += [f"if type({name}) is int:", f"    {name} = __check{index}({name})"]
+                test += [f"elif type({name}) is int:", "    pass"]
             if slow_path:
                 test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
             test += ["else:", f"    {name} = __check{index}({name})"]
         else:
             test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
         lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]
-    return lines
+    return lines + late

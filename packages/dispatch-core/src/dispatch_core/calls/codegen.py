@@ -186,7 +186,7 @@ def _call(
     if adapter is not None:
         names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
-        names |= {"__missing": adapter.missing}
+        names |= {"__missing": adapter.missing, "__alone": adapter.alone}
     specialized, constants = _specialized_mask(entry, signature)
     if specialized is not None and specialized.raw and adapter is None:
         raw = True

@@ -103,6 +103,7 @@ def rename_arguments(
     takes_more: bool = False,
     missing: object = None,
     star: str = "",
+    alone: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
@@ -111,7 +112,8 @@ def rename_arguments(
     tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is; with ``takes_more`` so is one with more
     positional arguments than the schema has. With ``missing``, an object of the frontend's own, so is every call that the
     schema does not take as it stands, with arguments of the common types: the object stands for those that the call leaves
-    out. ``star`` is the last positional argument, if it is a list whose items may be written one by one.
+    out. ``star`` is the last positional argument, if it is a list whose items may be written one by one. ``alone`` serves
+    calls with the first argument alone, where the schema requires another.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -130,7 +132,7 @@ def rename_arguments(
     entry = op._entry
     engine = entry.registry.engine
     types = frozenset(slow_path_types)
-    adapter = SignatureAdapter(name, names, extra, tensor_type, types, slow_path, takes_more, missing, star)
+    adapter = SignatureAdapter(name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, name=name)
     op._callers.append(lazy)
     return lazy.function
