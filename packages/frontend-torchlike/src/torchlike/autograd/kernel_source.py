@@ -106,10 +106,13 @@ def _write_keeping(derivative: Derivative) -> list[str]:
     for name in derivative.saved_results:
         number = derivative.results.index(name)
         value = "_r" if derivative.outputs == 1 else f"_r[{number}]"
-        storage = "_r._state.shared_storage()" if derivative.inplace or derivative.view else "_n.shared_storage()"
         if derivative.outputs != 1:
-            storage = f"{value}._state.shared_storage()"
-        kept.append(f"Saved({value}, {storage}, {number})")
+            kept.append(f"Saved({value}, _make_storage({value}), {number})")
+        elif derivative.inplace or derivative.view:
+            kept.append(f"Saved({value}, {value}._state.shared_storage(), {number})")
+        else:
+            lines += ["_n.storage = Storage()"]
+            kept.append(f"Saved({value}, _n.storage, {number})")
     if kept:
         lines += [f"_n.saved = ({', '.join(kept)},)"]
     if derivative.saved_inputs:
@@ -141,24 +144,38 @@ def _write_attaching(derivative: Derivative) -> list[str]:
                 *indent(_write_mark("_r")),
             ]
         return ["_r._autograd = _n", *_write_mark("_r")]
-    lines = ["for _i, _t in enumerate(_r):"]
-    if derivative.differentiable_results is not None:
-        lines += [f"    if not {derivative.differentiable_results!r}[_i]:", "        continue"]
-    lines += [
+    if derivative.outputs and derivative.differentiable_results is not None:
+        # Those of which torch says so have a type that gradients have.
+        lines = []
+        for number, is_differentiable in enumerate(derivative.differentiable_results):
+            if is_differentiable:
+                lines += [f"_t = _r[{number}]", *_write_output(str(number))]
+        return lines
+    return [
+        "for _i, _t in enumerate(_r):",
         "    if _dtype(_t).is_differentiable:",
-        "        _o, _s = Output(_n, _i), _t._state",
-        "        if _s.is_view:",
-        "            _s.history = _o",
-        "            if _s.refusal is None:",
-        "                _s.refusal = ONE_OF_SEVERAL",
-        "        else:",
+        *indent(indent(_write_output("_i"))),
     ]
-    lines += [
-        "            _o.storage = _s.storage",
-        "            _t._autograd = _o",
+
+
+def _write_output(number: str) -> list[str]:
+    """Return the lines that make a node the history of one of its results, ``_t``."""
+    return [
+        f"_o, _s = Output(_n, {number}), getattr(_t, '_autograd', None)",
+        "if _s is None:",
+        "    _t._autograd = _o",
+        *indent(_write_mark("_t")),
+        "else:",
+        "    _s = _t._state",
+        "    if _s.is_view:",
+        "        _s.history = _o",
+        "        if _s.refusal is None:",
+        "            _s.refusal = ONE_OF_SEVERAL",
+        "    else:",
+        "        _o.storage = _s.storage",
+        "        _t._autograd = _o",
         *indent(indent(_write_mark("_t"))),
     ]
-    return lines
 
 
 def _write_mark(name: str) -> list[str]:

@@ -24,13 +24,21 @@ from dispatch_core.keys import AUTOGRAD
 from ..history.device_keys import AUTOGRAD_BITS
 from ..history.grad_mode import is_grad_enabled
 from ..history.metadata import is_plain
-from ..history.node import Output, sequence
+from ..history.node import Output, Storage, sequence
 from ..history.views import ONE_OF_SEVERAL, View
 from .derivative import Derivative
 from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
-from .saved import Saved, make_released_error, make_version_error, read_state, read_version, restore_result
+from .saved import (
+    Saved,
+    make_released_error,
+    make_storage,
+    make_version_error,
+    read_state,
+    read_version,
+    restore_result,
+)
 from .saved_attributes import Recorded, make_attributes
 
 
@@ -103,6 +111,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "Output": Output,
         "RECORDED": below | AUTOGRAD_BITS[below],
         "Saved": Saved,
+        "Storage": Storage,
         "ONE_OF_SEVERAL": ONE_OF_SEVERAL,
         "View": View,
         "_below": op._entry.explicit_table[below],
@@ -112,6 +121,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_dtype": dc.dtype,
         "_grad_enabled": is_grad_enabled,
         "_rebase": rebase,
+        "_make_storage": make_storage,
         "_next": next,
         "_sequence": sequence,
         "_read_state": read_state,

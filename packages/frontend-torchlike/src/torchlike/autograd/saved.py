@@ -10,6 +10,7 @@ from dispatch_core.keys import AUTOGRAD
 
 from ..dtypes import format_type
 from ..history.device_keys import autograd_bit
+from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, Output, Storage, TensorState
 from ..tensors import bare
 
@@ -46,7 +47,8 @@ def restore_result(saved: Saved, node: Node) -> Tensor:
         raise make_changed_error(
             tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}"
         )
-    if dc.dtype(tensor).is_differentiable:
+    # Where nothing is recorded nobody asks for the history.
+    if is_grad_enabled() and dc.dtype(tensor).is_differentiable:
         # It was saved before its history was attached, hence without the bit that says that it has one.
         tensor._dispatch_mask |= autograd_bit(saved.mask)
         tensor._autograd = node if node.metas is None else Output(node, saved.number)
@@ -65,6 +67,16 @@ def check_cut(nodes: Iterable[Node]) -> None:
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
                         "supported, please use out-of-place `.detach()` instead"
                     )
+
+
+def make_storage(tensor: Tensor) -> Storage:
+    """Return the storage of a result that no other thread knows yet."""
+    if hasattr(tensor, "_autograd"):
+        found: Storage = tensor._state.shared_storage()
+        return found
+    state = tensor._autograd = Leaf.of(tensor)
+    storage = state.storage = Storage()
+    return storage
 
 
 def read_version(tensor: Tensor) -> int:
