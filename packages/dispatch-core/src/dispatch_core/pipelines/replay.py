@@ -73,6 +73,21 @@ class PlannedRun:
         later = [value for each in recorded.steps[place + 1 :] for value in (*each.inputs(), *each.outputs)]
         return all(value is None or storage_key(value) != key for value in later)
 
+    def is_same_view(self, step: Step, recorded: RecordedRun) -> bool:
+        """Return whether a step makes a view that looks like its base, of a value that the call has made."""
+        signature = step.entry.signature
+        assert signature is not None
+        results = signature.results
+        if len(results) != 1 or results[0].kind != "view" or results[0].is_list or results[0].source != 0:
+            return False
+        source, target = step.values[0], step.outputs[0]
+        return (
+            isinstance(source, Pending)
+            and target is not None
+            and source.meta is target.meta
+            and id(target) not in recorded.kept
+        )
+
 
 def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
     """Find numbers for the values of steps, as `program.fingerprint` does, and for those that other steps make."""
@@ -368,9 +383,14 @@ class ReplayWriter:
             source, target = node.arguments[0], node.outputs[0]
             assert target is not None
             return [f"{name}[{target.index}] = {name}[{source.index}]"]
+        if segment.is_same_view(step, self.recorded):
+            source, target = next(each for each in node.arguments if isinstance(each, Value)), node.outputs[0]
+            assert target is not None
+            return [f"{name}[{target.index}] = {name}[{source.index}]"]
         kernel = f"run{place}"
         self.names.scope[kernel] = step.entry.explicit_table[step.mask]
-        call = f"{kernel}({', '.join(self._argument(name, each) for each in node.arguments)})"
+        given = zip(node.arguments, step.values, strict=True)
+        call = f"{kernel}({', '.join(self._argument(name, *each) for each in given)})"
         signature = step.entry.signature
         assert signature is not None
         results = signature.results
@@ -382,12 +402,14 @@ class ReplayWriter:
         self.names.scope[f"store{place}"] = node.store
         return [f"store{place}({name}, {call})"]
 
-    def _argument(self, name: str, value: Any) -> str:
+    def _argument(self, name: str, value: Any, given: Any) -> str:
+        """Return the text of an argument; ``given`` is the recorded one."""
         if isinstance(value, Value):
             return f"{name}[{value.index}]"
-        if type(value) is tuple:
-            return f"[{', '.join(self._argument(name, each) for each in value)}]"
-        return self.names.add(value)
+        if type(value) is tuple and _has_values(value):
+            items = [self._argument(name, *each) for each in zip(value, given, strict=True)]
+            return f"[{', '.join(items)}]" if type(given) is list else f"({''.join(f'{item}, ' for item in items)})"
+        return self.names.add(given)
 
     def _ending(self, result: Any) -> list[str]:
         """Return the lines that bring about everything but the arrays, and return the result."""
@@ -445,6 +467,10 @@ def _differ(state: context.State | None, outside: context.State | None) -> bool:
     """Return whether the masks of a step are others than those of the call, the block of the recording left out."""
     found, other = masks_of_kernels(state), masks_of_kernels(outside)
     return (found[0] & ~_PIPELINE, found[1]) != (other[0] & ~_PIPELINE, other[1])
+
+
+def _has_values(value: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, Value) or (type(each) is tuple and _has_values(each)) for each in value)
 
 
 class PartOfReplay:
