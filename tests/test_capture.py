@@ -62,6 +62,13 @@ FUNCTIONS = {
     "dataclass": (lambda x: Both(x * 2, 7), (2, 3)),
     "nothing": (lambda x: None, (2, 3)),
     "transposed": (lambda x: x.t().contiguous().view(-1), (2, 3)),
+    "clone": (lambda x: ((y := x * 2).clone().add_(1), y, x.t().mul(2).clone(), (x + 1).clone()), (2, 3)),
+    "view of a clone": (lambda x: ((y := x * 2).view(6), y.clone()), (2, 3)),
+    "clone of a view": (
+        lambda x: ((x * 2).view(6).clone(), (y := x * 3).expand(2, 2, 3).clone(), y.add_(1)),
+        (2, 3),
+    ),
+    "list of sizes": (lambda x: x.mul(2).reshape([3, 2]).permute([1, 0]), (2, 3)),
     "out": (lambda x, y: torchlike.add(x, x, out=y), (2, 3), (2, 3)),
 }
 

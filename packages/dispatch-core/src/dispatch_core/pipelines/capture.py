@@ -26,8 +26,9 @@ from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
 from .materialization import materialize
 from .pending import Pending
+from .planned_runs import split
 from .recorded import RecordedRun, compare
-from .replay import MISS, ReplayWriter, make_replay, split
+from .replay import MISS, ReplayWriter, make_replay
 from .structures import Arguments, Names, Results, tensors_in
 
 #: The keys of layers that see single calls: under them a captured function runs eagerly.

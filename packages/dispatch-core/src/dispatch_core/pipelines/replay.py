@@ -17,24 +17,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays import owners
 from ..arrays.frontend import frontend_of
 from ..calls.emit import define, indent, make_function
 from ..keys import context
 from ..keys.table import DispatchKey
-from ..operators import conformance
 from ..operators.entry import CHANGES
-from . import plan as plans
 from .array_specs import ARRAY_SPECS
 from .blocks import paused
 from .capturing import layout_of
-from .errors import located_error
 from .live_numbers import SIGNS, Expression
-from .model import Node, Value
-from .pending import Pending, PendingMemory, storage_key
-from .program import ProgramFingerprint, build, device_of, slot_of
+from .model import Value
+from .pending import storage_key
+from .planned_runs import PlannedRun
 from .recorded import RecordedRun, data_of
-from .steps import Step, masks_of_kernels
+from .replay_parts import PartOfReplay, find_fault
+from .steps import masks_of_kernels
 from .structures import Arguments, Results
 
 if TYPE_CHECKING:
@@ -45,113 +42,6 @@ if TYPE_CHECKING:
 MISS: Final = object()
 _MISSED: Final = "return miss"
 _PIPELINE: Final = DispatchKey.Pipeline.value
-
-
-class PlannedRun:
-    """Steps of a recorded call for one device and under one set of masks, and their plan."""
-
-    def __init__(self, steps: Sequence[Step], recorded: RecordedRun) -> None:
-        self.steps = steps
-        self.found = _number_values(steps, recorded)
-        self.device = device_of(steps[0])
-        self.program = build(self.found, fuse=True)
-        with paused(steps[0].state):  # A planner may run kernels on stand-ins.
-            self.plan = plans.complete(self.found, self.program, self.device)
-
-    def is_last_use(self, part: Part, node: Node, recorded: RecordedRun) -> bool:
-        """Return whether a step copies an array, layout and all, that the call has made and nobody refers to later."""
-        if "copy" not in node.tags or not isinstance(node.arguments[0], Value):
-            return False
-        step = self.steps[part.nodes[0]]
-        source, target = step.values[0], step.outputs[0]
-        if not isinstance(source, Pending) or target is None or source.meta is not target.meta:
-            return False
-        key = storage_key(source)
-        if not isinstance(key, PendingMemory) or id(source) in recorded.kept or key in recorded.reachable:
-            return False
-        place = next(index for index, each in enumerate(recorded.steps) if each is step)
-        later = [value for each in recorded.steps[place + 1 :] for value in (*each.inputs(), *each.outputs)]
-        return all(value is None or storage_key(value) != key for value in later)
-
-    def is_same_view(self, step: Step, recorded: RecordedRun) -> bool:
-        """Return whether a step makes a view that looks like its base, of a value that the call has made."""
-        signature = step.entry.signature
-        assert signature is not None
-        results = signature.results
-        if len(results) != 1 or results[0].kind != "view" or results[0].is_list or results[0].source != 0:
-            return False
-        source, target = step.values[0], step.outputs[0]
-        return (
-            isinstance(source, Pending)
-            and target is not None
-            and source.meta is target.meta
-            and id(target) not in recorded.kept
-        )
-
-
-def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
-    """Find numbers for the values of steps, as `program.fingerprint` does, and for those that other steps make."""
-    found = ProgramFingerprint(steps, None)
-    own = set(map(id, steps))
-    # A value that another segment reads is kept as well.
-    outside = {id(value) for step in recorded.steps if id(step) not in own for value in step.inputs()}
-    writes = False
-    for step in steps:
-        for index, value in enumerate(step.values):
-            _number(value, found, is_number=index in step.int_values)
-        for output in step.outputs:
-            if output is not None:
-                found.pending[len(found.values)] = output
-                found.slots[id(output)] = len(found.values)
-                found.values.append(None)
-        writes |= bool(step.written)
-    kept = 0
-    for slot, output in found.pending.items():
-        if id(output) in recorded.kept or id(output) in outside:
-            kept |= 1 << slot
-    found.places = _places(found) if writes else []
-    found.key = (kept, *found.places)
-    return found
-
-
-def _number(value: Any, found: ProgramFingerprint, *, is_number: bool) -> None:
-    kind = type(value)
-    if kind in (float, complex) or (kind is int and is_number):
-        found.values.append(value)
-    elif kind in owners.ARRAY_TYPES:
-        if id(value) not in found.slots:
-            found.slots[id(value)] = len(found.values)
-            found.values.append(value)
-    elif kind in (list, tuple):
-        for item in value:
-            _number(item, found, is_number=False)
-
-
-def _places(found: ProgramFingerprint) -> list[int]:
-    """Return for each value a number that those in the same memory share."""
-    numbers: dict[Any, int] = {}
-    places = []
-    for slot, value in enumerate(found.values):
-        output = found.pending.get(slot, value)
-        if type(output) not in owners.ARRAY_TYPES:
-            places.append(-1)
-            continue
-        key = output if isinstance(output, Pending) and output.shared is None else storage_key(output)
-        places.append(numbers.setdefault(key, len(numbers)))
-    return places
-
-
-def split(recorded: RecordedRun) -> list[PlannedRun]:
-    """Return the segments of a recorded call."""
-    groups: list[list[Step]] = []
-    before = None
-    for step in recorded.steps:
-        here = device_of(step), masks_of_kernels(step.state)
-        if here != before:
-            groups.append([])
-            before = here
-        groups[-1].append(step)
-    return [PlannedRun(group, recorded) for group in groups]
 
 
 class ReplayWriter:
@@ -311,7 +201,7 @@ class ReplayWriter:
         body: list[str] = []
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
-        self.names.scope["fail"] = partial(_fail, self.parts)
+        self.names.scope["fail"] = partial(find_fault, self.parts)
         if body:
             lines += [
                 "try:",
@@ -471,54 +361,6 @@ def _differ(state: context.State | None, outside: context.State | None) -> bool:
 
 def _has_values(value: tuple[Any, ...]) -> bool:
     return any(isinstance(each, Value) or (type(each) is tuple and _has_values(each)) for each in value)
-
-
-class PartOfReplay:
-    """A part of a plan, for comparing its results and for its error."""
-
-    def __init__(self, name: str, segment: PlannedRun, part: Part, recorded: RecordedRun) -> None:
-        self.part, self.device = part, segment.device
-        #: The name of the list of values, and the line that runs the part.
-        self.name, self.line = name, 0
-        self.entries = [segment.steps[index].entry for index in part.nodes]
-        calls = {id(step): call for step, call in zip(recorded.steps, recorded.calls, strict=True)}
-        self.calls = [calls[id(segment.steps[index])] for index in part.nodes]
-        self.nodes: list[Node] = [segment.program.nodes[index] for index in part.nodes]
-        self.registration = slot_of(segment.steps[part.nodes[0]]).registration
-
-    def compare(self, values: list[Any]) -> None:
-        """Compare the results with the shape rules' answers; raises ``KernelResultError`` where one differs."""
-        found = self.part.find_mismatch(values)
-        if found is None:
-            return
-        index = self.part.nodes.index(found[0])
-        if self.part.is_planned:
-            names = ", ".join(entry.name for entry in self.entries)
-            who = conformance.describe_planned_step(self.device, self.part.run, names)
-        else:
-            who = conformance.describe_kernel(self.device, self.registration)
-        raise conformance.misfit_error(self.entries[index], found[1], who)
-
-    def find_failed(self, values: list[Any], error: Exception) -> tuple[int, Exception]:
-        """Return which call has failed, by running a planned step's calls one by one, and its error."""
-        if len(self.nodes) > 1:
-            for index, node in enumerate(self.nodes):
-                try:
-                    node.run(values)
-                except Exception as raised:  # noqa: BLE001  # it is what is looked for
-                    return index, raised
-        return len(self.nodes) - 1, error
-
-
-def _fail(parts: Sequence[PartOfReplay], error: Exception) -> Exception:
-    """Return the error for a replay of which a part has raised: it names the call, and where it was recorded."""
-    trace = error.__traceback__
-    part = next((each for each in parts if trace is not None and each.line == trace.tb_lineno), None)
-    if part is None or trace is None:
-        return error
-    index, raised = part.find_failed(trace.tb_frame.f_locals[part.name], error)
-    call = part.calls[index]
-    return located_error(call.shown, "a captured replay", call.line, raised)
 
 
 def make_replay(
