@@ -157,3 +157,13 @@ def make_noting(runs, kernel):
         return kernel(*args, **kwargs)
 
     return noting
+
+
+@pytest.mark.parametrize("name", ["aten::reshape"])
+def test_views_of_tensors_without_history_take_short_ways_and_others_do_not(name, taken):
+    base = torchlike.ones(2, 3)
+    view = base.unsqueeze(0)
+    assert view.reshape(6)._base is base and taken
+    base.requires_grad_()
+    taken.clear()
+    assert view.reshape(6)._base is base and base[0].reshape(3).requires_grad and not taken

@@ -163,6 +163,11 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _dispatch_prepare = staticmethod(prepare)
 
     @staticmethod
+    def _dispatch_has_history(tensor: Tensor) -> bool:
+        state = tensor._autograd
+        return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
+
+    @staticmethod
     def _dispatch_capture(recording: Any) -> Any:
         return Tensor._make_capture_part(recording)
 

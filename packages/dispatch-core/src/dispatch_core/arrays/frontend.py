@@ -16,6 +16,8 @@ Note [The boundary contract]
     ``_dispatch_become(tensor, view)``     the tensor is now another view, of itself or of another tensor; asked where
                                            arrays cannot be written
     ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
+    ``_dispatch_has_history(tensor)``      (static) whether a tensor with an Autograd key may need a gradient; where none
+                                           of a call's does, the call may take a short way
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
     ``_dispatch_capture(recording)``       (static) a captured function's call begins: see `pipelines.capture_parts`
     ``_dispatch_environment()``            (static) a value of the settings on which a captured call depends
@@ -74,6 +76,7 @@ class Frontend(Record, Generic[T]):
     views: Callable[[Any, list[Any], Any, tuple[Any, ...]], list[Any]] | None = None
     capture: Callable[[Any], Any] | None = None
     environment: Callable[[], Any] | None = None
+    has_history: Callable[[Any], bool] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -173,6 +176,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_views", None),
             getattr(tensor_type, "_dispatch_capture", None),
             getattr(tensor_type, "_dispatch_environment", None),
+            getattr(tensor_type, "_dispatch_has_history", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

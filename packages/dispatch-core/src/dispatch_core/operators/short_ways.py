@@ -3,12 +3,12 @@
 Note [When a short way is taken]
     The usual way of a composite calls other operators, each of them dispatched, and that of a factory chooses a device. A
     short way gives the same result at once where that makes no difference: in an ordinary call whose mask has no key but its
-    device's, Autograd's where it says so, and the frontend's; under no masks of the context, so not in profiles, traces,
-    pipelines and captures; and where the operator and its ``parts``, which the usual way calls, run the kernels that the
-    backend and the libraries registered for them. That is decided when a slot of the table for ordinary calls is filled; a
-    registration for the operator or one of its parts empties the tables, and so does a refresh. A way that returns
-    ``NotImplemented``, or raises, leaves the call to the usual one, which then says what is wrong. Its results are compared
-    with the shape rule as a kernel's are, in the first calls.
+    device's and the frontend's, and Autograd's where it says so, or where no tensor of the call has a history; under no
+    masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
+    which the usual way calls, run the kernels that the backend and the libraries registered for them. That is decided when
+    a slot of the table for ordinary calls is filled; a registration for the operator or one of its parts empties the
+    tables, and so does a refresh. A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
+    then says what is wrong. Its results are compared with the shape rule as a kernel's are, in the first calls.
 """
 
 from __future__ import annotations
@@ -60,20 +60,44 @@ def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
 def shorten(resolution: Resolution, run: Runner) -> Runner:
     """Return the runner of an ordinary call: ``run``, or one that takes the operator's short way before it."""
     entry, mask = resolution.entry, resolution.mask
-    way = find_short_way(entry, mask)
+    frontend, way = FRONTENDS.get(mask & MARKERS), find_short_way(entry, mask)
     if way is None:
         return run
-    boundary = make_boundary(way.registration.key, FRONTENDS.get(mask & MARKERS))
+    boundary = make_boundary(way.registration.key, frontend)
     watch = make_watch(entry, boundary, way.registration)
     found: Runner = entry.registry.engine.make_backend_runner(
         entry, boundary, way.registration.fn, (), (), watch, run, is_short=True, itself=way.itself
     )
-    return found
+    if way.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
+        return found
+    return _make_unless_history(entry, found, run, frontend.has_history)
+
+
+def _make_unless_history(
+    entry: OperatorEntry, short: Runner, run: Runner, has_history: Callable[[Any], bool]
+) -> Runner:
+    """Return a runner that takes the short way where no tensor of a call has a history."""
+    signature = entry.signature
+    if signature is None:
+        return run
+
+    def run_unless_history(*values: Any) -> Any:
+        for _, tensor in signature.tensors(values):
+            if tensor._dispatch_mask & AUTOGRAD and has_history(tensor):
+                return run(*values)
+        return short(*values)
+
+    def run_first_unless_history(first: Any, *rest: Any) -> Any:
+        return run(first, *rest) if has_history(first) else short(first, *rest)
+
+    kinds = [parameter.tensors for parameter in signature.parameters]
+    return run_first_unless_history if kinds[0] == "tensor" and not any(kinds[1:]) else run_unless_history
 
 
 def _serves(way: ShortWay, mask: int) -> bool:
-    rest = ARRAYS if way.autograd else ARRAYS | AUTOGRAD
-    return mask & rest == way.registration.key
+    frontend = FRONTENDS.get(mask & MARKERS)
+    may_pass = way.autograd or (frontend is not None and frontend.has_history is not None)
+    return mask & (ARRAYS if may_pass else ARRAYS | AUTOGRAD) == way.registration.key
 
 
 def _is_usual(entry: OperatorEntry, short: Registration, mask: int) -> bool:
