@@ -104,9 +104,26 @@ def view_row_major(self: Array, size: Any) -> Any:
     return NotImplemented
 
 
+def _view_with_gaps(self: Array, size: Any) -> Any:
+    """Return an array that does not lie row by row in another shape; ``NotImplemented`` where NumPy refuses it.
+
+    NumPy chooses the strides of dimensions of size 1 in its own way, and takes any negative size for -1.
+    """
+    if self.size and 1 not in self.shape and 1 not in size and -1 not in size:
+        try:
+            result = self.reshape(size, copy=False)
+        except _REFUSALS:
+            return NotImplemented
+        if result.shape == size:
+            return result
+    return NotImplemented
+
+
 @KERNELS("view", "_unsafe_view")
 def _view(self: Array, size: Any) -> Any:
     found = view_row_major(self, size)
+    if found is NotImplemented:
+        found = _view_with_gaps(self, size)
     return _BY_RULE["view"](self, size) if found is NotImplemented else found
 
 
