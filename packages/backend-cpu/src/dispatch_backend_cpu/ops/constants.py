@@ -56,8 +56,15 @@ def constant(value: Any, dtype: np.dtype[Any]) -> Array | None:
         return None
 
 
+_ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in NUMBERS}
+for _zero in _ZEROS.values():
+    _zero.flags.writeable = False
+
+
 def number(value: Any, like: Array) -> Array:
     """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
+    if value.__class__ is int and not value and (zero := _ZEROS.get(like.dtype)) is not None:
+        return zero
     if type(value) in PLAIN and (numbers := NUMBERS.get(like.dtype)) is not None:
         try:
             return numbers[value]

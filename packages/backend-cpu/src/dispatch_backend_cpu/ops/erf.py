@@ -5,7 +5,7 @@ Note [The error function in float32]
     roundings 4 units in the last place): NumPy's
     ``tanh`` is vector code, and SciPy computes one element after the other. Few elements are computed by SciPy, one call
     against fifteen. So that results do not depend on how they are computed, the size that counts is that of the whole
-    operation, of which tiles are parts: tiles are never small, and a plan's symbol knows the size of its operation.
+    operation: tiles of more are never that small, and a plan's symbol knows the size of its operation.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from .constants import number
 
 #: Up to how many elements SciPy is as fast.
 _FEW: Final = 2048
+#: How many are computed at a time, so that what lies between stays in the cache.
+_TILE: Final = 32768
 
 #: From its root on the result is 1.
 _BOUND: Final = 18.0
@@ -48,6 +50,15 @@ def erf(x: Array) -> Any:
     """
     if x.dtype.char != "f" or x.size <= _FEW:
         return load("erf")(x)
+    if type(x) is not np.ndarray or x.size <= _TILE or not x.flags.c_contiguous:
+        return _compute(x)
+    flat, out = x.reshape(-1), np.empty(x.size, x.dtype)
+    for start in range(0, x.size, _TILE):
+        out[start : start + _TILE] = _compute(flat[start : start + _TILE])
+    return out.reshape(x.shape)
+
+
+def _compute(x: Array) -> Any:
     square = np.minimum(x * x, number(_BOUND, x))
     over, under = (_polynomial(square, each) for each in (_OVER, _UNDER))
     over /= under

@@ -30,7 +30,7 @@ from ..fp_errors import run
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .constants import NUMBERS, PLAIN
-from .rule_kernels import TILE, check_overlap, finish, store
+from .rule_kernels import WHOLE, check_overlap, finish, store
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives torch's result."""
@@ -48,7 +48,7 @@ _SMALL = 1024
 _NAMES: Final = {
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
-    "TILE": TILE,
+    "WHOLE": WHOLE,
     "Window": Window,
     "check_overlap": check_overlap,
     "finish": finish,
@@ -161,7 +161,7 @@ def make_formula(
     """
     operands = ", ".join("abc"[:arity])
     like = ", ".join(sorted("abc"[:arity], key=lambda name: name != first))
-    when = "(dtype := a.dtype) in NUMBERS and a.size <= TILE"
+    when = "(dtype := a.dtype) in NUMBERS and a.size <= WHOLE"
     when += "".join(f" and {name}.dtype is dtype" for name in "bc"[: arity - 1])
     names = [each.partition("=")[0] for each in options.split(", ") if each not in ("", "*")]
     when += "".join(f" and {_CONDITIONS.get(name, 'type({}) in PLAIN').format(name)}" for name in names)

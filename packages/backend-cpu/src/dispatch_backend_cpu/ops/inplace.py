@@ -158,7 +158,7 @@ for _name, _ufunc in (
 _COPIED: Final = {
     "": """
         logical_not_ atan2_ logical_and_ logical_or_ logical_xor_ hypot_ gcd_ lcm_ nextafter_ sign_ sgn_ rsqrt_ frac_ erf_
-        erfc_ silu_ leaky_relu_ elu_ threshold_ relu_ sigmoid_ clamp_ clamp_min_ clamp_max_ digamma_
+        erfc_ silu_ leaky_relu_ elu_ threshold_ relu_ sigmoid_ clamp_ clamp_min_ clamp_max_ hardtanh_ digamma_
         erfinv_ i0_ igamma_ igammac_ lgamma_ sinc_ polygamma_
     """,
     ".Tensor": """

@@ -117,7 +117,12 @@ def log1p(a: Array) -> Any:
 def logaddexp(a: Array, b: Array) -> Any:
     """Return the logarithm of ``exp(a) + exp(b)``, of complex numbers by the one with the greater real part."""
     if a.dtype.kind != "c":
-        return np.logaddexp(a, b)
+        if a.dtype.char not in "fd" or a.size <= _MANY:
+            return np.logaddexp(a, b)
+        # NumPy's function takes one element after the other.
+        high, low = np.maximum(a, b), np.minimum(a, b)
+        gap = np.where(low == high, number(0, a), low - high)  # of infinities none
+        return high + np.log1p(np.exp(gap))
     first = a.real >= b.real
     high, low = np.where(first, a, b), np.where(first, b, a)
     found = high + np.log(1 + np.exp(low - high))
@@ -310,3 +315,69 @@ def elu_backward(grad: Array, a: Array, alpha: Any, scale: Any, input_scale: Any
     coefficient, zero = number(alpha * scale, a), number(0, a)
     below = a + coefficient if is_result else coefficient * np.exp(np.minimum(_times(a, input_scale), zero))
     return select(a <= zero, _times(grad, input_scale) * below, _times(grad, scale))
+
+
+def celu(a: Array, alpha: Any = 1.0) -> Any:
+    if type(alpha) in PLAIN and alpha == 0:
+        raise ValueError("a scale that cannot be inverted")
+    return elu(a, alpha, 1.0, 1.0 / alpha)
+
+
+def mish(a: Array) -> Any:
+    return a * np.tanh(softplus(a))
+
+
+def mish_backward(grad: Array, a: Array) -> Any:
+    bent, one = np.tanh(softplus(a)), number(1, a)
+    slope = sigmoid(a) * (one - bent * bent)
+    return grad * (bent + a * slope)
+
+
+def hardtanh(a: Array, min_val: Any = -1, max_val: Any = 1) -> Any:
+    return clamp(a, number(min_val, a), number(max_val, a))
+
+
+def hardtanh_backward(grad: Array, a: Array, min_val: Any, max_val: Any) -> Any:
+    return select((a <= number(min_val, a)) | (a >= number(max_val, a)), number(0, grad), grad)
+
+
+def hardsigmoid(a: Array) -> Any:
+    return clamp(a + number(3, a), number(0, a), number(6, a)) / number(6, a)
+
+
+def hardsigmoid_backward(grad: Array, a: Array) -> Any:
+    return select((a > number(-3, a)) & (a < number(3, a)), grad / number(6, a), number(0, grad))
+
+
+def hardswish(a: Array) -> Any:
+    return a * clamp(a + number(3, a), number(0, a), number(6, a)) / number(6, a)
+
+
+def hardswish_backward(grad: Array, a: Array) -> Any:
+    slope = a / number(3, a) + number(0.5, a)
+    inner = select(a < number(3, a), grad * slope, grad)
+    return select(a <= number(-3, a), number(0, grad), inner)
+
+
+def _is_within(a: Array, lambd: Any) -> Any:
+    return np.absolute(a) <= number(lambd, a)
+
+
+def hardshrink(a: Array, lambd: Any = 0.5) -> Any:
+    return select(_is_within(a, lambd), number(0, a), a)
+
+
+def shrink_backward(grad: Array, a: Array, lambd: Any) -> Any:
+    return select(_is_within(a, lambd), number(0, grad), grad)
+
+
+def softshrink(a: Array, lambd: Any = 0.5) -> Any:
+    if type(lambd) in PLAIN and not 0 <= lambd <= 1e38:
+        raise ValueError("a bound that not every dtype has")
+    limit = number(lambd, a)
+    # Zeros between the bounds have the element's sign.
+    return np.copysign(a - clamp(a, -limit, limit), a)
+
+
+def prelu(a: Array, weight: Array) -> Any:
+    return select(a > number(0, a), a, weight * a)

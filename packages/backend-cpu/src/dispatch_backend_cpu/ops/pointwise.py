@@ -181,17 +181,37 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "leaky_relu_backward": (2, f.leaky_relu_backward, True),
     "softplus_backward": (2, f.softplus_backward, True),
     "threshold_backward": (2, f.threshold_backward, False),
+    "celu": (1, f.celu, True),
+    "mish": (1, f.mish, True),
+    "hardtanh": (1, f.hardtanh, False),
+    "hardtanh_backward": (2, f.hardtanh_backward, False),
+    "hardsigmoid": (1, f.hardsigmoid, True),
+    "hardsigmoid_backward": (2, f.hardsigmoid_backward, True),
+    "hardswish": (1, f.hardswish, True),
+    "hardswish_backward": (2, f.hardswish_backward, True),
+    "hardshrink": (1, f.hardshrink, False),
+    "hardshrink_backward": (2, f.shrink_backward, False),
+    "softshrink": (1, f.softshrink, False),
+    "softshrink_backward": (2, f.shrink_backward, False),
+    "_prelu_kernel": (2, f.prelu, False),
 }
 
 #: Formulas that small arrays go through at once, and their options behind the arrays as `make_formula` takes them.
 AT_ONCE: Final[dict[str, str]] = {
     **dict.fromkeys(
         "clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
+        "hardsigmoid hardsigmoid_backward hardswish hardswish_backward mish _prelu_kernel "
         "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical".split(),
         "",
     ),
     "addcdiv": "*, value=1",
     "addcmul": "*, value=1",
+    "celu": "alpha=1.0",
+    "hardshrink": "lambd=0.5",
+    "hardshrink_backward": "lambd",
+    "hardtanh_backward": "min_val, max_val",
+    "softshrink": "lambd=0.5",
+    "softshrink_backward": "lambd",
     "elu": "alpha=1, scale=1, input_scale=1",
     "gelu": "*, approximate='none'",
     "gelu_backward": "*, approximate='none'",
@@ -285,6 +305,11 @@ CLAMPS: Final[dict[str, tuple[str, str, str]]] = {
         f"{_LEAST} if min is None else numbers[min], {_GREATEST} if max is None else numbers[max]",
     ),
     "clamp_min": ("self, min", "type(min) in PLAIN", f"numbers[min], {_GREATEST}"),
+    "hardtanh": (
+        "self, min_val=-1, max_val=1",
+        "type(min_val) in PLAIN and type(max_val) in PLAIN",
+        "numbers[min_val], numbers[max_val]",
+    ),
     "clamp_max": ("self, max", "type(max) in PLAIN", f"{_LEAST}, numbers[max]"),
 }
 if f.CLIP is None:

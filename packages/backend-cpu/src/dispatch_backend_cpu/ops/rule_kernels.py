@@ -139,7 +139,7 @@ def make_elementwise(
 
         operands = args[:arity]
         if (
-            spec.numel > TILE
+            spec.numel > (WHOLE if spec.array_dtype is dtype else TILE)
             and not (is_ufunc and spec.array_dtype is dtype)
             and (tiled := compute_in_tiles(compute, operands, spec)) is not None
         ):
@@ -149,8 +149,10 @@ def make_elementwise(
     return kernel
 
 
-TILE: Final = 16384
-"""Up to so many elements formulas are computed whole; of more, so that the values between stay in the cache, in tiles."""
+WHOLE = 1 << 20
+"""Up to so many elements formulas are computed whole, as long as nothing is converted."""
+TILE = 1 << 16
+"""Of more, so many elements are computed at a time, so that the values between stay in the cache."""
 
 
 def compute_in_tiles(compute: Callable[..., Any], operands: Sequence[Any], spec: OutputSpec) -> Array | None:
@@ -178,7 +180,7 @@ def _fill_by_tiles(out: Array, compute: Callable[..., Any], operands: Sequence[A
 def formula_in_tiles(formula: Callable[..., Any], arrays: Sequence[Array], options: Sequence[Any] = ()) -> Any:
     """Return a formula of arrays of one shape and dtype without gaps, large ones tile by tile."""
     first = arrays[0]
-    if first.size <= TILE:
+    if first.size <= WHOLE:
         return formula(*arrays, *options)
     out = empty_strided(first.shape, contiguous_strides(first.shape), first.dtype)
     flat = [each.reshape(-1) for each in arrays]

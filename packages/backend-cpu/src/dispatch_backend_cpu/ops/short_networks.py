@@ -97,7 +97,7 @@ def _attend(query: Array, key: Array, value: Array, factor: Array) -> Any:
     return np.matmul(loss.exponents(scores, -1), value)
 
 
-_ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul expand reshape view bmm softmax.int _softmax"
+_ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul reshape view bmm softmax.int _softmax"
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
