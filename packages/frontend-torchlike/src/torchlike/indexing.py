@@ -102,6 +102,8 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             if count and rank >= (count if is_mask else 1) and (is_mask or index.dtype in _INDEX_TYPES):
                 return self, [index]
         items = _as_tuple(index)
+        if len(items) <= rank and all(map(_is_list_of_places, items)):
+            return self, [*items]
         if len(items) <= rank and _BASIC.issuperset(map(type, items)):
             return _take_ranges(self, items), []
         used = sum(_count_dims(item) for item in items)
@@ -160,6 +162,10 @@ def _take_ranges(self: Tensor, items: tuple[int | slice, ...]) -> Tensor:
         else:
             result = _select(result, dim, item, place)
     return result
+
+
+def _is_list_of_places(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.dtype in _INDEX_TYPES and item.dim() > 0
 
 
 def _is_mask(item: Tensor) -> bool:

@@ -19,11 +19,24 @@ from ..arrays import Array, check_writable, describe
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import KernelTable
 from ..output_specs import conform, infer_output, output_rule
-from .indexing import Indices, check_range, find_places, is_one_mask, one_index
+from .indexing import INT64, Indices, check_range, find_places, is_one_mask, is_row_major, one_index
 from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
 from .rule_kernels import cast, check_apart, check_overlap
 
 KERNELS: Final = KernelTable()
+
+
+def _are_lines(self: Array, dim: int, index: Array, source: Any) -> bool:
+    """Return whether the elements of one line are written to places in another, which no rule has to see."""
+    return (
+        type(source) is np.ndarray
+        and self.ndim == 1
+        and -1 <= dim < 1
+        and index.dtype is INT64
+        and source.dtype is self.dtype
+        and index.ndim == 1
+        and index.shape == source.shape
+    )
 
 
 def _both_forms(name: str, write: Callable[..., None]) -> None:
@@ -34,7 +47,9 @@ def _both_forms(name: str, write: Callable[..., None]) -> None:
 
     @ignore_fp_errors
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        result = conform(self.copy("C"), infer(self, *args, **kwargs))
+        result = self.copy("C")
+        if kwargs or not _are_lines(self, *args):
+            result = conform(result, infer(self, *args, **kwargs))
         try:
             write(result, *args, **kwargs)
         except AtenError as error:
@@ -43,7 +58,8 @@ def _both_forms(name: str, write: Callable[..., None]) -> None:
 
     @ignore_fp_errors
     def inplace(self: Array, *args: Any, **kwargs: Any) -> Array:
-        infer_inplace(self, *args, **kwargs)
+        if kwargs or not _are_lines(self, *args):
+            infer_inplace(self, *args, **kwargs)
         check_overlap(self)
         check_apart(self, *args)
         try:
@@ -115,6 +131,11 @@ def _index_fill(self: Array, dim: int, index: Array, value: Any) -> None:
 
 
 def _masked_scatter(self: Array, mask: Array, source: Array) -> None:
+    if mask.shape == self.shape and is_row_major(self) and is_row_major(mask):
+        (places,) = mask.reshape(-1).nonzero()
+        if len(places) <= source.size:
+            self.reshape(-1)[places] = source.reshape(-1)[: len(places)]
+            return
     chosen = np.broadcast_to(mask, self.shape)
     count = int(np.count_nonzero(chosen))
     if count > source.size:
@@ -148,7 +169,8 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
             f"{describe(self).dtype.name} and {describe(source).dtype.name}",
             argument="source",
         )
-    infer_output("copy_", self, mask)
+    if self.shape != mask.shape:
+        infer_output("copy_", self, mask)
     check_overlap(self)
     _masked_scatter(self, mask, source)
     return self

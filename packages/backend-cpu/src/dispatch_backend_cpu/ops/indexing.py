@@ -32,8 +32,8 @@ KERNELS: Final = KernelTable()
 
 Indices = Sequence[Array | None]
 
-_INT64: Final = np.dtype(np.int64)
-_BOOL: Final = np.dtype(np.bool_)
+INT64: Final = np.dtype(np.int64)
+BOOL: Final = np.dtype(np.bool_)
 
 _BYTES: Final = "indexing with dtype uint8 is now deprecated, please use a dtype bool instead"
 
@@ -111,9 +111,9 @@ def one_index(self: Array, indices: Indices) -> tuple[Array, int, Array] | None:
     if not (self.size and is_row_major(self) and is_row_major(index)):
         return None
     dtype, shape = index.dtype, index.shape
-    if dtype is _INT64:
+    if dtype is INT64:
         return (self, axis, index) if axis < self.ndim and index.size else None
-    if dtype is not _BOOL or not shape or shape != self.shape[axis : axis + len(shape)]:
+    if dtype is not BOOL or not shape or shape != self.shape[axis : axis + len(shape)]:
         return None
     if len(shape) > 1:
         if axis or len(shape) != self.ndim:
@@ -121,6 +121,19 @@ def one_index(self: Array, indices: Indices) -> tuple[Array, int, Array] | None:
         self, index = self.reshape(-1), index.reshape(-1)
     index = index.nonzero()[0]
     return (self, axis, index) if index.size else None
+
+
+def _are_alike(self: Array, indices: Indices) -> bool:
+    """Return whether lines of one length index the first dimensions of an array without gaps."""
+    first = indices[0]
+    return (
+        first is not None
+        and first.ndim == 1
+        and bool(first.size and self.size)
+        and is_row_major(self)
+        and len(indices) <= self.ndim
+        and all(each is not None and each.dtype is INT64 and each.shape == first.shape for each in indices)
+    )
 
 
 @KERNELS("index.Tensor")
@@ -134,6 +147,14 @@ def _index(self: Array, indices: Indices) -> Array:
             pass
         else:
             return taken
+    elif len(indices) > 1 and _are_alike(self, indices):
+        try:
+            chosen: Array = self[tuple(indices)]
+        except IndexError:
+            pass
+        else:
+            if is_row_major(chosen):
+                return chosen
     if not indices:
         raise DimensionError("at least one index must be provided", operator="aten::index.Tensor", argument="indices")
     items, places = find_places(self, indices)
@@ -167,9 +188,9 @@ def _masked_select(self: Array, mask: Array) -> Array:
 def _nonzero(self: Array) -> Array:
     if self.ndim == 1:
         (places,) = self.nonzero()
-        return np.ndarray((len(places), 1), _INT64, places, 0, (8, 8 * len(places))) if len(places) else places[:, None]
+        return np.ndarray((len(places), 1), INT64, places, 0, (8, 8 * len(places))) if len(places) else places[:, None]
     count = int(np.count_nonzero(self))
-    result = empty_strided((count, self.ndim), (1, count), _INT64)
+    result = empty_strided((count, self.ndim), (1, count), INT64)
     for dim, place in enumerate(self.nonzero() if self.ndim else ()):
         result[:, dim] = place
     return result

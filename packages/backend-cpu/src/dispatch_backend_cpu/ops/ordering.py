@@ -16,7 +16,7 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, half_as_float
+from ..output_specs import OutputSpec
 from .places import locate, read_at
 from .rule_kernels import make_kernel
 
@@ -112,47 +112,9 @@ def _search(
     return result
 
 
-def _cumulative_extremum(fold: Any) -> Any:
-    """Make cummax or cummin; of equal values the last one counts, and nan is greater and less than all."""
-
-    def compute(spec: Any, self: Array, dim: int) -> Any:
-        if not self.ndim:
-            return self.copy(), np.zeros((), np.int64)
-        axis = wrap_dim(dim, self.ndim)
-        values = fold.accumulate(self, axis)
-        hit = self == values
-        if self.dtype.kind == "f":
-            hit |= np.isnan(self)
-        shape = [-1 if each == axis else 1 for each in range(self.ndim)]
-        places = np.where(hit, np.arange(self.shape[axis]).reshape(shape), 0)
-        return values, np.maximum.accumulate(places, axis)
-
-    return compute
-
-
-def _logcumsumexp(spec: OutputSpec, self: Array, dim: int) -> Any:
-    if not self.ndim:
-        return self.copy()
-    axis = wrap_dim(dim, self.ndim)
-    if self.dtype.kind == "f":
-        return np.logaddexp.accumulate(self.astype(half_as_float(self.dtype)), axis)
-    result = np.empty(self.shape, np.complex128)
-    rows, found = (np.moveaxis(each, axis, 0) for each in (self, result))
-    for place, row in enumerate(rows):
-        before = found[place - 1] if place else np.full_like(row, -np.inf)
-        least, most = np.where(before.real < row.real, (before, row), (row, before))
-        added = np.where(np.isneginf(most.real), most, np.log1p(np.exp(least - most)) + most)
-        added = np.where(np.isposinf(least.real), np.log(np.exp(least) + np.exp(most)), added)
-        found[place] = np.where(np.isnan(before) | np.isnan(row), complex(np.nan, np.nan), added)
-    return result
-
-
 _COMPUTE: Final[dict[str, Kernel]] = {
     "sort": _sort,
     "sort.stable": _sort,
     "searchsorted.Tensor": _search,
-    "cummax": _cumulative_extremum(np.maximum),
-    "cummin": _cumulative_extremum(np.minimum),
-    "logcumsumexp": _logcumsumexp,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

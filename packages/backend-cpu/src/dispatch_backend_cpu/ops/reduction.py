@@ -1,4 +1,4 @@
-"""Reductions and scans.
+"""Reductions.
 
 ``float16`` is accumulated in ``float32`` and integers in ``int64``, as torch does. A wanted dtype converts the input first.
 """
@@ -15,13 +15,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import wrap_dim, wrap_dims
 
 from ..arrays import Array, numpy_dtype
-from ..fp_errors import ignore_fp_errors
-from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, half_as_float, infer_output
+from ..kernel_table import KernelTable
+from ..output_specs import OutputSpec, half_as_float
 from .constants import NUMBERS
 from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
-from .rule_kernels import cast, check_overlap, make_kernel, write
+from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -175,23 +174,6 @@ def _aminmax(spec: Any, a: Array, *, dim: int | None = None, keepdim: bool = Fal
     return MIN(a, axes, None, None, keepdim), MAX(a, axes, None, None, keepdim)
 
 
-def _scan(accumulate: Any) -> Callable[..., Any]:
-    """Make cumsum or cumprod; float32 is accumulated in float64, as torch's scans do on a CPU."""
-
-    def compute(spec: OutputSpec, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
-        wanted = spec.array_dtype
-        a = cast(a, wanted)
-        if not a.ndim:
-            return a.copy()
-        wide = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
-        found = accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, half_as_float(wanted)))
-        if accumulate == np.add.accumulate and wanted.kind in "fc":
-            found += 0  # Torch begins with a zero, which leaves no negative ones.
-        return found
-
-    return compute
-
-
 def _hash(spec: OutputSpec, a: Array, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Any:
     """Combine the bits of all elements, as 64-bit floats or integers, by exclusive or."""
     wide = a.astype(np.float64).view(np.uint64) if a.dtype.kind not in "biu" else a.astype(np.int64).view(np.uint64)
@@ -231,8 +213,6 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "count_nonzero.dim_IntList": _count_nonzero,
     "aminmax": _aminmax,
     "hash_tensor": _hash,
-    "cumsum": _scan(np.add.accumulate),
-    "cumprod": _scan(np.multiply.accumulate),
 }
 
 KERNELS["sum"], KERNELS["sum.dim_IntList"] = (
@@ -359,18 +339,3 @@ for _name, _fold in _ARG_EXTREMA.items():
         fold=_fold,
         dtypes=_ORDERED,
     )
-
-
-def _scan_inplace(name: str) -> Kernel:
-    functional = _COMPUTE[name[:-1]]
-
-    def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
-        spec = infer_output(name, self, dim, dtype=dtype)
-        check_overlap(self)
-        return write(self, functional(spec, self, dim))
-
-    return ignore_fp_errors(kernel)
-
-
-KERNELS["cumsum_"] = _scan_inplace("cumsum_")
-KERNELS["cumprod_"] = _scan_inplace("cumprod_")

@@ -9,9 +9,11 @@ import numpy as np
 from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import KernelTable
+from ..output_specs import output_rule
 from .places import apply_at, as_vector, check_along, locate
-from .rule_kernels import make_kernel
+from .rule_kernels import check_apart, check_overlap, make_kernel, write
 
 KERNELS: Final = KernelTable()
 
@@ -35,12 +37,15 @@ def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
     return reduce == "prod"
 
 
-def _scatter_reduce(
-    spec: Any, self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
-) -> Array:
+def _scatter_reduce(spec: Any, self: Array, *args: Any, include_self: bool = True) -> Array:
     result = self.copy(order="C")
+    _reduce_into(result, *args, include_self=include_self)
+    return result
+
+
+def _reduce_into(result: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> None:
     if not index.size:
-        return result
+        return
     wide, index = as_vector(result), as_vector(index)
     axis = wrap_dim(dim, wide.ndim)
     check_along(index, axis, wide.shape[axis])
@@ -57,7 +62,24 @@ def _scatter_reduce(
             target[...] = np.floor_divide(target, counts)
         else:  # in the dtype itself: complex numbers round otherwise in a wider one
             target[...] = np.true_divide(target, counts.astype(target.dtype))
-    return result
 
 
-KERNELS["scatter_reduce.two"] = make_kernel("scatter_reduce.two", _scatter_reduce)
+_inplace_rule: Final = output_rule("scatter_reduce_.two")
+
+
+@KERNELS("scatter_reduce_.two")
+@ignore_fp_errors
+def _scatter_reduce_inplace(
+    self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    spec = _inplace_rule(self, dim, index, src, reduce, include_self=include_self)
+    check_overlap(self)
+    check_apart(self, index, src)
+    if spec.widens:  # rounded once, at the end
+        return write(self, _general(self, dim, index, src, reduce, include_self=include_self))
+    _reduce_into(self, dim, index, src, reduce, include_self=include_self)
+    return self
+
+
+_general: Final = make_kernel("scatter_reduce.two", _scatter_reduce)
+KERNELS["scatter_reduce.two"] = _general
