@@ -408,3 +408,11 @@ def test_other_registrations_are_recorded_once():
     for _ in range(4):
         assert captured(x).tolist() == (x.relu() + 1).tolist()
     assert captured.stats().recordings <= 8
+
+
+def test_an_argument_that_is_found_elsewhere_too():
+    weight = tensor(3)
+    captured = dc.capture(lambda x: x * 2 + weight)
+    for given in [weight] * 4 + [tensor(3) + 1] * 4 + [weight]:
+        assert captured(given).tolist() == (given * 2 + weight).tolist()
+    assert captured.stats().recordings == 4

@@ -24,6 +24,7 @@ from ..keys.table import DispatchKey, keys_of
 from ..operators.entry import CHANGES
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
+from .held_tensors import find_held
 from .materialization import materialize
 from .pending import Pending
 from .planned_runs import split
@@ -208,8 +209,11 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         try:
             with block:
                 try:
+                    held = find_held(function)
                     for tensor, place in _places(args, kwargs):
                         recording.see(tensor, place)
+                        if id(tensor) in held and recording.is_input(tensor):
+                            recording.inputs[id(tensor)].is_held = True
                     result = function(*args, **kwargs)
                     recorded = RecordedRun(recording, recording.session.steps[:], result, arguments.described)
                 finally:

@@ -50,6 +50,7 @@ class Input:
         "data",
         "get",
         "identity",
+        "is_held",
         "key",
         "kind",
         "look",
@@ -68,6 +69,8 @@ class Input:
         self.tensor = tensor
         #: Where it stands among the arguments; "" for one that the function found elsewhere.
         self.place = place
+        #: Whether the function can find the argument elsewhere, too; see `held_tensors`.
+        self.is_held = False
         #: Where else it stands.
         self.twins: list[str] = []
         #: The input of which a replay gets it, and the function that does.

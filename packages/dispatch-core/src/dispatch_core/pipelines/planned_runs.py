@@ -30,7 +30,7 @@ class PlannedRun:
             self.plan = plans.complete(self.found, self.program, self.device)
 
     def is_last_use(self, part: Part, node: Node, recorded: RecordedRun) -> bool:
-        """Return whether a step copies an array, layout and all, that the call has made and nobody refers to later."""
+        """Return whether a step copies an array, layout and all, that the call has made and no later step needs."""
         if "copy" not in node.tags or not isinstance(node.arguments[0], Value):
             return False
         step = self.steps[part.nodes[0]]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 from ..arrays.frontend import frontend_of
 from ..calls.emit import define, indent, make_function
@@ -104,6 +105,9 @@ class ReplayWriter:
         tensor, array = f"t{index}", f"x{index}"
         if given.place:
             tensor = self.arguments.found[given.place]
+            if given.is_held:
+                names.scope[f"same{index}"] = ref(given.tensor)
+                self.check(f"same{index}() is not {tensor}")
             for place in given.twins:
                 self.check(f"{self.arguments.found[place]} is not {tensor}")
         elif given.get is not None and given.owner is not None:
