@@ -7,7 +7,7 @@ from typing import Final
 
 from . import creation, random
 from .kernel_table import Kernel, KernelTable
-from .ops import copy, inplace, pointwise, short_ways
+from .ops import copy, inplace, pointwise, short_outs, short_ways
 
 _KINDS: Final = (
     "complex_numbers convolution copy distinct fft index_writes indexing inplace linalg lists loss matmul normalization "
@@ -24,7 +24,7 @@ for _module in _MODULES:
 SPECIALIZED: Final[dict[str, Kernel]] = {**pointwise.SPECIALIZED, **inplace.SPECIALIZED}
 """Kernels beside those of the same name in ``KERNELS``, for calls with ``alpha == 1``."""
 
-SHORT_WAYS: Final = short_ways.SHORT_WAYS
+SHORT_WAYS: Final = {**short_ways.SHORT_WAYS, **short_outs.make_short_outs(KERNELS)}
 """Functions for plain calls of operators that the backend has no kernels of."""
 
 PRIMS: Final[dict[str, Kernel]] = {"device_get": copy.device_get, "device_put": copy.device_put}

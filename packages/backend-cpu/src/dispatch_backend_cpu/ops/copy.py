@@ -12,9 +12,18 @@ from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.devices import Device
 from dispatch_core.frontends import Window, is_pinned, memory_of
 
-from ..arrays import Array, as_array, dtype_of, empty_strided, numpy_dtype, storage_offset_of, strided_view
+from ..arrays import (
+    NUMPY_DTYPES,
+    Array,
+    as_array,
+    dtype_of,
+    empty_strided,
+    numpy_dtype,
+    storage_offset_of,
+    strided_view,
+)
 from ..arrays import storage as storage_of
-from ..fp_errors import ignore_fp_errors
+from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import KernelTable
 from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
@@ -64,7 +73,18 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: int | None = None,
 ) -> Array:
+    made = _REAL.get(dtype)
+    is_plain = memory_format is None and self.ndim < 2 < self.size and self.flags.c_contiguous
+    if is_plain and made is not None and self.dtype.char in _REAL_CHARS:
+        return quietly(self.astype, made)
     return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
+
+
+_REAL_CHARS: Final = frozenset("?bhilBefd")
+#: The dtypes that NumPy converts to and from as torch does.
+_REAL: Final[dict[Any, np.dtype[Any]]] = {
+    dtype: made for dtype, made in NUMPY_DTYPES.items() if made.char in _REAL_CHARS
+}
 
 
 @KERNELS("resize_")

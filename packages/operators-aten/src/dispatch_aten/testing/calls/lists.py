@@ -30,6 +30,7 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("argsort.stable", lambda r: (r.f(2, 3),), stable=True, dim=0),
     call("broadcast_to", lambda r: (r.f(2, 1), [3, 2, 4])),
     call("kron", lambda r: (r.f(2, 3), r.f(2, 2))),
+    call("kron", lambda r: (r.f(3), r.f(2))),
     call("combinations", lambda r: (r.f(4), 2)),
     call("repeat_interleave.Tensor", lambda r: (np.array([1, 0, 3]),)),
     call("repeat_interleave.self_Tensor", lambda r: (r.f(3, 2), np.array([1, 0, 3]), 0)),

@@ -35,6 +35,7 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("where.ScalarSelf", lambda r: (r.b(2, 3), 2, r.f(2, 1))),
     call("where.ScalarOther", lambda r: (r.b(2, 3), r.f(2, 3), 0)),
     call("where.ScalarOther", lambda r: (r.b(2, 3), r.i(4, 3), 2.5)),
+    call("where.ScalarOther", lambda r: (r.b(2, 3), r.f(2, 3), 2.5)),
     call("where.Scalar", lambda r: (r.b(2, 3), 1, 2.5)),
     call("masked_fill.Scalar", lambda r: (r.f(2, 3), r.b(3), 2)),
     call("masked_fill.Tensor", lambda r: (r.f(3), r.b(2, 3), r.f())),

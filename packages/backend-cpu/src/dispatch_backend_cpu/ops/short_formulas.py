@@ -1,0 +1,123 @@
+"""Short ways of element-wise operators and products that are composites; see `short_ways`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..arrays import Array
+from ..fp_errors import run
+from . import matmul, numpy_formulas, pointwise, reduction
+from .constants import NUMBERS, constant, number
+from .fast_paths import make_formula
+from .short_losses import decline
+
+Way = tuple[Callable[..., Any], dict[str, Any]]
+
+f: Final = numpy_formulas
+_ADDMM, _MM, _DOT, _MV = (matmul.KERNELS[name] for name in ("addmm", "mm", "dot", "mv"))
+_WHERE, _SUM = pointwise.KERNELS["where.self"], reduction.KERNELS["sum"]
+
+
+def _clamp(a: Array, low: Any, high: Any) -> Any:
+    return f.clamp(a, number(low, a), number(high, a))
+
+
+def _hardswish(a: Array) -> Any:
+    return a * _clamp(a + number(3, a), 0, 6) / number(6, a)
+
+
+def _log_sigmoid(a: Array) -> Any:
+    fading = np.exp(np.negative(np.absolute(a)))
+    return f.clamp(a, None, number(0, a)) - np.log1p(fading)
+
+
+#: Operator → the formula of one array, its options as `make_formula` takes them, and the parts of the usual way.
+_FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
+    "hardtanh": (_clamp, "min_val=-1, max_val=1", "clamp"),
+    "relu6": (lambda a: _clamp(a, 0, 6), "", "hardtanh clamp"),
+    "hardswish": (_hardswish, "", "add.Scalar clamp mul.Tensor div.Scalar"),
+    "hardsigmoid": (
+        lambda a: _clamp(a + number(3, a), 0, 6) / number(6, a),
+        "",
+        "add.Scalar clamp div.Scalar",
+    ),
+    "selu": (lambda a: f.elu(a, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946), "", "elu"),
+    "celu": (lambda a, alpha: f.elu(a, alpha, 1.0, 1.0 / alpha), "alpha=1.0", "elu"),
+    "mish": (lambda a: a * np.tanh(f.softplus(a)), "", "softplus tanh mul.Tensor"),
+    "log_sigmoid": (_log_sigmoid, "", "log_sigmoid_forward abs neg exp clamp_max log1p sub.Tensor"),
+    "deg2rad": (lambda a: a * number(math.pi / 180, a), "", "mul.Scalar"),
+    "rad2deg": (lambda a: a * number(180 / math.pi, a), "", "mul.Scalar"),
+    "square": (lambda a: f.power(a, number(2, a)), "", "pow.Tensor_Scalar"),
+}
+
+
+def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
+    if input.ndim != 2 or weight.ndim != 2:
+        return NotImplemented
+    turned = weight.T
+    return _MM(input, turned) if bias is None else _ADDMM(bias, input, turned, beta=1, alpha=1)
+
+
+def _inner(self: Array, other: Array) -> Any:
+    if self.dtype is not other.dtype or self.dtype not in NUMBERS:
+        return NotImplemented
+    if self.ndim == other.ndim == 1:
+        return _DOT(self, other)
+    return _MM(self, other.T) if self.ndim == other.ndim == 2 else NotImplemented
+
+
+def _outer(self: Array, vec2: Array) -> Any:
+    if self.ndim != 1 or vec2.ndim != 1 or self.dtype is not vec2.dtype or self.dtype not in NUMBERS:
+        return NotImplemented
+    found = np.empty((self.size, vec2.size), self.dtype)
+    return run(np.multiply, self[:, None], vec2, found)
+
+
+def _kron(self: Array, other: Array) -> Any:
+    found = _outer(self, other)
+    return found if found is NotImplemented else found.reshape(-1)
+
+
+def _addmv(self: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> Any:
+    if type(beta) is not int or type(alpha) is not int or beta != 1 or alpha != 1 or self.dtype not in NUMBERS:
+        return NotImplemented
+    if self.ndim != 1 or mat.dtype is not self.dtype or vec.dtype is not self.dtype or self.size != mat.shape[0]:
+        return NotImplemented
+    return run(np.add, self, _MV(mat, vec))
+
+
+def _trace(self: Array) -> Any:
+    return _SUM(self.diagonal(), dtype=None) if self.ndim == 2 and self.dtype in NUMBERS else NotImplemented
+
+
+def _equal(self: Array, other: Array) -> Any:
+    if self.dtype is not other.dtype or self.shape != other.shape:
+        return NotImplemented
+    return bool((self == other).all())
+
+
+def _where_number(condition: Array, self: Array, other: Any) -> Any:
+    filler = constant(other, self.dtype)
+    return NotImplemented if filler is None else _WHERE(condition, self, filler)
+
+
+_MADE_FLAT: Final = "tensordot permute reshape view mm"
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, Way]] = {
+    **{
+        name: (make_formula(formula, decline, 1, options), {"parts": tuple(parts.split())})
+        for name, (formula, options, parts) in _FORMULAS.items()
+    },
+    "linear": (_linear, {"parts": ("t", "addmm", "matmul", "mm")}),
+    "inner": (_inner, {"parts": tuple(_MADE_FLAT.split())}),
+    "outer": (_outer, {"parts": ("unsqueeze", "mul.Tensor")}),
+    "kron": (_kron, {"parts": ("reshape", "view", "mul.Tensor", "_unsafe_view")}),
+    "addmv": (_addmv, {"parts": ("mv", "expand", "add.Tensor")}),
+    "trace": (_trace, {"parts": ("diagonal", "sum")}),
+    "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense")}),
+    "where.ScalarOther": (_where_number, {"parts": ("new_full", "where.self")}),
+}
