@@ -293,3 +293,15 @@ def test_the_vendors_page_lists_every_field(kind, root):
     table = (root / "docs" / "vendors.md").read_text().partition(f"| `{kind}` | |\n")[2].partition("\n\n")[0]
     for field in dataclasses.fields(getattr(planning, kind)):
         assert f"`{field.name}" in table
+
+
+def test_arrays_without_dimensions_are_computed_again_and_given_to_one():
+    x, other = torchlike.tensor(-2.0), torchlike.tensor(3.0)
+    found = []
+    for _ in range(4):
+        with dc.pipeline():
+            product, made = (x * other).sign(), (x**2 + other) * 2
+        found += [product.item(), made.item()]
+        made.fill_(100)
+        x.add_(1)
+    assert found == [-1, 14, -1, 8, 0, 6, 1, 8]

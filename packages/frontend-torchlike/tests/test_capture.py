@@ -39,10 +39,14 @@ SCHEDULES = {
 }
 
 
-def train(steps, *, captured, optimizer="SGD", schedule=None, inside=False, set_to_none=True):
+def make_net():
+    return nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 3))
+
+
+def train(steps, *, captured, optimizer="SGD", schedule=None, inside=False, set_to_none=True, make=make_net):
     """Return everything that can be seen of a few training steps, and the figures of the captured function."""
     torchlike.manual_seed(0)
-    net = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 3))
+    net = make()
     chosen = OPTIMIZERS[optimizer](list(net.parameters()))
     plan = SCHEDULES[schedule](chosen) if schedule else None
 
@@ -82,8 +86,8 @@ def show(value):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_states_of_optimizers_after_replays_are_those_of_eager_steps(name):
-    expected, _ = train(9, captured=False, optimizer=name)
-    found, stats = train(9, captured=True, optimizer=name)
+    expected, _ = train(9, captured=False, optimizer=name, make=lambda: nn.Linear(4, 3))
+    found, stats = train(9, captured=True, optimizer=name, make=lambda: nn.Linear(4, 3))
     assert found == expected
     assert stats.replays >= 3
 
@@ -92,8 +96,9 @@ def test_states_of_optimizers_after_replays_are_those_of_eager_steps(name):
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_schedules_change_the_rates_of_replays(name, inside):
     optimizer = "SGD with momentum" if name == "CyclicLR" else "AdamW"
-    expected, _ = train(9, captured=False, optimizer=optimizer, schedule=name, inside=inside)
-    found, stats = train(9, captured=True, optimizer=optimizer, schedule=name, inside=inside)
+    options = {"optimizer": optimizer, "schedule": name, "inside": inside, "make": lambda: nn.Linear(4, 3)}
+    expected, _ = train(9, captured=False, **options)
+    found, stats = train(9, captured=True, **options)
     assert found == expected
     assert stats.replays == 6
 

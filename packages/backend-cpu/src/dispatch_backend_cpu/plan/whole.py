@@ -44,6 +44,8 @@ class WholeWriter(ChainWriter):
             name = self.name(symbol)
             if value.shape and not symbol.is_scalar:
                 self.lines.append(f"v[{value.index}] = {self._laid_out(name, value)}")
+            elif symbol.is_scalar and symbol.source is None:
+                self.lines.append(f"v[{value.index}] = {self.conform(value)}({name}.copy())")
             else:
                 self.lines.append(f"v[{value.index}] = {self.conform(value)}({name})")
         if chain.fold is not None:

@@ -1,7 +1,8 @@
 """The common part of the writers of a chain's source.
 
 Note [Numbers are kept]
-    The result of a call on numbers alone is kept from run to run: mostly the numbers are the same as in the last run.
+    The result of a call on numbers alone is kept from run to run: mostly the numbers are the same as in the last run. Of an
+    array without dimensions nothing is kept, because it may have been written to; and what is kept is stored as a copy.
 """
 
 from __future__ import annotations
@@ -84,9 +85,13 @@ class ChainWriter:
 
     def scalar(self, operation: Operation, name: str) -> None:
         """Write an operation whose operands have no dimensions; see Note [Numbers are kept]."""
+        inputs = [self.name(each) for each in operation.inputs]
+        if any(each.source is not None and not each.weak for each in operation.inputs):
+            function = self.constant(_function_of(operation))
+            self.lines.append(f"{name} = {self.constant(np.asarray)}({function}({', '.join(inputs)}))")
+            return
         place = len(self._numbers)
         self._numbers.append(((None,) * len(operation.inputs), None))
-        inputs = [self.name(each) for each in operation.inputs]
         compute = self.constant(partial(_compute_if_new, self._numbers, place, _function_of(operation)))
         same = " and ".join(f"c[{index}] is {each}" for index, each in enumerate(inputs))
         self.lines.append(f"c, {name} = numbers[{place}]")

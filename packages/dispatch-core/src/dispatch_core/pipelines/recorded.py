@@ -83,6 +83,8 @@ class RecordedRun:
         #: The arguments by their places, in words.
         self.described = described
         results = list({id(each): each for each, _ in tensors_in(result, "")}.values())
+        for each in results:
+            recording.see(each)  # one that no operator has met
         self.finishes: dict[int, Finish] = {
             marker: part.finish([each for each in results if getattr(each, "_dispatch_mask", 0) & marker])
             for marker, part in recording.parts.items()

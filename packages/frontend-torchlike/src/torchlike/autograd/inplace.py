@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
+from ..history.captures import PARTS, current_part
 from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.views import replay, set_history
@@ -60,6 +61,8 @@ class CopySlices(Node):
 
 def rebase(tensor: Tensor, node: Node) -> None:
     """Make ``node`` the history of a tensor that an operator has written to; the node's first input is the tensor."""
+    if PARTS and (part := current_part()) is not None:
+        part.see_base(tensor)
     bit = autograd_bit(tensor._dispatch_mask)
     tensor._dispatch_mask |= bit
     state = tensor._state

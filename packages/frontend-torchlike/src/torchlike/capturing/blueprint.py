@@ -51,6 +51,7 @@ class Blueprint:
         states = [(entry.state, entry.values.get("history")) for entry in part.entries]
         known = {id(each) for pair in states for each in pair} | set(part.known)
         self._found = _find_nodes(roots, known)
+        self._order = {id(node): number for number, node in enumerate(self._found)}
         self.tensors: list[Any] = []
         self.numbers: list[Any] = []
         self.constants: list[Any] = []
@@ -75,7 +76,6 @@ class Blueprint:
             "nothing": _find_nothing,
             "reserve": reserve,
         }
-        self._nodes: list[Any] = []
         self._stated: set[int] = set()
         for entry in part.entries:
             self._add_input(entry)
@@ -84,14 +84,19 @@ class Blueprint:
 
     def _add_input(self, entry: Entry) -> None:
         place = self.place(entry.tensor)
-        # One that had no state may have been given one, as `_state` would now.
-        state = entry.state or state_of(entry.tensor)
+        state = entry.state
         if state is None:
-            return
-        self._source(state, place, "")
+            # It may have been given one, as `_state` would give it now.
+            state = state_of(entry.tensor)
+            if state is None:
+                return
+        if entry.state is not None or type(state) is Leaf:
+            self._source(state, place, "")
         storage = entry.storage or state.storage
         self._source(storage, place, ".shared_storage()")
         self._storages.setdefault(id(storage), entry)
+        if entry.state is None:
+            return
         if state.is_view:
             values = entry.values
             for name in ("base", "chain", "skip", "history"):
@@ -242,8 +247,7 @@ class Blueprint:
 
     def _attribute(self, state: Any, name: str, value: Any) -> str:
         if name == "seq":
-            self._nodes.append(state)
-            return f"q + {len(self._nodes) - 1}"
+            return f"q + {self._order[id(state)]}"
         if name == "versions":
             saved = state.saved
             return "()" if saved is None else self._versions(saved, value)
@@ -288,8 +292,8 @@ class Blueprint:
         names = "".join(f"t{number}, " for number in range(len(self.tensors)))
         lines = [f"{names}= t"] if names else []
         lines += self._reads
-        if self._nodes:
-            lines.append(f"q = reserve({len(self._nodes)})")
+        if self._found:
+            lines.append(f"q = reserve({len(self._found)})")
         source = define("restore(t, n)", [*lines, *self._lines])
         return source, LateCode(source, self._scope)
 
@@ -370,7 +374,7 @@ def _find_nodes(roots: list[Any], known: set[int]) -> list[Any]:
     """Return the nodes that can be reached from tensors and states, in the order of their making."""
     seen: set[int] = set()
     nodes: list[Any] = []
-    stack = list(roots)
+    stack = list(_parts_of(roots))
     while stack:
         value = stack.pop()
         if id(value) in seen or id(value) in known:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import dispatch_core as dc
@@ -146,6 +147,17 @@ def list_members(tensor: Any) -> list[Any]:
     if state is None or state.storage is None or state.storage.aliases is None:
         return []
     return [each for reference, _ in state.storage.aliases.members if (each := reference()) is not None]
+
+
+@cache
+def member_reader(number: int) -> Callable[[Any], Any]:
+    """Return the function that finds one of the tensors of `list_members`; the same function for the same number."""
+
+    def read(tensor: Any) -> Any:
+        members = list_members(tensor)
+        return members[number] if number < len(members) else None
+
+    return read
 
 
 def is_same(found: Sequence[Any], known: Sequence[Any]) -> bool:

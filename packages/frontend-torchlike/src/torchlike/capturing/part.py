@@ -16,7 +16,7 @@ from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from .blueprint import Blueprint, LateCode
-from .entry import Entry, describe, is_late, is_same, list_members, state_of
+from .entry import Entry, describe, is_late, is_same, list_members, member_reader, state_of
 from .modules import ModuleGuards
 from .optimizers import OptimizerStates
 
@@ -30,6 +30,12 @@ def read_gradient(tensor: Any) -> Any:
     """Return the gradient of a tensor, without asking whether it is a leaf."""
     state = state_of(tensor)
     return None if state is None else state.grad
+
+
+def read_base(tensor: Any) -> Any:
+    """Return the tensor that another is a view of, or None."""
+    state = state_of(tensor)
+    return state.base if state is not None and state.is_view else None
 
 
 class CapturedState(CapturePart):
@@ -60,12 +66,16 @@ class CapturedState(CapturePart):
     def meet(self, tensor: Any) -> None:
         entry = self.known[id(tensor)] = Entry(tensor, len(self.entries))
         self.entries.append(entry)
-        for member in entry.members:
+        for number, member in enumerate(entry.members):
             if id(member) not in self.known:
-                self.recording.see(member)
-        state = entry.state
-        if state is not None and state.is_view and entry.values.get("base") is not None:
-            self.recording.see(state.base)
+                self.recording.see_part(member, tensor, member_reader(number))
+
+    def see_base(self, tensor: Any) -> None:
+        """Take the tensor that another is a view of as an input, before the history of both changes."""
+        self.recording.see(tensor)
+        base = read_base(tensor)
+        if base is not None:
+            self.recording.see_part(base, tensor, read_base)
 
     def see_gradient(self, tensor: Any) -> None:
         """Take a tensor as an input, and its gradient as the one that it has at each replay."""
@@ -82,8 +92,8 @@ class CapturedState(CapturePart):
         self.modules.finish()
         self.optimizers.finish()
         changed = [state for each in self.entries if (state := state_of(each.tensor)) is not each.state]
-        gradients = [gradient for each in self.entries if (gradient := read_gradient(each.tensor)) is not each.grad]
-        blueprint = Blueprint(self, [*results, *(each for each in (*changed, *gradients) if each is not None)])
+        changed += [value for each in self.entries for _, value in _find_changes(each)]
+        blueprint = Blueprint(self, [*results, *(each for each in changed if each is not None)])
         blueprint.write_nodes()
         for result in results:
             blueprint.tensor(result)
@@ -143,15 +153,10 @@ def _write_changes(blueprint: Blueprint, entry: Entry, storages: set[int]) -> No
     now = state_of(tensor)
     if now is None:
         return
-    if now is not entry.state and entry.state is not None:
+    if now is not entry.state and not (entry.state is None and type(now) is Leaf):
         blueprint.write(f"{name}._autograd = {blueprint.value(now)}")
     else:
-        for attribute in _CHANGING:
-            value, before = (
-                _read(each, values, attribute) for each, values in ((now, vars(now)), (entry.state, entry.values))
-            )
-            if value is before:
-                continue
+        for attribute, value in _find_changes(entry):
             text = blueprint.version(now.storage, value) if attribute == "version_seen" else blueprint.value(value)
             blueprint.write(f"{name}._state.{attribute} = {text}")
     bits = tensor._dispatch_mask & AUTOGRAD
@@ -161,6 +166,15 @@ def _write_changes(blueprint: Blueprint, entry: Entry, storages: set[int]) -> No
     if change and id(now.storage) not in storages:
         storages.add(id(now.storage))
         blueprint.write(f"mark_written({name}, {change})")
+
+
+def _find_changes(entry: Entry) -> list[tuple[str, Any]]:
+    """Return the attributes of a state that a call has changed, with their values."""
+    now = state_of(entry.tensor)
+    if now is None or not (now is entry.state or (entry.state is None and type(now) is Leaf)):
+        return []
+    found = [(each, _read(now, vars(now), each)) for each in _CHANGING]
+    return [(each, value) for each, value in found if value is not _read(entry.state, entry.values, each)]
 
 
 def _read(state: Any, values: dict[str, Any], attribute: str) -> Any:

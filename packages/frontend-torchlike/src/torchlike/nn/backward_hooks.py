@@ -15,6 +15,9 @@ from ..tensors import Tensor
 class BackwardHookFunction(Function):
     """Pass tensors and gradients through; its node is there for hooks."""
 
+    #: Captured calls may meet it.
+    _dispatch_traceable = True
+
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])

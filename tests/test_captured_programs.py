@@ -1,0 +1,138 @@
+"""Random programs mean the same as captured functions as they do eagerly.
+
+Results, views, versions, gradients and random numbers are compared, and what a program does with results afterwards.
+The programs are those of `test_pipeline_programs`, without what reads values. Each is a function of some tensors that uses
+others, and is called again and again: with other values, and other shapes in between.
+"""
+
+import os
+import random
+import sys
+import warnings
+
+import pytest
+from test_pipeline_programs import BOUNDARIES, KINDS, SIZES, Machine, facts, gradient, numbers, values
+
+import dispatch_core as dc
+import torchlike
+
+pytestmark = pytest.mark.no_pipeline(reason="captured functions run outside of pipelines, or flush them")
+
+PROGRAMS = int(os.environ.get("CAPTURED_PROGRAMS", "40"))
+FIRST = 100_000 * sys.version_info.minor
+CHUNKS = 4
+CALLS = 6
+#: Kinds of steps that read values, lend memory, run the user's functions, or change settings or a storage's size.
+LEFT_OUT = {*BOUNDARIES, "share", "slices", "user_write", "release", "peek", "hook", "no_grad", "state", "resize_",
+            "out_resized", "deepcopy", "as_strided", "index_add", "seed", "save_state", "flush", "nest",
+            "unnest"}  # fmt: skip
+
+
+class Program(Machine):
+    """One program; each call makes the same choices."""
+
+    def __init__(self, seed, device="cpu"):
+        super().__init__(seed, False, device)
+        self.seed_of_choices, self.device = seed, device
+        self.kinds = [kind for kind in KINDS if kind not in LEFT_OUT]
+
+    def __call__(self, steps, *given):
+        self.choose, self.log = random.Random(self.seed_of_choices), []
+        self.tensors = list(given)
+        for _ in range(steps):
+            self.step()
+        found, self.tensors = self.tensors, []
+        return found
+
+    def attempt(self, call, *args):
+        """Make a call that may be refused, but not for being captured."""
+        try:
+            return call(*args)
+        except dc.CaptureError:
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError):
+            return None
+
+    def to_cpu(self):
+        x = self.pick()
+        assert x.to(self.device) is x
+
+
+def make_inputs(choose, shapes, device):
+    """Return leaves that require grad, others that do not, and a view of one of these."""
+    made = []
+    for number, shape in enumerate(shapes):
+        x = torchlike.tensor(numbers(choose, shape)).to(device)
+        if number % 2:
+            x.requires_grad_()
+        elif shape and number % 4 == 0:
+            x = x[:]
+        made.append(x)
+    return made
+
+
+def run(seed, captured, device):
+    """Return everything that can be seen of a program that is called a few times."""
+    choose = random.Random(seed)
+    torchlike.manual_seed(seed % 1000)
+    program, steps = Program(seed, device), 4 + seed % 20
+    shapes = [choose.choice(SIZES) for _ in range(4)]
+    kept = make_inputs(choose, [choose.choice(SIZES) for _ in range(2)], device)
+    called = (
+        dc.capture(lambda *given: program(steps, *given, *kept))
+        if captured
+        else (lambda *given: program(steps, *given, *kept))
+    )
+    log = []
+    for call in range(CALLS):
+        given = make_inputs(choose, shapes[::-1] if call == CALLS - 2 else shapes, device)
+        found = called(*given)
+        log.append([[each is other for other in (*given, *kept)] for each in found])
+        for x in (*found, *given, *kept):
+            log.append((attempt(facts, x), values(x), gradient(x), None if x._base is None else values(x._base)))
+        log.append([found[place] is found[other] for place in range(len(found)) for other in range(place)])
+        for x in found:
+            log.append(attempt(run_backward, x, call % 2 == 0))
+        log.append([gradient(x) for x in (*found, *given, *kept)])
+        for x in found[:2]:
+            if not x.requires_grad and x.is_floating_point():
+                x.mul_(0.5)
+        log.append([(values(x), x._version) for x in (*found, *given, *kept)])
+    log.append(str(torchlike.get_rng_state()))
+    return log, called
+
+
+def attempt(call, *args):
+    """Return a call's result, or its error as text."""
+    try:
+        return call(*args)
+    except RuntimeError as error:
+        return str(error)
+
+
+def run_backward(x, keep):
+    if x.requires_grad and not x.is_leaf:
+        x.sum().backward(retain_graph=keep)
+
+
+def compare(seed, device="cpu"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, _ = run(seed, False, device)
+        try:
+            found, captured = run(seed, True, device)
+        except dc.CaptureError as error:
+            # What a kernel refuses by its dtypes is refused while the call is recorded.
+            assert "not implemented for" in str(error)  # noqa: PT017  # the program may as well raise nothing
+            return 0
+    for number, (want, got) in enumerate(zip(expected, found, strict=False)):
+        if repr(want) != repr(got):
+            pytest.fail(f"program {seed}, entry {number}:\neagerly:  {want}\ncaptured: {got}")
+    assert len(expected) == len(found)
+    return captured.stats().replays
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_random_programs_mean_the_same_captured(chunk):
+    replays = [compare(seed) for seed in range(FIRST + chunk, FIRST + PROGRAMS, CHUNKS)]
+    assert sum(replays) > len(replays)
