@@ -25,12 +25,13 @@ _MEAN, _SUM = 1, 2
 
 def _fits(first: Array, *others: Array | None, dtypes: frozenset[np.dtype[Any]] = _FLOATS) -> bool:
     """Return whether all arrays are of one served dtype, of one shape, and have no gaps."""
-    if first.dtype not in dtypes or not first.flags.c_contiguous:
+    dtype = first.dtype
+    if dtype not in dtypes or not first.flags.c_contiguous:
         return False
-    return all(
-        each is not None and each.dtype == first.dtype and each.shape == first.shape and each.flags.c_contiguous
-        for each in others
-    )
+    for each in others:
+        if each is None or each.dtype != dtype or each.shape != first.shape or not each.flags.c_contiguous:
+            return False
+    return True
 
 
 def _flat(*arrays: Array) -> list[Array]:
@@ -46,6 +47,19 @@ def _named_by(kernel: Callable[..., Any], loop: Callable[..., None]) -> Callable
 def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dtype[Any]]) -> Callable[..., Any]:
     """Return the kernel of a loop over ``count`` arrays; the numbers behind them are of the arrays' dtype."""
 
+    def alone(a: Array, *numbers: Any) -> Any:
+        if a.dtype not in dtypes or not a.flags.c_contiguous:
+            return NotImplemented
+        out = np.empty(a.shape, a.dtype)
+        if numbers:
+            kind = a.dtype.type
+            numbers = tuple([kind(each) for each in numbers])
+        if a.ndim == 1:
+            loop(a, *numbers, out)
+        else:
+            loop(a.reshape(-1), *numbers, out.reshape(-1))
+        return out
+
     def kernel(*arguments: Any) -> Any:
         arrays = arguments[:count]
         if not _fits(*arrays, dtypes=dtypes):
@@ -55,7 +69,7 @@ def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dt
         loop(*_flat(*arrays), *map(number, arguments[count:]), out.reshape(-1))
         return out
 
-    return _named_by(kernel, loop)
+    return _named_by(alone if count == 1 else kernel, loop)
 
 
 _sigmoid = _element_wise(1, loops.sigmoid, _SINGLE)

@@ -180,6 +180,10 @@ def _batch_norm(
     return out, mean, rstd
 
 
+def _move(old: Array, new: Array, momentum: float) -> Any:
+    return old * number(1 - momentum, old) + new * number(momentum, new)
+
+
 def _batch_norm_functional(
     specs: Any,
     input: Array,
@@ -193,9 +197,10 @@ def _batch_norm_functional(
 ) -> tuple[Array, ...]:
     cut = _cut_batch(input.shape)
     out, mean, variance, rstd = _standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
-    unbiased = variance * (cut.elements / (cut.elements - 1)) if cut.elements > 1 else np.full_like(variance, np.nan)
+    bessel = cut.elements / (cut.elements - 1) if cut.elements > 1 else math.nan
+    unbiased = variance * number(bessel, variance)
     moved = [
-        (old * (1 - momentum) + new * momentum).reshape(old.shape)
+        found if (found := _move(old, new, momentum)).shape == old.shape else found.reshape(old.shape)
         for old, new in ((running_mean, mean), (running_var, unbiased))
     ]
     return out, mean, rstd, *moved

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
-from . import short_formulas, short_indexing, short_losses, short_networks, short_views
+from . import activation, short_formulas, short_indexing, short_losses, short_networks, short_views
 
 
 def _contiguous(self: Array, *, memory_format: int) -> Any:
@@ -27,6 +27,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
     "contiguous": (_contiguous, {"autograd": True, "itself": True}),
     **short_formulas.SHORT_WAYS,
+    **activation.SHORT_WAYS,
     **short_losses.SHORT_WAYS,
     **short_indexing.SHORT_WAYS,
     **short_networks.SHORT_WAYS,
