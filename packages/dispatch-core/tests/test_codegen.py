@@ -378,7 +378,7 @@ def test_a_keyset_argument_may_be_anything_that_spells_one(registry, library, to
 def test_the_generated_source_can_be_looked_at():
     schema = dc.FunctionSchema.parse("t::f(Tensor x, *, int n=1) -> Tensor")
     source = codegen.call_source(signature.make_signature(schema, lambda value: False))
-    assert source.startswith("def __call(x, *, n=__default1):")
+    assert source.startswith("def __call(x, __stop=__nothing, n=__default1):")
     ast.parse(source)
 
 

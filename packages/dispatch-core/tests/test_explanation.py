@@ -420,7 +420,7 @@ def test_the_source_is_that_of_the_generated_functions(operator, toy, registry):
         assert source.startswith("# t::f.Tensor is interpreted")
         assert registry.engine.__name__.endswith("reference")
     else:
-        assert "def __call(x, y=__default1, *, n=__default2):" in source
+        assert "def __call(x, y=__default1, __stop=__nothing, n=__default2):" in source
         assert "def __redispatch(__m, /, x, y=__default1, *, n=__default2):" in source
         compile(source, "source", "exec")
 
@@ -512,7 +512,7 @@ def test_the_command_explains_keys_and_shows_source(run):
     )
     assert where is not None
     assert where[1] == where[2]
-    assert "source\n  def __call(x, *, n=__default1):" in done.stdout
+    assert "source\n  def __call(x, __stop=__nothing, n=__default1):" in done.stdout
 
 
 def test_the_command_reports_in_json(run):

@@ -5,12 +5,16 @@ Note [Calls that are written otherwise]
     the common types, goes on; all others, wrong ones among them, are handed to the slow path, which finds the overload and
     says what is wrong. So such a function may stand for an operator with several overloads, if the others take no call that
     goes on.
+
+Note [Keyword-only arguments cost more]
+    CPython looks up the default of each keyword-only argument in a dictionary, and makes a tuple for a starred one. So
+    generated code has ``__stop`` in the place of the star, which gets a positional argument too many: the call is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, NoReturn
 
 from .._record import Record, replace
 from .signature import CallSignature
@@ -38,6 +42,31 @@ class SignatureAdapter(Record):
     alone: Callable[..., Any] | None = None
 
 
+#: The value of ``__stop`` in calls without a positional argument too many.
+NOTHING: Final = object()
+
+
+def has_stop(signature: CallSignature, adapter: SignatureAdapter | None) -> bool:
+    """Return whether a function has ``__stop``; see Note [Keyword-only arguments cost more]."""
+    if adapter is not None and (adapter.missing is not None or adapter.star):
+        return False
+    behind = [each for each in signature.parameters if each.keyword_only]
+    return bool(behind or (adapter is not None and adapter.extra)) and not any(each.required for each in behind)
+
+
+def make_refusal(signature: CallSignature, name: str) -> Callable[[], NoReturn]:
+    """Return a function that raises CPython's error for a call of ``name`` with a positional argument too many."""
+    positional = [each for each in signature.parameters if not each.keyword_only]
+    required = sum(each.required for each in positional)
+    count = len(positional)
+    takes = f"{count}" if required == count else f"from {required} to {count}"
+
+    def refuse() -> NoReturn:
+        raise TypeError(f"{name}() takes {takes} positional argument{'s' * (count != 1)} but {count + 1} were given")
+
+    return refuse
+
+
 def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
     """Return ``signature`` with the arguments' names as a frontend writes them."""
     given = [replace(each, name=adapter.names.get(each.name, each.name)) for each in signature.parameters]
@@ -53,7 +82,7 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         # A first tensor that is missing has no mask, which is found out anyway.
         tests += [f"{each.word} is __missing" for each in others if each.tensors != "tensor"]
     elif adapter.takes_more:
-        tests += ["__more"]
+        tests += ["__stop is not __nothing" if has_stop(signature, adapter) else "__more"]
     if adapter.slow_path_types:
         last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
         tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
@@ -86,8 +115,14 @@ def _alone_lines(signature: CallSignature) -> list[str]:
     return [f"if not __keywords and not __more and {' and '.join(tests)}:", f"    return __alone({first.word})"]
 
 
-def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = None) -> str:
-    """Return the parameter list of the schema, with what the adapter adds; defaults are named constants."""
+def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = None, *, stops: bool = False) -> str:
+    """Return the parameter list of the schema, with what the adapter adds; defaults are named constants.
+
+    With ``stops`` it may have ``__stop``.
+    """
+    stops = stops and has_stop(signature, adapter)
+    # The slow path is given two arguments too many as they are.
+    stop = "__stop=__nothing" if adapter is None or not adapter.takes_more else "__stop=__nothing, __stop1=__nothing"
     extra: Sequence[str] = () if adapter is None else tuple(adapter.extra)
     takes_all = adapter is not None and adapter.missing is not None
     named = adapter is not None and adapter.star
@@ -97,12 +132,12 @@ def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = 
         if named and parameter.name == named:
             continue
         if parameter.keyword_only and not is_open:
-            parts.append(f"*{more}")
+            parts.append(stop if stops else f"*{more}")
             is_open = True
         default = f"__default{index}" if not parameter.required else "__missing" if takes_all else ""
         parts.append(f"{parameter.word}={default}" if default else parameter.word)
     if (extra or more) and not is_open:
-        parts.append(f"*{more}")
+        parts.append(stop if stops else f"*{more}")
     parts += [f"{name}=__extra_{name}" for name in extra]
     return ", ".join([*parts, "**__keywords"] if takes_all else parts)
 
@@ -112,7 +147,11 @@ def arguments_as_given(signature: CallSignature, adapter: SignatureAdapter | Non
     named = "" if adapter is None else adapter.star
     takes_all = adapter is not None and adapter.missing is not None
     parts = [each.word for each in signature.parameters if not each.keyword_only and each.name != named]
-    parts += ["*__star"] if named else ["*__more"] if adapter is not None and (takes_all or adapter.takes_more) else []
+    if named:
+        parts.append("*__star")
+    elif adapter is not None and (takes_all or adapter.takes_more):
+        has_more = has_stop(signature, adapter)
+        parts.append("*[__x for __x in (__stop, __stop1) if __x is not __nothing]" if has_more else "*__more")
     parts += [by_keyword(each.name, each.word) for each in signature.parameters if each.keyword_only]
     parts += [f"{name}={name}" for name in (() if adapter is None else adapter.extra)]
     return ", ".join([*parts, "**__keywords"] if takes_all else parts)

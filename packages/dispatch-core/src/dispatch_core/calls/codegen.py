@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.frontend import FRONTENDS
@@ -31,14 +31,14 @@ from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
 from . import reference
-from .adapters import SignatureAdapter, adapt_signature
-from .boundary import Boundary, make_coercer, make_view_checker
+from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
+from .bodies import Body, takes_in_order
+from .boundary import Boundary
 from .emit import indent, make_function, rename_parameters
-from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
+from .signature import CallSignature, SpecializedKernels
 from .source import (
     SpecializedMask,
     SpecializedState,
-    body_lines,
     call_source,
     fast_redispatch_source,
     kernel_arguments,
@@ -53,77 +53,6 @@ if TYPE_CHECKING:
     from ..operators.runners import DeviceChoice
 
 Runner = Callable[..., Any]
-
-
-class _Body:
-    """The lines that call a backend's kernel for one boundary, and their constants."""
-
-    __slots__ = ("_options", "_shape", "constants")
-
-    def __init__(
-        self,
-        entry: OperatorEntry,
-        signature: CallSignature,
-        boundary: Boundary,
-        kernel: Runner,
-        prefix: tuple[Any, ...],
-        specialized: SpecializedKernels,
-        below: Runner | None,
-        *,
-        is_short: bool,
-        itself: bool,
-    ) -> None:
-        self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
-        in_order = not prefix and _takes_in_order(kernel, signature)
-        self._options: dict[str, Any] = {
-            "declines": below is not None,
-            "is_short": is_short,
-            "itself": itself,
-            "in_order": in_order,
-        }
-        count = len(signature.results)
-
-        def several(value: Any) -> Any:
-            if isinstance(value, (tuple, list)) and len(value) == count:
-                return value
-            raise bad_count(signature.name, count, value)
-
-        def as_list(value: Any) -> Any:
-            if isinstance(value, (tuple, list)):
-                return value
-            raise bad_list(signature.name, value)
-
-        def unequal(value: Any, base: Any) -> None:
-            raise bad_count(signature.name, len(base), value)
-
-        self.constants: dict[str, Any] = {
-            "__kernel": kernel,
-            "__array": boundary.array_type,
-            "__coerce": make_coercer(boundary, signature.name),
-            "__view_of": make_view_checker(boundary, signature.name),
-            "__several": several,
-            "__list": as_list,
-            "__unequal": unequal,
-            "__op": entry.op,
-        }
-        if below is not None:
-            self.constants |= {"__run_below": below, "__declined": NotImplemented}
-        self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
-        for number, (_, only, special) in enumerate(specialized):
-            self.constants |= {f"__only{number}": only, f"__special{number}": special}
-        frontend = boundary.frontend
-        if frontend is not None:
-            self.constants |= {
-                "__new": frontend.new,
-                "__view": frontend.view,
-                "__views": frontend.views,
-                "__rebind": frontend.rebind,
-                "__mutated": frontend.mutated,
-            }
-
-    def lines(self, signature: CallSignature) -> list[str]:
-        """Return the lines, with the arguments' names as ``signature`` has them."""
-        return body_lines(signature, *self._shape, **self._options)
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -183,6 +112,8 @@ def _call(
         "__types": TYPE_MASKS,
         "__slow_path": slow_path,
     }
+    if has_stop(signature, adapter):
+        names |= {"__nothing": NOTHING, "__refuse": make_refusal(signature, _function_name(signature, adapter))}
     if adapter is not None:
         names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
@@ -218,7 +149,7 @@ def _specialized_mask(
     runner: Any = None if mask is None else entry.call_table.get(mask)
     if mask is None or runner is None:
         return None, {}
-    body: _Body | None = getattr(runner, "body", None)
+    body: Body | None = getattr(runner, "body", None)
     raw = not mask & MARKERS and signature.has_tensors
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
@@ -295,24 +226,13 @@ def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, 
     signature = entry.signature
     if signature is None or not signature.is_specializable:
         return reference.make_caller_runner(entry, kernel, prefix)
-    if not prefix and _takes_in_order(kernel, signature):
+    if not prefix and takes_in_order(kernel, signature):
         return kernel
     arguments = kernel_arguments(signature, len(prefix), unwrap=False)
     names = {f"__before{number}": value for number, value in enumerate(prefix)}
     return _compile(
         runner_source(signature, [f"return __kernel({arguments})"]), "kernel", names | {"__kernel": kernel}, signature
     )
-
-
-def _takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
-    """Return whether a kernel can take every argument by position: keyword-only ones too, if it has them in that order."""
-    if not any(parameter.keyword_only for parameter in signature.parameters):
-        return True
-    if type(kernel) is not FunctionType:
-        return False
-    code = kernel.__code__
-    names = tuple(parameter.name for parameter in signature.parameters)
-    return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
 
 
 def make_backend_runner(
@@ -336,7 +256,7 @@ def make_backend_runner(
         return reference.make_backend_runner(
             entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
         )
-    body = _Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
+    body = Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
     names = dict(body.constants)
     run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
     if watch is None:
@@ -413,5 +333,10 @@ def _compile(
     function: Runner = make_function(source, f"{kind} of {signature.name}", names, constants, is_shared=True)
     rename_parameters(function, {p.word: p.name for p in signature.parameters if p.word != p.name})
     function.__name__ = signature.name if adapter is None else adapter.name
-    function.__qualname__ = f"{declaration(signature.schema)}\n{signature.name}" if adapter is None else adapter.name
+    function.__qualname__ = _function_name(signature, adapter)
     return function
+
+
+def _function_name(signature: CallSignature, adapter: SignatureAdapter | None) -> str:
+    """Return the name of a call's function in CPython's own errors."""
+    return f"{declaration(signature.schema)}\n{signature.name}" if adapter is None else adapter.name

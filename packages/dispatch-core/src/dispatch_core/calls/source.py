@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._record import Record
-from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, parameter_list
+from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, has_stop, parameter_list
 from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
@@ -62,6 +62,8 @@ def call_source(
     """
     slow_path = f"return __slow_path({arguments_as_given(signature, adapter)})"
     early = [] if adapter is None else early_lines(signature, adapter, slow_path)
+    if has_stop(signature, adapter) and (adapter is None or not adapter.takes_more):
+        early = ["if __stop is not __nothing:", "    __refuse()", *early]
     is_open = adapter is not None and adapter.missing is not None
     rest = [*check_lines(signature, slow_path if is_open else ""), "__c = __context()"]
     if specialized is not None:
@@ -96,7 +98,7 @@ def call_source(
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({parameter_list(signature, adapter)})", _trim_errors([*early, *lines]))
+    return define(f"__call({parameter_list(signature, adapter, stops=True)})", _trim_errors([*early, *lines]))
 
 
 def redispatch_source(signature: CallSignature) -> str:

@@ -1,0 +1,98 @@
+"""The lines that call a backend's kernel, as its runner and callers have them, and their constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from .boundary import Boundary, make_coercer, make_view_checker
+from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
+from .source import body_lines
+
+if TYPE_CHECKING:
+    from ..operators.entry import OperatorEntry
+
+Runner = Callable[..., Any]
+
+
+class Body:
+    """The lines that call a backend's kernel for one boundary, and their constants."""
+
+    __slots__ = ("_options", "_shape", "constants")
+
+    def __init__(
+        self,
+        entry: OperatorEntry,
+        signature: CallSignature,
+        boundary: Boundary,
+        kernel: Runner,
+        prefix: tuple[Any, ...],
+        specialized: SpecializedKernels,
+        below: Runner | None,
+        *,
+        is_short: bool,
+        itself: bool,
+    ) -> None:
+        self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
+        in_order = not prefix and takes_in_order(kernel, signature)
+        self._options: dict[str, Any] = {
+            "declines": below is not None,
+            "is_short": is_short,
+            "itself": itself,
+            "in_order": in_order,
+        }
+        count = len(signature.results)
+
+        def several(value: Any) -> Any:
+            if isinstance(value, (tuple, list)) and len(value) == count:
+                return value
+            raise bad_count(signature.name, count, value)
+
+        def as_list(value: Any) -> Any:
+            if isinstance(value, (tuple, list)):
+                return value
+            raise bad_list(signature.name, value)
+
+        def unequal(value: Any, base: Any) -> None:
+            raise bad_count(signature.name, len(base), value)
+
+        self.constants: dict[str, Any] = {
+            "__kernel": kernel,
+            "__array": boundary.array_type,
+            "__coerce": make_coercer(boundary, signature.name),
+            "__view_of": make_view_checker(boundary, signature.name),
+            "__several": several,
+            "__list": as_list,
+            "__unequal": unequal,
+            "__op": entry.op,
+        }
+        if below is not None:
+            self.constants |= {"__run_below": below, "__declined": NotImplemented}
+        self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
+        for number, (_, only, special) in enumerate(specialized):
+            self.constants |= {f"__only{number}": only, f"__special{number}": special}
+        frontend = boundary.frontend
+        if frontend is not None:
+            self.constants |= {
+                "__new": frontend.new,
+                "__view": frontend.view,
+                "__views": frontend.views,
+                "__rebind": frontend.rebind,
+                "__mutated": frontend.mutated,
+            }
+
+    def lines(self, signature: CallSignature) -> list[str]:
+        """Return the lines, with the arguments' names as ``signature`` has them."""
+        return body_lines(signature, *self._shape, **self._options)
+
+
+def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
+    """Return whether a kernel can take every argument by position: keyword-only ones too, if it has them in that order."""
+    if not any(parameter.keyword_only for parameter in signature.parameters):
+        return True
+    if type(kernel) is not FunctionType:
+        return False
+    code = kernel.__code__
+    names = tuple(parameter.name for parameter in signature.parameters)
+    return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
