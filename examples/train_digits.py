@@ -2,6 +2,7 @@
 
     python examples/train_digits.py                  # trains on the cpu, ends above 96 %
     python examples/train_digits.py --pipeline       # the same numbers, each step recorded and run as a whole
+    python examples/train_digits.py --capture        # the same numbers, each step recorded twice, and replayed from then on
     python examples/train_digits.py --device meta    # shows shapes and memory, computes nothing
 
 Needs scikit-learn, which carries the 1,797 images, and tqdm.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -32,7 +33,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=64, help="images per step (default: 64)")
     parser.add_argument("--hidden", type=int, default=128, help="units of the hidden layer (default: 128)")
     parser.add_argument("--seed", type=int, default=0, help="of the split, the weights and the order (default: 0)")
-    parser.add_argument("--pipeline", action="store_true", help="record each training step, then run it as a whole")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--pipeline", action="store_true", help="record each training step, then run it as a whole")
+    ways.add_argument("--capture", action="store_true", help="record a training step of each shape, then replay it")
     arguments = parser.parse_args()
     for name in ("epochs", "batch_size", "hidden"):
         if getattr(arguments, name) < 1:
@@ -65,16 +68,33 @@ def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
     return float(right) / len(labels)
 
 
-def train_epoch(
-    model: nn.Module, optimizer: Any, images: Tensor, labels: Tensor, batch_size: int, pipe: Any = None
-) -> Iterator[Tensor]:
-    """Take the images in a random order, and yield the loss of every batch; ``pipe`` records the calls."""
-    order = torchlike.randperm(len(images)).to(images.device)
-    for batch in order.split(batch_size):
-        loss = F.cross_entropy(model(images[batch]), labels[batch])
+def make_step(model: nn.Module, optimizer: Any) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return the function of a batch that makes one training step and returns the loss."""
+
+    def step(images: Tensor, labels: Tensor) -> Tensor:
+        loss = F.cross_entropy(model(images), labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss
+
+    return step
+
+
+def train_epoch(
+    model: nn.Module,
+    optimizer: Any,
+    images: Tensor,
+    labels: Tensor,
+    batch_size: int,
+    pipe: Any = None,
+    step: Callable[[Tensor, Tensor], Tensor] | None = None,
+) -> Iterator[Tensor]:
+    """Take the images in a random order, and yield the loss of every batch; ``pipe`` records the calls."""
+    step = step or make_step(model, optimizer)
+    order = torchlike.randperm(len(images)).to(images.device)
+    for batch in order.split(batch_size):
+        loss = step(images[batch], labels[batch])
         if pipe is not None:
             pipe.flush()
         yield loss
@@ -89,17 +109,21 @@ def train(arguments: argparse.Namespace) -> None:
     images, labels, test_images, test_labels = load_digits(device, arguments.seed)
     model = make_model(images.shape[1], arguments.hidden, device)
     optimizer = torchlike.optim.Adam(model.parameters(), lr=3e-3)
+    step: Any = make_step(model, optimizer)
+    if arguments.capture:
+        step = torchlike.capture(step)
     steps = -(-len(images) // arguments.batch_size)
     loss = torchlike.zeros(())
     block = torchlike.pipeline() if arguments.pipeline else nullcontext()
     started = time.perf_counter()
     with (
-        dc.profile(record_shapes=False) as profile,
+        # While operators are profiled, a captured function runs them one by one.
+        nullcontext() if arguments.capture else dc.profile(record_shapes=False) as profile,
         tqdm(total=arguments.epochs * steps, unit="step") as progress,
         block as pipe,
     ):
         for epoch in range(arguments.epochs):
-            losses = train_epoch(model, optimizer, images, labels, arguments.batch_size, pipe)
+            losses = train_epoch(model, optimizer, images, labels, arguments.batch_size, pipe, step)
             for loss in losses:  # noqa: B007  # the last one is shown
                 progress.update()
             progress.set_description(f"epoch {epoch + 1}/{arguments.epochs}")
@@ -111,8 +135,12 @@ def train(arguments: argparse.Namespace) -> None:
         stats = pipe.stats()
         print(f"pipeline: {stats.recorded:,} calls recorded, {sum(stats.eager.values()):,} run at once\n")
     report_backend(device)
-    print("\nthe ten operators called most:")
-    print(profile.table(row_limit=10))
+    if profile is None:
+        stats = step.stats()
+        print(f"\ncaptured: {stats.replays:,} steps replayed, {stats.recordings} recorded, {stats.variants} variants")
+    else:
+        print("\nthe ten operators called most:")
+        print(profile.table(row_limit=10))
 
 
 def dry_run(arguments: argparse.Namespace) -> None:
