@@ -27,11 +27,11 @@ from .array_specs import read_spec
 from .blocks import current
 from .callers import caller_location
 from .capture_parts import CapturePart
-from .device_copies import HostValue, is_host_read, record_copy
+from .device_copies import HostValue, is_host_read, key_of, record_copy
 from .handle import Pipeline, check_options
 from .live_numbers import Expression, LiveFloat, LiveInt, LiveNumber, make_live, to_plain
 from .liveness import RANDOM
-from .pending import Pending, PendingMemory, storage_key
+from .pending import Pending, PendingMemory, pending_type, storage_key
 from .session import Session
 from .stats import HOST_READ
 from .steps import Step, line_of
@@ -299,7 +299,10 @@ class Recording:
         data = getattr(found, "_dispatch_data", found)
         known = self.holders[id(data)] = Input(found, data, "")
         known.data = HostData(operator, make, values, data)
-        return found
+        # Views of it will be pending, and get their keys from it.
+        pending = pending_type(key_of(data)).of(known.spec, self.memory_of(data), self.session)
+        pending.value = data
+        return pending
 
     def memory_of(self, array: Any) -> PendingMemory:
         """Return the memory of an array that is there, for its views."""

@@ -106,19 +106,18 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
     target = owners.device_key(device.type)
     meta = source.meta if isinstance(source, Pending) else read_spec(source)
     has_strides = all(
-        any(each.strides is not None for each in owners.KEY_TYPES.get(key, ())) for key in (target, _key_of(source))
+        any(each.strides is not None for each in owners.KEY_TYPES.get(key, ())) for key in (target, key_of(source))
     )
     made = pending_type(target).of(meta if has_strides else row_major_spec(meta), None, recording.session)
     recording.session.add(kind.of((source,), (made,), *caller_location()))
     return made
 
 
-def _key_of(array: Any) -> DispatchKey:
-    return (
-        next(key for key, types in owners.KEY_TYPES.items() if any(each.type is type(array) for each in types))
-        if (not isinstance(array, Pending))
-        else array.key
-    )
+def key_of(array: Any) -> DispatchKey:
+    """Return the key of the backend that owns an array, or a value that stands for one."""
+    if isinstance(array, Pending):
+        return array.key
+    return next(key for key, types in owners.KEY_TYPES.items() if any(each.type is type(array) for each in types))
 
 
 def is_host_read(step: Step) -> bool:

@@ -119,6 +119,7 @@ class RecordedRun:
                     self._known[id(value)] = Made("step", index, output)
         #: How often registrations had changed; a list, because changes that do not matter bring it up to date.
         self.changes = [CHANGES[0]]
+        self._generations = [(step.entry, step.entry.generation) for step in self.steps]
         self.writes = any(step.written for step in self.steps)
         #: The memories that are written to, or that a tensor shows.
         self.reachable = {storage_key(value) for step in self.steps for value in step.writes()} | set(
@@ -196,6 +197,10 @@ class RecordedRun:
 
     def release(self) -> None:
         """Let go of all values; call it once the steps have run and the plan is made."""
+        # Kernels register operators that they are the first to call.
+        if all(entry.generation == before for entry, before in self._generations):
+            self.changes[0] = CHANGES[0]
+        self._generations = []
         for each in (*self.inputs, *self.hosts):
             each.release()
         self.steps, self.tensors, self.rebound, self._known = [], [], {}, {}
@@ -216,7 +221,9 @@ def _ids_of_numbers(values: Any) -> Iterator[int]:
 
 def data_of(tensor: Any) -> Any:
     """Return the array of a tensor, or the value that stands for it."""
-    return getattr(tensor, "_dispatch_data", tensor)
+    data = getattr(tensor, "_dispatch_data", tensor)
+    # An array of the host's data is there while the call is recorded.
+    return data.value if isinstance(data, Pending) and data.value is not None else data
 
 
 def needed_steps(steps: Sequence[Step], kept: Sequence[Any]) -> list[Step]:
