@@ -47,6 +47,15 @@ def _adapt_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
+def _adapt_meshgrid(function: Callable[..., Any]) -> Callable[..., Any]:
+    many, by_name = _adapt_tensors(function), _adapt_tensors(dc.ops.aten.meshgrid.indexing)
+
+    def meshgrid(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return (many if kwargs.get("indexing") is None else by_name)(*tensors, **kwargs)
+
+    return meshgrid
+
+
 def _adapt_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """Take one tensor and return it, or several, or a list of them, and return a tuple."""
     of_list = getattr(dc.ops.aten, function.__name__).Sequence
@@ -231,7 +240,7 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "chunk": _adapt_tuple,
     "concat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "hstack": _refuse_empty(RuntimeError, "hstack expects a non-empty TensorList"),
-    "meshgrid": _adapt_tensors,
+    "meshgrid": _adapt_meshgrid,
     "narrow": _adapt_narrow,
     "nonzero": _adapt_nonzero,
     "norm": _adapt_norm,

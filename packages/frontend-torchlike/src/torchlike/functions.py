@@ -168,7 +168,7 @@ _ONLY_INT: Final = {int}
 
 def _takes_tensor_alone(overload: Any) -> bool:
     first, *rest = overload.schema.arguments
-    return str(first.type) == "Tensor" and all(argument.has_default for argument in rest)
+    return str(first.type) in ("Tensor", "Tensor(a)") and all(argument.has_default for argument in rest)
 
 
 def _takes_sizes(overload: Any) -> bool:
@@ -182,6 +182,7 @@ _MAIN: Final = {
     "narrow": "default",
     "split": "Tensor",
     "squeeze": "dim",
+    "tensor_split": "sections",
     "unsafe_split": "Tensor",
     "view": "default",
 }

@@ -125,13 +125,13 @@ _OTHERS: Final[dict[str, Any]] = {
 
 #: The same for properties, by the functions that make them.
 _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
-    "H": lambda: property(dc.ops.aten.matrix_H, doc="The matrix transposed, and conjugated if complex."),
-    "T": lambda: property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
+    "H": lambda: property(dc.ops.aten.matrix_H.default, doc="The matrix transposed, and conjugated if complex."),
+    "T": lambda: property(dc.ops.aten.numpy_T.default, doc="The tensor with the order of its dimensions reversed."),
     "imag": lambda: property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
     "mH": lambda: property(
-        dc.ops.aten.mH, doc="The tensor with its last two dimensions exchanged, conjugated if complex."
+        dc.ops.aten.mH.default, doc="The tensor with its last two dimensions exchanged, conjugated if complex."
     ),
-    "mT": lambda: property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
+    "mT": lambda: property(dc.ops.aten.mT.default, doc="The tensor with its last two dimensions exchanged."),
     "real": lambda: property(FUNCTIONS["real"], _set_part("real"), doc="The real parts, in the same memory."),
 }
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from ..arrays import Array
 from .lists import KERNELS as JOINING
+from .padding import KERNELS as PADDING
 from .view import KERNELS as VIEWS
-from .view import view_row_major
+from .view import is_row_major, view_row_major
 
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -89,6 +90,25 @@ def _grow(arrays: Sequence[Array], least: int) -> list[Array]:
     return [each if each.ndim >= least else each.reshape(*[1] * (least - each.ndim), *each.shape) for each in arrays]
 
 
+def _split_at(self: Array, indices: Sequence[int], dim: int = 0) -> Any:
+    ends = [*indices, self.shape[dim]]
+    lengths = [end - start for start, end in zip([0, *indices], ends, strict=True)]
+    # A part without elements may begin anywhere.
+    return VIEWS["split_with_sizes"](self, lengths, dim) if min(lengths) > 0 else NotImplemented
+
+
+def _pad(self: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    if mode != "constant":
+        return NotImplemented
+    return PADDING["constant_pad_nd"](self, pad, 0.0 if value is None else value)
+
+
+def _repeat_items(self: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Any:
+    if repeats < 1 or output_size is not None or not is_row_major(self) or (dim is None and self.ndim != 1):
+        return NotImplemented
+    return self.repeat(repeats, dim or 0)
+
+
 def _hstack(tensors: Sequence[Array]) -> Any:
     grown = _grow(tensors, 1)
     return JOINING["cat"](grown, 1 if grown[0].ndim > 1 else 0)
@@ -126,6 +146,9 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "chunk": (_chunk, {"parts": ("split.Tensor",)}),
     "split.sizes": _same("split_with_sizes"),
     "tensor_split.sections": (_tensor_split, {"parts": ("slice.Tensor",)}),
+    "tensor_split.indices": (_split_at, {"parts": ("slice.Tensor",)}),
+    "pad": (_pad, {"parts": ("_pad_enum", "constant_pad_nd")}),
+    "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "reshape", "view")}),
     "concat": _same("cat"),
     "concatenate": _same("cat"),
     "hstack": (_hstack, {"parts": ("cat", "reshape", "view")}),

@@ -268,6 +268,20 @@ def _slice_along(self: Array, dim: int, ends: Iterable[tuple[int, int]]) -> list
     return [self[start:end] for start, end in ends]
 
 
+@KERNELS("unfold")
+def _unfold(self: Array, dimension: int, size: int, step: int) -> Any:
+    ndim = self.ndim
+    if is_row_major(self) and -ndim <= dimension < ndim and step > 0 and 0 < size <= self.shape[dimension]:
+        shape, strides = list(self.shape), list(self.strides)
+        strides.append(strides[dimension])
+        shape.append(size)
+        place = dimension % ndim
+        shape[place] = (shape[place] - size) // step + 1
+        strides[place] *= step
+        return np.ndarray(shape, self.dtype, self, 0, strides)
+    return _BY_RULE["unfold"](self, dimension, size, step)
+
+
 @KERNELS("split.Tensor")
 def _split(self: Array, split_size: int, dim: int = 0) -> Any:
     ndim = self.ndim

@@ -53,7 +53,11 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
         otherwise = slow_path or f"{name} = __check{index}({name})"
         if _INT_LIST.fullmatch(parameter.type):
             item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
-            test = [f"if type({name}) is tuple:", f"    for __i in {name}:", f"        if {item}:"]
+            test = [
+                f"if type({name}) is tuple or type({name}) is list:",
+                f"    for __i in {name}:",
+                f"        if {item}:",
+            ]
             test += [f"            {otherwise}", "            break"]
             if slow_path and "[1]" in parameter.type:
                 # Once nothing leads to the slow path any more, which gets the arguments as they are.

@@ -23,6 +23,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import dispatch_core as dc
@@ -32,6 +34,7 @@ from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
 from .grad_mode import enable_grad, is_grad_enabled
+from .metadata import is_plain
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
 
 if TYPE_CHECKING:
@@ -190,6 +193,7 @@ class _ViewKinds(dict[Any, int]):
             "aten::split.sizes": 2,
             "aten::chunk": 2,
             "aten::tensor_split.sections": 2,
+            "aten::tensor_split.indices": 2,
             "aten::unbind.int": 1,
         }
         found = self[op] = kinds.get(op.name, 0)
@@ -199,7 +203,7 @@ class _ViewKinds(dict[Any, int]):
 view_kinds: Final = _ViewKinds()
 
 #: Functions of several views that make each of them alone, so that all may be changed in place.
-CUT_ONE_BY_ONE: Final = frozenset({"aten::tensor_split.sections"})
+CUT_ONE_BY_ONE: Final = frozenset({"aten::tensor_split.sections", "aten::tensor_split.indices"})
 
 
 #: A view whose state was not needed yet; see Note [The state of a view is made late].
@@ -269,7 +273,10 @@ def describe_parts(
 
     Raises ``KernelResultError`` where the parts, made by the device's own kernel, do not tell where in the base they begin.
     """
-    if not dc.has_strides(base):
+    if not parts:
+        return []
+    known = find_array_type(type(parts[0]))
+    if known is None or known.strides is None:
         raise dc.KernelResultError(
             f"{op.name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in"
             " the tensor they begin",
@@ -282,12 +289,9 @@ def describe_parts(
     if place == 1:  # unbind takes the dimension away
         select = dc.ops.aten.select.int
         return [(select, (dim, index)) for index in range(len(parts))]
-    piece, start, found = dc.ops.aten.slice.Tensor, 0, []
-    for part in parts:
-        stop = start + dc.shape(part)[dim]
-        found.append((piece, (dim, start, stop, 1)))
-        start = stop
-    return found
+    piece, read = dc.ops.aten.slice.Tensor, attrgetter("shape") if is_plain[type(parts[0])] else dc.shape
+    stops = list(accumulate([read(part)[dim] for part in parts], initial=0))
+    return [(piece, (dim, start, stop, 1)) for start, stop in pairwise(stops)]
 
 
 def find_aliases(tensor: Tensor) -> Aliases:

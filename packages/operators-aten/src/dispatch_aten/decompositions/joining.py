@@ -184,7 +184,7 @@ def _repeat_each(self: Array, repeats: Array, dim: int | None = None, *, output_
 
 def _repeat_all(self: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Array:
     if dim is None:
-        self, dim = aten.flatten.using_ints(self), 0
+        self, dim = self if ndim(self) == 1 else aten.flatten.using_ints(self), 0
     where = wrap_dim(dim, ndim(self), scalar=False)
     if repeats < 0:
         raise OperatorError("Repeats must be non-negative", operator="aten::repeat_interleave", argument="repeats")

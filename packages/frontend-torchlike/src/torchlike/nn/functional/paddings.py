@@ -20,4 +20,4 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     check_tensor(input, "pad")
-    return dc.ops.aten.pad(input, list(pad), mode, value)
+    return dc.ops.aten.pad.default(input, tuple(pad), mode, value)
