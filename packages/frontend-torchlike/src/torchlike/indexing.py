@@ -36,7 +36,7 @@ _copy, _fill_number, _fill_tensor, _view = (
     _aten.view.default,
 )
 #: The types of indices that take rows and ranges, and nothing else.
-_BASIC: Final = frozenset({int, slice})
+_BASIC: Final = frozenset({int, slice, type(None), type(...)})
 _INDEX_TYPES = frozenset({ScalarType.Long, ScalarType.Int, ScalarType.Short, ScalarType.Char})
 
 
@@ -102,10 +102,12 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             if count and rank >= (count if is_mask else 1) and (is_mask or index.dtype in _INDEX_TYPES):
                 return self, [index]
         items = _as_tuple(index)
-        if len(items) <= rank and all(map(_is_list_of_places, items)):
+        if _BASIC.issuperset(map(type, items)):
+            skipped = rank - len(items) + items.count(None) + (dots := items.count(...))
+            if skipped >= 0 and dots < 2:
+                return _take_ranges(self, items, skipped), []
+        elif len(items) <= rank and all(map(_is_list_of_places, items)):
             return self, [*items]
-        if len(items) <= rank and _BASIC.issuperset(map(type, items)):
-            return _take_ranges(self, items), []
         used = sum(_count_dims(item) for item in items)
         if not rank and isinstance(index, int) and not isinstance(index, bool):
             raise IndexError(
@@ -152,15 +154,24 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
         raise
 
 
-def _take_ranges(self: Tensor, items: tuple[int | slice, ...]) -> Tensor:
-    """Apply one index for each of the first dimensions."""
-    result, dim = self, 0
-    for place, item in enumerate(items):
-        if isinstance(item, slice):
+def _take_ranges(self: Tensor, items: tuple[Any, ...], skipped: int) -> Tensor:
+    """Apply indices of one dimension or none each; ``...`` stands for the ``skipped`` dimensions that have no index."""
+    result, dim, place = self, 0, 0
+    for item in items:
+        kind = type(item)
+        if kind is slice:
             result = _slice(result, dim, item)
             dim += 1
-        else:
+            place += 1
+        elif kind is int:
             result = _select(result, dim, item, place)
+            place += 1
+        elif item is None:
+            result = _unsqueeze(result, dim)
+            dim += 1
+        else:
+            dim += skipped
+            place += skipped
     return result
 
 

@@ -15,26 +15,21 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
-from dispatch_core.frontends import PLACES, Frontend, find_array_type, register_frontend
+from dispatch_core.frontends import PLACES, Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .history.captures import PARTS, current_part, see
-from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
+from .history.device_keys import autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .history.metadata import SCALAR_TYPES, SIZES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
+from .history.view_hooks import make_view_hooks
 from .history.views import (
-    CUT_ONE_BY_ONE,
-    ONE_OF_SEVERAL,
-    UNRECORDED,
-    describe_parts,
     join,
-    set_view,
     share_memory,
-    view_kinds,
 )
 from .lazy_names import LeftOut
 from .size import Size
@@ -73,6 +68,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _construct: ClassVar[Callable[..., Any]]
     _call_mixed: ClassVar[Callable[..., Any]]
     _make_autograd_kernel: ClassVar[Callable[..., Any]]
+    # And those that make views, after the class.
+    _dispatch_view: ClassVar[Callable[..., Any]]
+    _dispatch_views: ClassVar[Callable[..., Any]]
     _make_capture_part: ClassVar[Callable[..., Any]]
 
     if TYPE_CHECKING:
@@ -92,48 +90,6 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return sorted({*getattr(self, "__dict__", ()), *dir(type(self))})
 
     # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
-
-    def _dispatch_view(self, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
-        tensor = bare()
-        mask = self._dispatch_mask
-        tensor._dispatch_data = data
-        known = find_array_type(type(data))
-        if known is not None and known.mutable and not view_kinds[op]:
-            # See Note [The state of a view is made late] in `history.views`.
-            if not mask & AUTOGRAD:
-                tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
-                tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
-                return tensor
-            above = self._autograd
-            if type(above) is tuple:
-                tensor._dispatch_mask = mask
-                tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
-                return tensor
-        tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
-        set_view(tensor, self, op, args)
-        return tensor
-
-    def _dispatch_views(self, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
-        mask = self._dispatch_mask
-        above = self._autograd if mask & AUTOGRAD else None
-        known = find_array_type(type(parts[0])) if parts else None
-        is_late = known is not None and known.mutable and (above is None or type(above) is tuple)
-        base = above[0] if type(above) is tuple else self
-        time = tick()
-        is_one_of_several = op.name not in CUT_ONE_BY_ONE
-        refusal = UNRECORDED if not is_grad_enabled() else ONE_OF_SEVERAL if is_one_of_several else None
-        mask |= AUTOGRAD_BITS[mask]
-        views = []
-        for data, (part, rest) in zip(parts, describe_parts(op, self, parts, args), strict=True):
-            tensor = bare()
-            tensor._dispatch_data = data
-            tensor._dispatch_mask = mask
-            if is_late:
-                tensor._autograd = base, time, part, rest, refusal, above
-            else:
-                set_view(tensor, self, part, (self, *rest), is_part=is_one_of_several)
-            views.append(tensor)
-        return views
 
     def _dispatch_mutated(self) -> None:
         state = self._autograd if self._dispatch_mask & AUTOGRAD else self._state
@@ -406,6 +362,7 @@ def _check_dim(dim: int, rank: int) -> int:
 #: Makes an object without data, as a call of a class of a plain type does, and as fast.
 bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
 Tensor._dispatch_new = bare  # type: ignore[attr-defined]
+Tensor._dispatch_view, Tensor._dispatch_views = make_view_hooks(bare)
 
 frontend: Frontend[Tensor] = register_frontend("torchlike", Tensor)
 

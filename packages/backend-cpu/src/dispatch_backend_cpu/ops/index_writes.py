@@ -16,7 +16,7 @@ from dispatch_aten.shapes import wrap_dim
 from dispatch_aten.variants import inplace_of
 
 from ..arrays import Array, check_writable, describe
-from ..fp_errors import ignore_fp_errors
+from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import KernelTable
 from ..output_specs import conform, infer_output, output_rule
 from .indexing import INT64, Indices, check_range, find_places, is_one_mask, is_row_major, one_index
@@ -183,20 +183,42 @@ def _are_apart(written: Array, read: Array) -> bool:
     )
 
 
+def _put_plainly(self: Array, indices: Indices, values: Array, accumulate: bool) -> bool:
+    """Write by one index where all is plain; see Note [One index]. Return whether that was so."""
+    if values.dtype is not self.dtype or not self.flags.writeable or not _are_apart(self, values):
+        return False
+    one = one_index(self, indices)
+    if one is None or not _are_apart(self, one[2]):
+        return False
+    target, axis, index = one
+    if not accumulate:
+        if values.ndim >= target.ndim + index.ndim:
+            return False
+        try:
+            target[(slice(None),) * axis + (index,) if axis else index] = values
+        except (IndexError, ValueError):
+            return False  # Nothing was written; the general way makes the error.
+        return True
+    size = target.shape[axis]
+    if index.ndim != 1 or values.shape != (*target.shape[:axis], *index.shape, *target.shape[axis + 1 :]):
+        return False
+    if is_outside(index, 0, size):
+        return False
+    quietly(add_slices, target, axis, index, values)
+    return True
+
+
 @KERNELS("index_put_")
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
-    if not accumulate and values.dtype is self.dtype and self.flags.writeable and _are_apart(self, values):
-        one = one_index(self, indices)
-        if one is not None:
-            target, axis, index = one
-            if values.ndim < target.ndim + index.ndim and _are_apart(self, index):
-                try:
-                    target[(slice(None),) * axis + (index,) if axis else index] = values
-                except (IndexError, ValueError):
-                    pass  # Nothing was written; the error is made below.
-                else:
-                    return self
-    return _put(self, indices, values, accumulate)
+    return self if _put_plainly(self, indices, values, accumulate) else _put(self, indices, values, accumulate)
+
+
+@KERNELS("index_put")
+def _index_put(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
+    result = self.copy()
+    if not is_row_major(self):
+        result = conform(result, infer_output("index_put", self, indices, values, accumulate))
+    return _index_put_inplace(result, indices, values, accumulate)
 
 
 @ignore_fp_errors

@@ -186,7 +186,7 @@ class Derivative:
     @property
     def parameters(self) -> str:
         """All arguments in the schema's order, as a signature or a call spells them."""
-        return ", ".join(_to_identifier(name) for name in self.arguments)
+        return list_parameters(self.op.schema)
 
 
 def _find_operator(name: str) -> Callable[..., Any]:
@@ -197,6 +197,6 @@ def _find_operator(name: str) -> Callable[..., Any]:
     return functional[0] if len(functional) == 1 else packet
 
 
-def _to_identifier(name: str) -> str:
-    """Return an argument's name in source: ``from`` is a Python keyword."""
-    return f"{name}_" if name == "from" else name
+def list_parameters(schema: Any) -> str:
+    """Return all arguments in order, as a signature or a call spells them: ``from`` is a Python keyword."""
+    return ", ".join("from_" if argument.name == "from" else argument.name for argument in schema.arguments)

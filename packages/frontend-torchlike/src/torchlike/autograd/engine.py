@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..tensors import Tensor
 
 _sequence: Final = attrgetter("seq")
-_sum: Final[Callable[..., Tensor]] = dc.ops.aten.sum.dim_IntList
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
@@ -289,10 +288,10 @@ def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     wide = dc.shape(grad)
     lead = len(wide) - len(shape)
     inner = [lead + i for i, size in enumerate(shape) if size == 1 and wide[lead + i] != 1]
-    if not inner:
-        return _sum(grad, list(range(lead)), False) if lead else grad
-    grad = _sum(grad, [*range(lead), *inner], True)
-    return grad.reshape(shape) if lead else grad
+    if lead or inner:
+        # Without other dimensions to sum, the leading ones need not be kept.
+        grad = dc.ops.aten.sum.dim_IntList(grad, [*range(lead), *inner], bool(inner))
+    return grad.reshape(shape) if lead and inner else grad
 
 
 def cast(grad: Tensor, dtype: ScalarType) -> Tensor:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
@@ -17,8 +17,6 @@ from ..history.node import Edge, Node, Output
 from ..size import Size
 from ..tensors import Tensor, wrap
 from .engine import execute
-
-_ones_like: Final[Callable[..., Tensor]] = dc.ops.aten.ones_like.default
 
 
 class GradientEdge(NamedTuple):
@@ -95,7 +93,7 @@ def _pair_roots(
         edge = _to_edge(output)
         if given is None:
             given = (  # noqa: PLW2901  # it takes the place of the one that was not given
-                _make("ones", edge) if isinstance(output, GradientEdge) else _ones_like(output)
+                _make("ones", edge) if isinstance(output, GradientEdge) else dc.ops.aten.ones_like.default(output)
             )
         pairs.append((edge, given))
     return pairs

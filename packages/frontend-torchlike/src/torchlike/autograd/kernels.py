@@ -17,7 +17,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.calls import make_function
+from dispatch_core.calls import define, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD
 
@@ -26,7 +26,7 @@ from ..history.grad_mode import is_grad_enabled
 from ..history.metadata import is_plain
 from ..history.node import Output, Storage, sequence
 from ..history.views import ONE_OF_SEVERAL, View
-from .derivative import Derivative
+from .derivative import Derivative, list_parameters
 from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
@@ -80,9 +80,30 @@ def _clone(tensor: Any) -> Any:
     return dc.ops.aten.clone.default(tensor)
 
 
-def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., Any]:
-    """Make the kernel of one overload for one effective keyset."""
+def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Callable[..., Any]:
+    """Make the kernel of one overload for one effective keyset.
+
+    Many operators are never recorded, such as those of an optimizer: ``describe`` is called, and the code made that the
+    kernel takes over, at the first call with grad mode on.
+    """
     mask = keyset.mask | keyset.marker
+    scope: dict[str, Any] = {"_below": op._entry.explicit_table[mask & ~AUTOGRAD], "_grad_enabled": is_grad_enabled}
+    parameters = list_parameters(op.schema)
+    first = define(
+        f"kernel({parameters})",
+        ["if not _grad_enabled():", f"    return _below({parameters})", f"return _record_first({parameters})"],
+    )
+
+    def record_first(*args: Any) -> Any:
+        kernel.__code__ = _make_recording_kernel(op, mask, describe(), scope).__code__
+        return kernel(*args)
+
+    scope["_record_first"] = record_first
+    kernel: Any = make_function(first, f"autograd of {op.name}, at first", scope, is_shared=True)
+    return kernel
+
+
+def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: dict[str, Any]) -> Any:
     below = mask & ~AUTOGRAD
     types = [known.type for known in array_types(mask)]
     derivative.plain_arrays = bool(types) and all(is_plain[each] for each in types)
@@ -102,7 +123,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
     cls = type(format_node_name(op.name, derivative.number), (Recorded,), body)
-    scope: dict[str, Any] = {
+    scope |= {
         **derivative.helpers,
         **{f"_default_{name}": value for name, value in derivative.default_values.items()},
         "AUTO": mask & AUTOGRAD,
@@ -114,12 +135,10 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "Storage": Storage,
         "ONE_OF_SEVERAL": ONE_OF_SEVERAL,
         "View": View,
-        "_below": op._entry.explicit_table[below],
         "_bits": AUTOGRAD_BITS,
         "_check_inplace": check_inplace,
         "_clone": _clone,
         "_dtype": dc.dtype,
-        "_grad_enabled": is_grad_enabled,
         "_rebase": rebase,
         "_make_storage": make_storage,
         "_next": next,

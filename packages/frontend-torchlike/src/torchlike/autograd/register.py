@@ -51,10 +51,12 @@ def _make_factory(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
             # Raw arrays have no history.
             return make_passing_kernel(op, keyset)
         number = _NUMBERS.get(functional_of(name) or name, 0)
-        derivative = Derivative(
-            op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number
+        outputs = formula.differentiable_outputs
+        return make_kernel(
+            op,
+            keyset,
+            lambda: Derivative(op, formula.gradients, differentiable_results=outputs, number=number),
         )
-        return make_kernel(op, keyset, derivative)
 
     return make
 

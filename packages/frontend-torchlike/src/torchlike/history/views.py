@@ -230,6 +230,21 @@ def make_state(late: Late) -> View:
     return state
 
 
+def make_alias(base: Tensor, op: Any, args: tuple[Any, ...]) -> View:
+    """Return the state of a result of ``detach``: an alias that no gradient follows, in memory that can be written."""
+    above = base._state
+    storage = above.storage
+    if storage is None:
+        storage = above.shared_storage()
+    state = View()
+    state.storage = storage
+    state.chain = state.skip = (above.chain, op, args[1:])
+    state.version_seen = storage.version
+    if not is_grad_enabled():
+        state.refusal = UNRECORDED
+    return state
+
+
 def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...], *, is_part: bool = False) -> None:
     """Make ``tensor`` a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
     above = base._state

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core.caches import LazyTable
 
 from ...arguments import check_tensor
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...tensors import Tensor
 
-gelu = FUNCTIONAL["gelu"]
-hardshrink = FUNCTIONS["hardshrink"]
-logsigmoid = FUNCTIONAL["log_sigmoid"]
-prelu = FUNCTIONS["prelu"]
-softplus = FUNCTIONAL["softplus"]
-softshrink = FUNCTIONAL["softshrink"]
-sigmoid = FUNCTIONS["sigmoid"]
-tanh = FUNCTIONS["tanh"]
-relu_, threshold_, selu_, celu_ = (FUNCTIONS[name] for name in ("relu_", "threshold_", "selu_", "celu_"))
-rrelu_ = FUNCTIONS["rrelu_"]
-hardtanh_, elu_, leaky_relu_ = (FUNCTIONAL[name] for name in ("hardtanh_", "elu_", "leaky_relu_"))
-_relu = FUNCTIONS["relu"]
+#: The names here that are operators' own functions; each is made when it is first asked for.
+_SAME: Final = {
+    **dict.fromkeys("celu_ elu_ gelu hardshrink hardtanh_ leaky_relu_ prelu relu_ rrelu_".split(), ""),
+    **dict.fromkeys("selu_ sigmoid softplus softshrink tanh threshold_".split(), ""),
+    "logsigmoid": "log_sigmoid",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _OPERATORS[_SAME[name] or name]
+    return found
+
+
+def _find(name: str) -> Callable[..., Tensor]:
+    found: Callable[..., Tensor] = (FUNCTIONS if name in FUNCTIONS else FUNCTIONAL)[name]
+    return found
+
+
+_OPERATORS: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(_find, lambda: [*FUNCTIONS, *FUNCTIONAL])
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``max(input, 0)``."""
-    return relu_(input) if inplace else _relu(input)
-
-
-def _choose(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    found = FUNCTIONS if name in FUNCTIONS else FUNCTIONAL
-    return found[name], found[f"{name}_"]
-
-
-_threshold, _rrelu = _choose("threshold")[0], _choose("rrelu")[0]
-_hardtanh, _elu, _celu, _leaky_relu = (_choose(name)[0] for name in ("hardtanh", "elu", "celu", "leaky_relu"))
-_PLAIN = {name: _choose(name) for name in ("relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid")}
+    return FUNCTIONS["relu_" if inplace else "relu"](input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is above ``threshold``, ``value`` elsewhere."""
-    return (threshold_ if inplace else _threshold)(input, threshold, value)
+    return _OPERATORS["threshold_" if inplace else "threshold"](input, threshold, value)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -54,59 +54,59 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)
+    return _OPERATORS["hardtanh_" if inplace else "hardtanh"](input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input, 0), 6)``."""
-    return _PLAIN["relu6"][inplace](input)
+    return _OPERATORS["relu6_" if inplace else "relu6"](input)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return the scaled ``elu`` that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
-    return _PLAIN["selu"][inplace](input)
+    return _OPERATORS["selu_" if inplace else "selu"](input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``."""
-    return _PLAIN["silu"][inplace](input)
+    return _OPERATORS["silu_" if inplace else "silu"](input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * tanh(softplus(input))``."""
-    return _PLAIN["mish"][inplace](input)
+    return _OPERATORS["mish_" if inplace else "mish"](input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * relu6(input + 3) / 6``."""
-    return _PLAIN["hardswish"][inplace](input)
+    return _OPERATORS["hardswish_" if inplace else "hardswish"](input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``relu6(input + 3) / 6``."""
-    return _PLAIN["hardsigmoid"][inplace](input)
+    return _OPERATORS["hardsigmoid_" if inplace else "hardsigmoid"](input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
-    return (celu_ if inplace else _celu)(input, alpha)
+    return _OPERATORS["celu_" if inplace else "celu"](input, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``negative_slope * input`` elsewhere."""
-    return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
+    return _OPERATORS["leaky_relu_" if inplace else "leaky_relu"](input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return (elu_ if inplace else _elu)(input, alpha)
+    return _OPERATORS["elu_" if inplace else "elu"](input, alpha)
 
 
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Return ``leaky_relu`` with slopes drawn from ``lower`` to ``upper`` while training, with their mean otherwise."""
-    return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
+    return _OPERATORS["rrelu_" if inplace else "rrelu"](input, lower, upper, training)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

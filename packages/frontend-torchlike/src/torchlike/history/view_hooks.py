@@ -1,0 +1,71 @@
+"""The hooks by which the dispatcher makes views of tensors: one, or a list of one tensor's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.frontends import find_array_type
+from dispatch_core.keys import AUTOGRAD
+
+from .device_keys import AUTOGRAD_BITS
+from .grad_mode import is_grad_enabled
+from .node import tick
+from .views import CUT_ONE_BY_ONE, ONE_OF_SEVERAL, UNRECORDED, describe_parts, make_alias, set_view, view_kinds
+
+if TYPE_CHECKING:
+    from ..tensors import Tensor
+
+_NOT_AUTOGRAD: Final = ~AUTOGRAD
+
+
+def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], Callable[..., list[Tensor]]]:
+    """Return the hooks for one view and for a list of views; ``bare`` makes a tensor without data."""
+
+    def make_view(self: Tensor, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
+        tensor = bare()
+        mask = self._dispatch_mask
+        tensor._dispatch_data = data
+        known = find_array_type(type(data))
+        if known is not None and known.mutable:
+            # See Note [The state of a view is made late] in `history.views`.
+            if view_kinds[op] < 0:
+                tensor._dispatch_mask = mask & _NOT_AUTOGRAD
+                tensor._autograd = make_alias(self, op, args)
+                return tensor
+            if not mask & AUTOGRAD:
+                tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
+                tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
+                return tensor
+            above = self._autograd
+            if type(above) is tuple:
+                tensor._dispatch_mask = mask
+                tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
+                return tensor
+        tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
+        set_view(tensor, self, op, args)
+        return tensor
+
+    def make_views(self: Tensor, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
+        mask = self._dispatch_mask
+        above = self._autograd if mask & AUTOGRAD else None
+        known = find_array_type(type(parts[0])) if parts else None
+        is_late = known is not None and known.mutable and (above is None or type(above) is tuple)
+        base = above[0] if type(above) is tuple else self
+        time = tick()
+        is_one_of_several = op.name not in CUT_ONE_BY_ONE
+        refusal = UNRECORDED if not is_grad_enabled() else ONE_OF_SEVERAL if is_one_of_several else None
+        mask |= AUTOGRAD_BITS[mask]
+        views = []
+        for data, (part, rest) in zip(parts, describe_parts(op, self, parts, args), strict=True):
+            tensor = bare()
+            tensor._dispatch_data = data
+            tensor._dispatch_mask = mask
+            if is_late:
+                tensor._autograd = base, time, part, rest, refusal, above
+            else:
+                set_view(tensor, self, part, (self, *rest), is_part=is_one_of_several)
+            views.append(tensor)
+        return views
+
+    return make_view, make_views
