@@ -88,6 +88,8 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     """
     mask = keyset.mask | keyset.marker
     scope: dict[str, Any] = {"_below": op._entry.explicit_table[mask & ~AUTOGRAD], "_grad_enabled": is_grad_enabled}
+    if is_grad_enabled():  # a call has asked for the kernel
+        return _make_recording_kernel(op, mask, describe(), scope)
     parameters = list_parameters(op.schema)
     first = define(
         f"kernel({parameters})",
@@ -95,7 +97,8 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     )
 
     def record_first(*args: Any) -> Any:
-        kernel.__code__ = _make_recording_kernel(op, mask, describe(), scope).__code__
+        made: Any = _make_recording_kernel(op, mask, describe(), scope)
+        kernel.__code__ = made.__code__
         return kernel(*args)
 
     scope["_record_first"] = record_first
@@ -103,7 +106,7 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     return kernel
 
 
-def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: dict[str, Any]) -> Any:
+def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: dict[str, Any]) -> Callable[..., Any]:
     below = mask & ~AUTOGRAD
     types = [known.type for known in array_types(mask)]
     derivative.plain_arrays = bool(types) and all(is_plain[each] for each in types)
@@ -146,7 +149,8 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
         "_read_state": read_state,
         "_read_version": read_version,
     }
-    return make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
+    kernel: Callable[..., Any] = make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
+    return kernel
 
 
 def _release(node: Any) -> None:
