@@ -33,6 +33,9 @@ class _Numbers(dict[float, Array]):
         return made
 
 
+INTEGERS: Final = {np.dtype(np.int64): _Numbers(np.dtype(np.int64))}
+"""The same for int64 and ints."""
+
 NUMBERS: Final = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
 """For float32 and float64, ints and floats as arrays; a look-up raises ``OverflowError``."""
 
@@ -56,14 +59,15 @@ def constant(value: Any, dtype: np.dtype[Any]) -> Array | None:
         return None
 
 
-_ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in NUMBERS}
-for _zero in _ZEROS.values():
+ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in NUMBERS}
+"""Their zeros, with the sign plus."""
+for _zero in ZEROS.values():
     _zero.flags.writeable = False
 
 
 def number(value: Any, like: Array) -> Array:
     """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
-    if value.__class__ is int and not value and (zero := _ZEROS.get(like.dtype)) is not None:
+    if value.__class__ is int and not value and (zero := ZEROS.get(like.dtype)) is not None:
         return zero
     if type(value) in PLAIN and (numbers := NUMBERS.get(like.dtype)) is not None:
         try:

@@ -29,7 +29,7 @@ from ..arrays import Array, match_layout
 from ..fp_errors import run
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
-from .constants import NUMBERS, PLAIN
+from .constants import INTEGERS, NUMBERS, PLAIN
 from .rule_kernels import WHOLE, check_overlap, finish, store
 
 Dtypes = frozenset[np.dtype[Any]]
@@ -46,6 +46,7 @@ _SMALL = 1024
 
 #: The names that the texts of all fast paths may use.
 _NAMES: Final = {
+    "INTEGERS": INTEGERS,
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
     "WHOLE": WHOLE,
@@ -133,12 +134,15 @@ def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | Non
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
 
-def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "") -> Kernel:
+def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "", *, integers: bool = False) -> Kernel:
     """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`.
 
-    The result is laid out as that of two arrays, or as the shape rule of the operator ``rule`` has inferred.
+    With ``integers``, the ufunc serves int64 and ints as well. The result is laid out as that of two arrays, or as the shape
+    rule of the operator ``rule`` has inferred.
     """
     when = "(numbers := NUMBERS.get(a.dtype)) is not None and type(b) in PLAIN"
+    if integers:
+        when = f"({when}) or ((numbers := INTEGERS.get(a.dtype)) is not None and type(b) is int)"
     call = "run(ufunc, a, (number := numbers[b]))"
     if rule:
         accept = "r.size and (r.ndim < 2 or (a.flags.c_contiguous and 1 not in r.shape))"
@@ -177,6 +181,7 @@ def make_formula(
 _CONDITIONS: Final = {
     "approximate": "{} in ('none', 'tanh')",
     "decimals": "type({}) is int",
+    "eps": "{} is None",
     "self_is_result": "not {}",
 }
 

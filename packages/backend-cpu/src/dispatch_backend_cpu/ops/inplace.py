@@ -18,7 +18,7 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import infer_output, output_rule
 from . import pointwise, special
-from .constants import constant
+from .constants import ZEROS, constant, number
 from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from .numpy_formulas import CLIP, ENDS
 from .rule_kernels import cast, check_overlap, store
@@ -36,41 +36,48 @@ def _functional(name: str, kernels: dict[str, Kernel] = pointwise.KERNELS) -> Ke
     return kernels[functional] if functional in kernels else special.KERNELS[functional]
 
 
-def _is_plain(self: Array, *others: Any) -> bool:
-    """Return whether all are arrays of one real dtype and shape, so that NumPy may write without conversion."""
-    dtype, shape = self.dtype, self.shape
-    return dtype in _REAL and all(
-        type(other) is np.ndarray and other.dtype is dtype and other.shape == shape for other in others
-    )
+def _check(written: str, *read: str) -> str:
+    """Return the text that checks that arrays do not overlap: those that own their memory do not."""
+    owned = " and ".join(f"{each}.base is None" for each in (written, *read))
+    return f"{owned} and {written}.flags.writeable or check_overlap({', '.join((written, *read))})"
 
 
 def _with_factor(name: str, parameters: str, write: Kernel) -> Kernel:
     """Make an in-place kernel of arrays and, as its last parameter, a number: ``write`` serves plain arrays and numbers."""
     *arrays, number = parameters.replace("*, ", "").partition("=")[0].split(", ")
     given = ", ".join(arrays)
+    same = "".join(f" and {each}.dtype is dtype and {each}.shape == self.shape" for each in arrays[1:])
     return attempt(
         parameters,
-        f"type({number}) in PLAIN and is_plain({given})",
+        f"type({number}) in PLAIN and (dtype := self.dtype) in NUMBERS{same}",
         f"run(write, {given}, {number})",
         make_by_copy(name, _functional(name)),
-        first=f"check_overlap({given})",
+        first=_check(*arrays),
         write=write,
-        is_plain=_is_plain,
     )
+
+
+def _store_in(self: Array, ufunc: Any, step: Array) -> Array:
+    """Write what a ufunc makes of an array and another; see Note [Small arrays are written in two steps]."""
+    if self.size > _SMALL:
+        return ufunc(self, step, self)
+    self[...] = ufunc(self, step)
+    return self
+
+
+_SMALL: Final = 1024
 
 
 def _add_scaled(ufunc: Any) -> Kernel:
     """Make the writer of ``add_`` or ``sub_`` with a factor."""
-    return lambda self, other, alpha: ufunc(self, np.multiply(other, np.array(alpha, self.dtype)), self)
+    return lambda self, other, alpha: _store_in(self, ufunc, np.multiply(other, number(alpha, self)))
 
 
 def _add_product(ufunc: Any) -> Kernel:
     """Make the writer of ``addcmul_`` or ``addcdiv_``: ``self`` plus a factor times a product or quotient."""
 
     def write(self: Array, tensor1: Array, tensor2: Array, value: Any) -> Array:
-        step = np.multiply(tensor1, np.array(value, self.dtype))
-        added: Array = np.add(self, ufunc(step, tensor2), self)
-        return added
+        return _store_in(self, np.add, ufunc(np.multiply(tensor1, number(value, self)), tensor2))
 
     return write
 
@@ -79,8 +86,8 @@ def _interpolate(self: Array, end: Array, weight: Any) -> Array:
     """Interpolate from the nearer end, as ``lerp`` does."""
     step = end - self
     if abs(weight) < 0.5:
-        return np.add(self, step * np.array(weight, self.dtype), self)
-    return np.subtract(end, step * np.array(1 - weight, self.dtype), self)
+        return _store_in(self, np.add, step * number(weight, self))
+    return np.subtract(end, step * number(1 - weight, self), self)
 
 
 def _with_number(name: str, ufunc: Any) -> Kernel:
@@ -115,14 +122,15 @@ def _by_copy(name: str) -> Kernel:
     functional, infer = _functional(name), output_rule(name)
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        check_overlap(self, *args)
+        if self.base is not None or args or not self.flags.writeable:
+            check_overlap(self, *args)
         try:
             found = functional(self, *args, **kwargs)
         except Exception:
             infer(self, *args, **kwargs)  # Its error names this operator.
             raise
         if found.dtype is self.dtype and found.shape == self.shape:
-            np.copyto(self, found)
+            self[...] = found
             return self
         infer(self, *args, **kwargs)
         return store(self, found)
@@ -183,7 +191,8 @@ def _check_written(self: Array) -> Array:
     return self
 
 
-for _name, (_parameters, _when, _bounds) in pointwise.CLAMPS.items():
+_RELU: Final = {"relu": ("self", "True", "zeros[dtype], ENDS[dtype][1]")} if pointwise.CLAMPS else {}
+for _name, (_parameters, _when, _bounds) in (pointwise.CLAMPS | _RELU).items():
     # Few elements are bound in new memory; see Note [Small arrays are written in two steps].
     KERNELS[f"{_name}_"] = attempt(
         _parameters,
@@ -194,6 +203,7 @@ for _name, (_parameters, _when, _bounds) in pointwise.CLAMPS.items():
         check=_check_written,
         ENDS=ENDS,
         OPTIONAL=pointwise.OPTIONAL,
+        zeros=ZEROS,
     )
 
 

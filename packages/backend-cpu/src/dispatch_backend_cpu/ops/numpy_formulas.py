@@ -91,7 +91,11 @@ def sign(a: Array) -> Any:
     """Return 1, 0 or -1; nan has the sign 0 in torch."""
     if a.dtype.kind == "b":
         return a.copy()
-    return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
+    zero = number(0, a)
+    over, under = a > zero, a < zero
+    if type(over) is not np.ndarray:
+        return over.astype(a.dtype) - under.astype(a.dtype)
+    return (over.view(np.int8) - under.view(np.int8)).astype(a.dtype)
 
 
 def sgn(a: Array) -> Any:
@@ -151,6 +155,12 @@ def nan_to_num(a: Array, nan: float | None = None, posinf: float | None = None, 
     if a.dtype.kind == "c":
         return nan_to_num(a.real, nan, posinf, neginf) + 1j * nan_to_num(a.imag, nan, posinf, neginf)
     limits = np.finfo(a.dtype)
+    if posinf is None and neginf is None and CLIP is not None and a.dtype in ENDS:
+        bound = CLIP(a, number(float(limits.min), a), number(float(limits.max), a))
+        missing = np.isnan(a)
+        if type(missing) is np.ndarray and not missing.any():
+            return bound
+        return select(missing, number(0.0 if nan is None else nan, a), bound)
     result = np.where(np.isnan(a), number(0.0 if nan is None else nan, a), a)
     result = np.where(a == np.inf, number(limits.max if posinf is None else posinf, a), result)
     return np.where(a == -np.inf, number(limits.min if neginf is None else neginf, a), result)

@@ -261,12 +261,12 @@ def _install() -> None:
         KERNELS[name] = make_binary(ufunc, general, allowed)
     for name, (ufunc, real) in WITH_NUMBER.items():
         general = make_elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
-        KERNELS[name] = make_with_number(ufunc, general) if real else general
+        KERNELS[name] = make_with_number(ufunc, general, integers=name != "div.Scalar") if real else general
     for name, (arity, formula, opmath) in FORMULAS.items():
         general = make_elementwise(name, formula, arity, opmath=opmath)
         options = AT_ONCE.get(name)
         if name in _WITH_PLAIN_NUMBER:
-            KERNELS[name] = make_with_number(formula, general, name)
+            KERNELS[name] = make_with_number(formula, general, name, integers=name != "pow.Tensor_Scalar")
             continue
         KERNELS[name] = (
             general if options is None else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"))
@@ -467,9 +467,9 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
 
 
 SPECIALIZED: Final[dict[str, Kernel]] = {
-    "add.Scalar": make_with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
-    "sub.Scalar": make_with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
-    "rsub.Scalar": make_with_number(f.rsub, partial(KERNELS["rsub.Scalar"], alpha=1)),
+    "add.Scalar": make_with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1), integers=True),
+    "sub.Scalar": make_with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1), integers=True),
+    "rsub.Scalar": make_with_number(f.rsub, partial(KERNELS["rsub.Scalar"], alpha=1), integers=True),
     "add.Tensor": make_binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
     "sub.Tensor": make_binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
 }

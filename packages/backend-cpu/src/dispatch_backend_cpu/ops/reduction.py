@@ -17,7 +17,7 @@ from dispatch_aten.shapes import wrap_dim, wrap_dims
 from ..arrays import Array, numpy_dtype
 from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, half_as_float
-from .constants import NUMBERS
+from .constants import NUMBERS, number
 from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
 from .rule_kernels import cast, make_kernel
@@ -95,12 +95,15 @@ def _moments(name: str, a: Array, axes: tuple[int, ...], correction: float, keep
         from dispatch_aten.shapes import warn_of_freedom  # loads the rules
 
         warn_of_freedom(name)
-    real = wide.real.dtype.type
-    mean = SUM(wide, axes, None, None, True) / real(count)
+    real = number if wide.dtype in NUMBERS else _convert
+    mean = SUM(wide, axes, None, None, True) / real(count, wide.real)
     deviation = wide - mean
     squares = (deviation * deviation.conj()).real if wide.dtype.kind == "c" else deviation * deviation
-    var = SUM(squares, axes, None, None, keepdim) / real(max(count - correction, 0))
-    return var, mean if keepdim else mean.reshape(np.shape(var))
+    return SUM(squares, axes, None, None, keepdim) / real(max(count - correction, 0), wide.real), mean
+
+
+def _convert(value: float, like: Array) -> Any:
+    return like.dtype.type(value)
 
 
 def _var_mean(
@@ -112,7 +115,8 @@ def _var_mean(
     keepdim: bool = False,
     name: str = "var_mean",
 ) -> tuple[Any, Any]:
-    return _moments(name, a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
+    var, mean = _moments(name, a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
+    return var, mean if keepdim else mean.reshape(np.shape(var))
 
 
 def _var(spec: Any, *args: Any, **kwargs: Any) -> Any:
@@ -134,6 +138,10 @@ def _vector_norm(
 ) -> Any:
     a = cast(a, half_as_float(a.dtype if dtype is None else numpy_dtype(dtype)))
     axes = _axes(a, dim)
+    if ord == 2 and a.dtype in NUMBERS:
+        if len(axes) == a.ndim and a.flags.forc:
+            return _length(a)
+        return np.sqrt(SUM(a * a, axes, None, None, keepdim))
     size = np.absolute(a)
     if ord in (math.inf, -math.inf):
         fold = MAX if ord > 0 else MIN
@@ -146,6 +154,12 @@ def _vector_norm(
         return np.sqrt(SUM(size * size, axes, None, None, keepdim))
     power = size.dtype.type(ord)
     return SUM(size**power, axes, None, None, keepdim) ** (1 / power)
+
+
+def _length(a: Array) -> Any:
+    """Return the square root of the sum of squares of dense floats."""
+    flat = a.reshape(-1) if a.flags.c_contiguous else a.T.reshape(-1)
+    return np.sqrt(flat.dot(flat))
 
 
 def _norm(
@@ -288,6 +302,13 @@ _AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] 
         "dtype is None and dim and self.size",
         f"fold(self, {_AXES}, keepdim)",
         _mean_of,
+        _FLOATS,
+    ),
+    "linalg_vector_norm": (
+        "self, ord=2, dim=None, keepdim=False, *, dtype=None",
+        "ord == 2 and dim is None and not keepdim and dtype is None and self.flags.forc",
+        "fold(self)",
+        _length,
         _FLOATS,
     ),
     "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", _count, _DECIDED),

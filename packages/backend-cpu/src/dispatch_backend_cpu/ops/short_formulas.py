@@ -35,6 +35,11 @@ def _log_sigmoid(a: Array) -> Any:
     return f.clamp(a, None, number(0, a)) - np.log1p(fading)
 
 
+def _heaviside(a: Array, values: Array) -> Any:
+    zero = number(0, a)
+    return f.select(a == zero, values, (a > zero).astype(a.dtype))
+
+
 #: Operator → the formula of one array, its options as `make_formula` takes them, and the parts of the usual way.
 _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
     "hardtanh": (_clamp, "min_val=-1, max_val=1", "clamp"),
@@ -49,6 +54,11 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
     "celu": (lambda a, alpha: f.elu(a, alpha, 1.0, 1.0 / alpha), "alpha=1.0", "elu"),
     "mish": (lambda a: a * np.tanh(f.softplus(a)), "", "softplus tanh mul.Tensor"),
     "log_sigmoid": (_log_sigmoid, "", "log_sigmoid_forward abs neg exp clamp_max log1p sub.Tensor"),
+    "logit": (
+        lambda a, eps: np.log(a / (number(1, a) - a)),
+        "eps=None",
+        "rsub.Scalar div.Tensor log",
+    ),
     "deg2rad": (lambda a: a * number(math.pi / 180, a), "", "mul.Scalar"),
     "rad2deg": (lambda a: a * number(180 / math.pi, a), "", "mul.Scalar"),
     "square": (lambda a: f.power(a, number(2, a)), "", "pow.Tensor_Scalar"),
@@ -112,6 +122,10 @@ SHORT_WAYS: Final[dict[str, Way]] = {
         name: (make_formula(formula, decline, 1, options), {"parts": tuple(parts.split())})
         for name, (formula, options, parts) in _FORMULAS.items()
     },
+    "heaviside": (
+        make_formula(_heaviside, decline, 2),
+        {"parts": ("gt.Scalar", "_to_copy", "eq.Scalar", "where.self")},
+    ),
     "linear": (_linear, {"parts": ("t", "addmm", "matmul", "mm")}),
     "inner": (_inner, {"parts": tuple(_MADE_FLAT.split())}),
     "outer": (_outer, {"parts": ("unsqueeze", "mul.Tensor")}),
