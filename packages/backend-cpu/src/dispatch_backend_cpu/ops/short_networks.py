@@ -11,11 +11,10 @@ import numpy as np
 from ..arrays import Array
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from . import convolution, loss, normalization, pooling, resampling
+from . import convolution, loss, normalization, resampling
 from .constants import NUMBERS, number
 
 _CONVOLUTION: Final = convolution.KERNELS["convolution"]
-_MAX_POOL: Final = pooling.KERNELS["max_pool2d_with_indices"]
 _LAYER_NORM: Final = normalization.KERNELS["native_layer_norm"]
 _GROUP_NORM: Final = normalization.KERNELS["native_group_norm"]
 _EVALUATE: Final = normalization.KERNELS["_native_batch_norm_legit_no_training"]
@@ -101,13 +100,6 @@ def _attend(query: Array, key: Array, value: Array, factor: Array) -> Any:
 _ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul reshape view bmm softmax.int _softmax"
 
 
-def _max_pool1d(self: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    """Return what the same pooling makes of a line as the only row of an image."""
-    line = self[..., None, :]
-    found = _MAX_POOL(line, [1, *kernel], [1, *(stride or kernel)], [0, *padding], [1, *dilation], ceil_mode)
-    return tuple([each.reshape(*each.shape[:-2], each.shape[-1]) for each in found])
-
-
 def _pixel_shuffle(self: Array, upscale_factor: int) -> Any:
     *outer, channels, height, width = self.shape
     factor, n = upscale_factor, len(outer)
@@ -126,10 +118,6 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2, 3)},
     **resampling.SHORT_WAYS,
     "scaled_dot_product_attention": (_attention, {"parts": tuple(_ATTENTION_PARTS.split())}),
-    "max_pool1d_with_indices": (
-        _max_pool1d,
-        {"parts": ("unsqueeze", "max_pool2d_with_indices", "squeeze.dim")},
-    ),
     "pixel_shuffle": (_pixel_shuffle, {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view")}),
     "layer_norm": (_layer_norm, {"parts": ("native_layer_norm",)}),
     "group_norm": (_group_norm, {"parts": ("native_group_norm",)}),
