@@ -61,8 +61,4 @@ SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
         make_formula(f.mish_backward, decline, 2),
         {"parts": ("softplus", "tanh", "sigmoid", "mul.Tensor", "rsub.Scalar", "add.Tensor")},
     ),
-    "silu_backward": (
-        make_formula(f.silu_backward, decline, 2),
-        {"parts": ("sigmoid", "rsub.Scalar", "mul.Tensor", "add.Scalar")},
-    ),
 }

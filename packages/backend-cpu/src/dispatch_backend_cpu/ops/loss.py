@@ -11,10 +11,10 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError, OperatorError
 from dispatch_aten.shapes import wrap_dim
 
-from ..arrays import Array
+from ..arrays import Array, dtype_of
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
-from .constants import number
+from .constants import NUMBERS, number
 from .fast_paths import attempt
 from .numpy_formulas import select
 from .reduce_ufuncs import MAX, SUM
@@ -59,17 +59,33 @@ def _softmax_kernel(name: str, compute: Callable[[Array, int], Any]) -> Kernel:
     )
 
 
-def _softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
-    axis = wrap_dim(dim, grad.ndim)
-    output = _widen(output, spec)
-    weighted = _widen(grad, spec) * output
+def _softmax_slope(grad: Array, output: Array, axis: int) -> Any:
+    weighted = grad * output
     return weighted - output * SUM(weighted, axis, None, None, True)
 
 
-def _log_softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
-    axis = wrap_dim(dim, grad.ndim)
-    grad = _widen(grad, spec)
-    return grad - np.exp(_widen(output, spec)) * SUM(grad, axis, None, None, True)
+def _log_softmax_slope(grad: Array, output: Array, axis: int) -> Any:
+    return grad - np.exp(output) * SUM(grad, axis, None, None, True)
+
+
+def _softmax_backward(name: str, compute: Callable[[Array, Array, int], Any]) -> Kernel:
+    def general(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+        return compute(_widen(grad, spec), _widen(output, spec), wrap_dim(dim, grad.ndim))
+
+    when = "(dtype := output.dtype) in NUMBERS and grad_output.dtype is dtype and input_dtype is SCALARS[dtype]"
+    return attempt(
+        "grad_output, output, dim, input_dtype",
+        f"{when} and grad_output.shape == output.shape and output.size and -(n := output.ndim) <= dim < n"
+        " and grad_output.flags.c_contiguous and output.flags.c_contiguous",
+        "run(compute, grad_output, output, dim)",
+        make_kernel(name, general),
+        operands="grad_output, output",
+        compute=compute,
+        SCALARS=_SCALARS,
+    )
+
+
+_SCALARS: Final = {dtype: dtype_of(np.empty(0, dtype)) for dtype in NUMBERS}
 
 
 def _select_targets(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
@@ -234,11 +250,26 @@ def _cross_entropy_with_logits(
     return _reduce(_with_logits(*arrays), reduction)  # type: ignore[arg-type]  # the first two are arrays
 
 
+def _square_slope(grad: Array, a: Array, b: Array, reduction: int) -> Any:
+    difference = a - b
+    factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
+    return factor * difference * grad
+
+
 def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array, reduction: int) -> Any:
     dtype = half_as_float(spec.array_dtype)
-    difference = cast(self, dtype) - cast(target, dtype)
-    factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
-    return factor * difference * cast(grad, dtype)
+    return _square_slope(cast(grad, dtype), cast(self, dtype), cast(target, dtype), reduction)
+
+
+def _nll_slope(grad: Array, self: Array, target: Array, reduction: int, total: Array) -> Any:
+    """Return the gradient of rows whose targets all count."""
+    count, classes = self.shape
+    if MAX(target.view(np.uint64)) >= classes:
+        raise ValueError("a target that is no class, or is ignored")
+    found = np.zeros(self.shape, self.dtype)
+    slope = np.negative(grad)
+    found.reshape(-1)[np.arange(0, count * classes, classes) + target] = slope / total if reduction == _MEAN else slope
+    return found
 
 
 def _binary_cross_entropy(
@@ -255,8 +286,6 @@ def _binary_cross_entropy(
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {
-    "_softmax_backward_data": _softmax_backward,
-    "_log_softmax_backward_data": _log_softmax_backward,
     "nll_loss_forward": _nll_loss_forward,
     "nll_loss_backward": _nll_loss_backward,
     "binary_cross_entropy": _binary_cross_entropy,
@@ -275,10 +304,32 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     operands="self, target",
     compute=lambda self, target, reduction: _reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
+KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", _softmax_slope)
+KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", _log_softmax_slope)
+KERNELS["mse_loss_backward"] = attempt(
+    "grad_output, self, target, reduction",
+    f"{_PLAIN} and {_DENSE} and grad_output.dtype is self.dtype and not grad_output.ndim",
+    "run(compute, grad_output, self, target, reduction)",
+    KERNELS["mse_loss_backward"],
+    operands="grad_output, self, target",
+    compute=_square_slope,
+)
+_ROWS: Final = (
+    "weight is None and reduction and ignore_index < 0 and self.ndim == 2 and self.dtype in NUMBERS and self.size"
+    " and target.dtype is INT64 and target.shape == self.shape[:1]"
+)
+KERNELS["nll_loss_backward"] = attempt(
+    "grad_output, self, target, weight, reduction, ignore_index, total_weight",
+    f"{_ROWS} and grad_output.dtype is self.dtype is total_weight.dtype and not grad_output.ndim"
+    " and total_weight.size == 1",
+    "run(compute, grad_output, self, target, reduction, total_weight)",
+    KERNELS["nll_loss_backward"],
+    compute=_nll_slope,
+    INT64=np.dtype(np.int64),
+)
 KERNELS["nll_loss_forward"] = attempt(
     "self, target, weight, reduction, ignore_index",
-    "weight is None and reduction and ignore_index < 0 and self.ndim == 2 and self.dtype in NUMBERS and self.size"
-    " and target.dtype is INT64 and target.shape == self.shape[:1] and self.flags.c_contiguous",
+    f"{_ROWS} and self.flags.c_contiguous",
     "run(compute, self, target, reduction)",
     KERNELS["nll_loss_forward"],
     compute=_nll_of_rows,

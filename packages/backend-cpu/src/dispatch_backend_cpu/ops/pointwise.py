@@ -179,6 +179,7 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "tanh_backward": (2, lambda grad, y: grad * (number(1, y) - y * y), True),
     "gelu_backward": (2, f.gelu_backward, True),
     "leaky_relu_backward": (2, f.leaky_relu_backward, True),
+    "silu_backward": (2, f.silu_backward, True),
     "softplus_backward": (2, f.softplus_backward, True),
     "threshold_backward": (2, f.threshold_backward, False),
     "celu": (1, f.celu, True),
@@ -201,7 +202,8 @@ AT_ONCE: Final[dict[str, str]] = {
     **dict.fromkeys(
         "clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
         "hardsigmoid hardsigmoid_backward hardswish hardswish_backward mish _prelu_kernel "
-        "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical".split(),
+        "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical "
+        "silu_backward".split(),
         "",
     ),
     "addcdiv": "*, value=1",

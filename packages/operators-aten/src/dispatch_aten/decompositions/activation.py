@@ -342,7 +342,6 @@ def _log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Arr
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "silu_backward": _silu_backward,
     "mish_backward": _mish_backward,
     "relu6": _relu6,
     "relu6_": _relu6_inplace,
@@ -386,6 +385,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "rrelu_with_noise_backward": _rrelu_with_noise_backward,
     "log_sigmoid_forward": _log_sigmoid_forward,
     "gelu_backward": _gelu_backward,
+    "silu_backward": _silu_backward,
     "leaky_relu_backward": _leaky_relu_backward,
     "softplus_backward": _softplus_backward,
     "elu_backward": _elu_backward,

@@ -70,6 +70,10 @@ FORMULAS: Final = {
         "output": "mul(mul(grad, grad_output), one_minus(mul(output, 2)))",
     },
     "silu": {"self": "silu_backward(grad, self)"},
+    "silu_backward": {
+        "grad_output": "silu_backward(grad, self)",
+        "self": "silu_double_backward(mul(grad, grad_output), self)",
+    },
     "softshrink": {"self": "softshrink_backward(grad, self, lambd)"},
     "softshrink_backward": {"grad_output": "softshrink_backward(grad, self, lambd)", "self": "zeros_like(grad)"},
     "softplus": {"self": "softplus_backward(grad, self, beta, threshold)"},

@@ -29,6 +29,7 @@ __all__ = [
     "or_nan",
     "pow_exponent_gradient",
     "pow_gradient",
+    "silu_double_backward",
     "softplus_double_backward",
     "squared_radius",
 ]
@@ -155,6 +156,13 @@ def elu_double_backward(
         grown = aten.exp.default(maybe_multiply(self_or_result, input_scale))
         bent = aten.mul.Tensor(grad, maybe_multiply(grown, alpha * scale * input_scale * input_scale))
     return aten.where.ScalarOther(aten.lt.Scalar(self_or_result, 0), bent, 0)
+
+
+def silu_double_backward(grad: Array, self: Array) -> Array:
+    """Return the gradient of silu's gradient."""
+    gate = aten.sigmoid.default(self)
+    bend = aten.add.Scalar(aten.mul.Tensor(self, one_minus(maybe_multiply(gate, 2))), 2)
+    return aten.mul.Tensor(grad, aten.mul.Tensor(aten.mul.Tensor(gate, one_minus(gate)), bend))
 
 
 def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:
