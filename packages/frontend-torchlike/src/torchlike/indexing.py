@@ -96,7 +96,7 @@ def _as_index(item: Any, self: Tensor) -> Any:
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Apply the part of an index that makes views; return the view and the tensors that are left to index it with."""
     try:
-        rank = self.dim()
+        rank = len(self._meta()[0])
         if isinstance(index, Tensor):
             count, is_mask = index.dim(), index.dtype is ScalarType.Bool
             if count and rank >= (count if is_mask else 1) and (is_mask or index.dtype in _INDEX_TYPES):
@@ -185,7 +185,7 @@ def _is_mask(item: Tensor) -> bool:
 
 def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
-    size = self.shape[dim]
+    size = self._meta()[0][dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select_int(self, dim, index)
@@ -231,6 +231,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         if not -shape[0] <= index < shape[0]:
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {shape[0]}")
         return _select_int(self, 0, index)
+    if index is None:
+        return _unsqueeze(self, 0)
     result, left = _split(self, index)
     if left:
         result = _index(result, left)

@@ -59,6 +59,12 @@ def _transpose_last(self: Array) -> Any:
 
 def _move(self: Array, source: Any, destination: Any) -> Any:
     count = self.ndim
+    if type(source) is type(destination) is int:
+        if not self.size or not (-count <= source < count and -count <= destination < count):
+            return NotImplemented
+        order = list(range(count))
+        order.insert(destination % count, order.pop(source))
+        return self.transpose(order)
     sources, targets = ((each,) if type(each) is int else each for each in (source, destination))
     if len(sources) != len(targets) or not self.size:
         return NotImplemented

@@ -93,7 +93,12 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
 
 def view_row_major(self: Array, size: Any) -> Any:
     """Return an array that lies row by row in another shape; ``NotImplemented`` for other arrays, and what NumPy refuses."""
-    if is_row_major(self):
+    # As `is_row_major`, whose call would cost as much as the view.
+    if (
+        self.flags.c_contiguous
+        and self.size
+        and (1 not in (shape := self.shape) or self.strides == _row_major_strides(shape, self.itemsize))
+    ):
         try:
             result = self.reshape(size)
         except _REFUSALS:
@@ -159,6 +164,11 @@ def _squeeze_dim(self: Array, dim: int) -> Any:
 def _expand(self: Array, size: Any, *, implicit: bool = False) -> Any:
     added = len(size) - self.ndim
     if added >= 0 and self.size and self.flags.c_contiguous:
+        if size[added:] == self.shape and 1 not in size and 0 not in size:
+            try:
+                return np.ndarray(size, self.dtype, self, 0, (0,) * added + self.strides)
+            except _REFUSALS:
+                return _BY_RULE["expand"](self, size)
         shape, strides = [], []
         for wanted, length, stride in zip(size[added:], self.shape, self.strides, strict=True):
             if wanted in (length, -1):
