@@ -433,3 +433,11 @@ def test_older_arguments_of_the_gradient_functions_stand_where_torch_has_them(x)
     with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"):
         torchlike.autograd.backward(y, grad_variables=torchlike.tensor(2.0))
     assert x.grad.tolist() == (4 * x).tolist()
+
+
+def test_one_of_several_results_may_be_viewed_in_backward():
+    root = torchlike.tensor([[2.0, 0.0], [1.0, 3.0]])
+    square = (root @ root.mT).requires_grad_()
+    torchlike.linalg.cholesky(square).sum().backward()
+    assert square.grad.shape == (2, 2)
+    assert (square.grad == square.grad.mT).all()

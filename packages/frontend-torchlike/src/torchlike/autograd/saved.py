@@ -42,15 +42,14 @@ def restore_result(saved: Saved, node: Node) -> Tensor:
     """
     tensor = bare()
     tensor._dispatch_data = saved.data
-    tensor._dispatch_mask = saved.mask
+    tensor._dispatch_mask = mask = saved.mask & ~AUTOGRAD
     if saved.storage.version != saved.version:
         raise make_changed_error(
             tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}"
         )
     # Where nothing is recorded nobody asks for the history.
     if is_grad_enabled() and dc.dtype(tensor).is_differentiable:
-        # It was saved before its history was attached, hence without the bit that says that it has one.
-        tensor._dispatch_mask |= autograd_bit(saved.mask)
+        tensor._dispatch_mask |= autograd_bit(mask)
         tensor._autograd = node if node.metas is None else Output(node, saved.number)
     return tensor
 
