@@ -80,6 +80,7 @@ def test_a_tensor_records_that_another_stream_works_with_it(simulator):
     simulator.reset()
     torchlike.ones(3, device="npu")
     assert simulator.log().count("aclrtRecordEvent") == 2
+    torchlike.npu.current_stream().wait_stream(other)
     assert y.tolist() == [2.0] * 3
     with pytest.raises(ValueError, match="Expected a tensor on npu, but got one on cpu"):
         torchlike.ones(1).record_stream(other)
