@@ -30,11 +30,12 @@ def plan(program: Program) -> Iterable[PlannedStep]:
     """Yield a step for each group of nodes that run together."""
     if not program.fuse:
         return
+    readers = _list_readers(program)
     group: Group | None = None
     for index, node in enumerate(program.nodes):
         if group is not None and group.fold is None and len(group.nodes) < _MOST and group.add(index, node):
             continue
-        fresh = Group(program)
+        fresh = Group(program, readers)
         joins = fresh.add(index, node)
         if group is not None and (joins or group.fold is not None or group.must_end_before(node)):
             yield from group.steps()
@@ -45,11 +46,21 @@ def plan(program: Program) -> Iterable[PlannedStep]:
         yield from group.steps()
 
 
+def _list_readers(program: Program) -> dict[Value, list[int]]:
+    """Return the nodes that read each value, by index."""
+    found: dict[Value, list[int]] = {}
+    for index, node in enumerate(program.nodes):
+        for value in node.inputs():
+            found.setdefault(value, []).append(index)
+    return found
+
+
 class Group:
     """Nodes on one tape."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, readers: dict[Value, list[int]]) -> None:
         self.program = program
+        self._readers = readers
         self.tape = Tape()
         self.nodes: list[int] = []
         self.shape: tuple[int, ...] = ()
@@ -122,12 +133,9 @@ class Group:
         if len(self.nodes) < 2:
             return
         inside = set(self.nodes)
-        outside = {
-            value for index, node in enumerate(self.program.nodes) if index not in inside for value in node.inputs()
-        }
         targets = frozenset(self._written).difference(self._made)
         made = [value for value in self._made if value in self.now]
-        kept = [value for value in made if value.kept or value in outside]
+        kept = [value for value in made if value.kept or not inside.issuperset(self._readers.get(value, ()))]
         stored = {value: self.now[value] for value in (*targets, *kept)}
         saved = sum(prod(value.shape) * value.dtype.itemsize for value in made if value not in stored)
         chain = Chain(self.tape.operations, self.shape, self._inputs(), stored, targets, self.fold)

@@ -34,6 +34,8 @@ _guards: Final[dict[tuple[Any, int, bool], list[tuple[Guard, Plan]]]] = {}
 #: How many structures that begin alike are kept, and how many beginnings.
 _ALIKE: Final = 8
 _KEPT: Final = 256
+#: Records of more calls have no guard: to compile one takes as long as a hundred fingerprints.
+_LONGEST: Final = 1000
 
 
 def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
@@ -51,8 +53,8 @@ def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any
 
 
 def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, *, fuse: bool) -> None:
-    """Write the guard for the records of a fingerprint; ``plan`` runs all of them."""
-    guard = _GuardWriter(found).write(records)
+    """Write the guard for the records of a fingerprint, which ``plan`` serves, unless it would be too long."""
+    guard = _GuardWriter(found).write(records) if len(records) <= _LONGEST else None
     if guard is None:
         return
     alike = caches.keep(_guards, _beginning(records, fuse=fuse), [], _KEPT)

@@ -53,8 +53,8 @@ class Limits:
         return count >= self._many
 
     def postpone_search(self, count: int) -> None:
-        """Search again when there are twice as many as ``count`` steps."""
-        self._many = max(MANY, 2 * count)
+        """Search again when there are four times as many as ``count`` steps."""
+        self._many = max(MANY, 4 * count)
 
 
 def _count_bytes(step: Step) -> int:

@@ -11,8 +11,8 @@ Note [Required steps]
 Note [Observable steps]
     Results that are never used are not computed (dead-code elimination). A step is observable if the result of it is
     referred to from outside the record, by the count of references less those of the record itself, or through the memory
-    that it writes. That costs a pass over all references, so it is made only where rule (c) asks, and where steps are to
-    be dropped.
+    that it writes. A plan of a whole record knows which are (`observable_nodes`). Elsewhere that costs a pass over all
+    references, so it is made only where rule (c) asks, and where steps are to be dropped.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .pending import Pending, storage_key
 from .steps import Step, values_in
 
 if TYPE_CHECKING:
+    from .model import Program
     from .steps import RecordedCall
 
 #: Stands among the values that are read or written for the state of the random number generators.
@@ -89,6 +90,28 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
         memories.update([known[key].memory for key in ids])
     chosen.reverse()
     return chosen
+
+
+def observable_nodes(program: Program) -> list[int]:
+    """Return, in order, the nodes of a program with an effect that is observable; see Note [Observable steps]."""
+    needed = {value.index for value in program.values if value.kept}
+    memories = {value.place for value in program.values if value.number is None and (value.given or value.kept)}
+    found = []
+    for index in range(len(program.nodes) - 1, -1, -1):
+        node = program.nodes[index]
+        outputs = [output for output in node.outputs if output is not None]
+        if (
+            any(output.index in needed for output in outputs)
+            or any(value.place in memories for value in node.written)
+            or "nondeterministic_seeded" in node.tags
+            or not (outputs or node.written)
+        ):
+            found.append(index)
+            for value in node.inputs():
+                needed.add(value.index)
+                memories.add(value.place)
+    found.reverse()
+    return found
 
 
 def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:

@@ -19,6 +19,7 @@ from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
 from ..operators.entry import CHANGES
+from .liveness import observable_nodes
 from .model import Node, PlannedStep, Program, Value, filled
 from .program import ProgramFingerprint, build
 
@@ -36,7 +37,7 @@ _clock: Final = itertools.count()
 
 
 class Part:
-    """One step of a plan: the nodes that it covers, the function that runs, and the values that it uses last."""
+    """One step of a plan: the recorded steps that it covers, the function that runs, and the values that it uses last."""
 
     __slots__ = ("frees", "is_planned", "made", "needed", "nodes", "run")
 
@@ -75,10 +76,14 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "fused", "has_warned", "is_compared", "is_whole", "parts", "saved", "used")
+    __slots__ = ("constants", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
 
-    def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
+    def __init__(
+        self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep], dropped: tuple[int, ...]
+    ) -> None:
         self.parts = tuple(parts)
+        #: The steps that do not run, because nothing of them is observable.
+        self.dropped = dropped
         #: The values in the list behind the program's own.
         self.constants = list(constants)
         #: How many nodes run together with others.
@@ -86,8 +91,6 @@ class Plan:
         #: Bytes of results that are never stored.
         self.saved = sum(step.saved for step in planned)
         self.used = next(_clock)
-        #: Whether each step is observable, so that all of them ran when a pipeline was flushed.
-        self.is_whole = False
         #: Whether it has run, with results that agree with the shape rules.
         self.is_compared = False
         #: Whether it was said that a planned step raises which its nodes' own kernels do not.
@@ -120,7 +123,7 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
 
 
 def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
-    """Ask the device's plugin for a plan, complete it, and keep it."""
+    """Ask the device's plugin for a plan, complete it, and keep it; nodes that are not observable are left out."""
     plan = complete(found, build(found, fuse=fuse), device)
     _keep(found.key, plan)
     return plan
@@ -128,17 +131,21 @@ def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
 
 def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -> Plan:
     """Ask the device's plugin for a plan of a fingerprint's program, and complete it."""
-    planned = _ask_planner(program, device)
+    live = observable_nodes(program)
+    dropped = tuple(sorted(set(range(len(program.nodes))).difference(live)))
+    program = Program(tuple([program.nodes[index] for index in live]), program.values, program.fuse)
+    planned = _ask_planner(program, device) if live else []
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
     constants: list[Any] = []
     order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]] = []
-    for index, (node, step) in enumerate(zip(program.nodes, found.steps, strict=True)):
+    for index, node in enumerate(program.nodes):
         if index in runs_last:
             order.append((runs_last[index].nodes, runs_last[index].run, True))
         elif index not in covered:
-            order.append(((index,), _one_kernel(node, step, len(program.values), constants), False))
-    return Plan(list(_add_frees(program, order)), constants, planned)
+            run = _one_kernel(node, found.steps[live[index]], len(program.values), constants)
+            order.append(((index,), run, False))
+    return Plan(list(_add_frees(program, order, live)), constants, planned, dropped)
 
 
 def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:
@@ -181,21 +188,24 @@ def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
 
 
 def _add_frees(
-    program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]]
+    program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]], live: Sequence[int]
 ) -> Iterable[Part]:
-    """Yield the parts, each with the values that are needed for the last time."""
+    """Yield the parts, each with the values that are needed for the last time; ``live`` has the step of each node."""
     last: dict[int, int] = {}
     for place, (nodes, _, _) in enumerate(order):
         for node in (program.nodes[index] for index in nodes):
             for value in (*node.inputs(), *(output for output in node.outputs if output is not None)):
                 if not value.given and not value.kept:
                     last[value.index] = place
+    frees: list[list[int]] = [[] for _ in order]
+    for value_index, place in last.items():
+        frees[place].append(value_index)
     for place, (nodes, run, is_planned) in enumerate(order):
-        made = tuple([(index, each) for index in nodes for each in program.nodes[index].outputs if each is not None])
-        frees = tuple(index for index, at in last.items() if at == place)
+        made = tuple([(live[index], out) for index in nodes for out in program.nodes[index].outputs if out is not None])
         inside = {value.index for _, value in made if last.get(value.index) == place}
         needed = frozenset(value.index for _, value in made if value.index not in inside)
-        yield Part(nodes, run, frees, made, needed, is_planned=is_planned)
+        steps = tuple([live[index] for index in nodes])
+        yield Part(steps, run, tuple(frees[place]), made, needed, is_planned=is_planned)
 
 
 def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:

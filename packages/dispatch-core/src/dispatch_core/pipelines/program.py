@@ -94,8 +94,8 @@ def set_device(mask: int, key: DispatchKey) -> None:
     _MASKS[mask] = key
 
 
-def device_of(step: Step) -> DispatchKey:
-    """Return the key of the device that a step runs on."""
+def device_of(step: Step | type[Step]) -> DispatchKey:
+    """Return the key of the device that a step, or all steps of a class, run on."""
     key = _MASKS.get(step.mask)
     if key is None:
         key = _MASKS[step.mask] = next(key for key in keys_of(step.mask) if key.owns_arrays)

@@ -216,6 +216,10 @@ class PlanRun:
         """
         steps = self._found.steps
         self._publish_ended()
+        for index in self._plan.dropped:
+            if not steps[index].done:
+                steps[index].drop()
+                self._stats.dropped += 1
         retried: Part | None = None
         if raised is not None:
             part = self._plan.parts[self._ended]
@@ -268,7 +272,8 @@ class PlanRun:
                 step.done = True
                 step.values = ()
         self._published = self._ended
-        stats.executed += found.count
+        stats.executed += found.count - len(plan.dropped)
+        stats.dropped += len(plan.dropped)
         stats.fused += plan.fused
         stats.bytes_saved += plan.saved
 

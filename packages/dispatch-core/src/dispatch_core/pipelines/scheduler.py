@@ -7,8 +7,8 @@ Note [A step that has begun]
 
 Note [Whole plans]
     A loop records the same calls again and again. The fingerprint of the records is taken as they are; where a plan is kept
-    for it, and each step was observable when the plan was made, which the structure tells, all of it runs and no steps are
-    made. From the third time on a guard recognises the records (Note [Guards] in `guards`).
+    for it, that runs and no steps are made. It knows which steps are not observable, because the structure tells. From the
+    third time on a guard recognises the records (Note [Guards] in `guards`).
 
 Note [Unread errors]
     Reading a value that a failed step would have made or written raises the step's error, each time. Errors that nothing
@@ -23,6 +23,7 @@ from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from ..arrays.late_arrays import IN_USE
 from ..operators import call_trace
 from . import guards
 from . import plan as plans
@@ -38,9 +39,9 @@ from .errors import (
 )
 from .late_results import compute_kept, watch_results
 from .limits import MANY
-from .liveness import RANDOM, are_all_observable, observable_steps, required_steps
+from .liveness import RANDOM, observable_steps, required_steps
 from .pending import Pending, storage_key
-from .program import ProgramFingerprint, fingerprint
+from .program import ProgramFingerprint, device_of, fingerprint
 from .run import PlanRun, mark_failed, run_steps
 from .step_queue import StepQueue
 from .steps import Step, masks_of_kernels
@@ -48,6 +49,7 @@ from .steps import Step, masks_of_kernels
 if TYPE_CHECKING:
     from ..keys import context
     from .plan import Plan
+    from .steps import RecordedCall
 
 
 class Scheduler(StepQueue):
@@ -57,8 +59,6 @@ class Scheduler(StepQueue):
     outer: Scheduler | None = None
     #: How many runs are under way, each inside the one before.
     _running = 0
-    #: The fingerprint of the records that are flushed, where no plan ran all of them.
-    _key: tuple[Any, ...] | None = None
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -71,7 +71,7 @@ class Scheduler(StepQueue):
 
     def check_limits(self) -> None:
         """Flush if the last call has reached a limit, or if the block has ended meanwhile, in another thread."""
-        count = len(self.steps)
+        count = len(self.steps) if self.limits.has_bytes else self.waiting
         if self.limits.are_many(count):
             self.drop_unobservable()
         if not self.is_open or self.limits.are_reached(count):
@@ -140,7 +140,7 @@ class Scheduler(StepQueue):
             self.stats.flushes += 1
             if self._runs:
                 self._publish_results()
-            late = watch_results((*self.records, *self._steps))
+            late = watch_results((*self.records, *self._steps)) if IN_USE else []
             if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
                 self._flush_steps()
             if late and not self._running:
@@ -157,8 +157,7 @@ class Scheduler(StepQueue):
                 raise without_traceback(first)
 
     def _flush_steps(self) -> None:
-        """Run the observable steps, and drop the rest; mark a plan that ran all of them."""
-        key, self._key = self._key, None
+        """Run the observable steps, and drop the rest."""
         steps = self.steps[:]
         chosen = observable_steps(steps)
         if self.outer is not None and chosen:
@@ -166,10 +165,6 @@ class Scheduler(StepQueue):
         self._run(chosen)
         # Calls that a callback has recorded are not among these.
         self.drop(steps, chosen)
-        if key is not None and len(chosen) == len(steps):
-            plan = plans.find(key)
-            if plan is not None:
-                plan.is_whole = True
 
     def _may_run_whole(self) -> bool:
         """Return whether the records may run by one plan; see Note [Whole plans]."""
@@ -178,7 +173,7 @@ class Scheduler(StepQueue):
         return not has_poisoned_arrays() and (self.outer is None or self.outer.is_empty)
 
     def _run_whole(self) -> bool:
-        """Run all records, if a plan is kept that does; return whether there is one."""
+        """Run all records by one plan; return False where there can be none."""
         started = perf_counter_ns()
         try:
             known = self._find_whole_plan()
@@ -208,13 +203,12 @@ class Scheduler(StepQueue):
             if failed:
                 self._keep_failures(found.steps)
             self.remove_ended()
-            stats.cache_hits += 1
             stats.impl_time += perf_counter_ns() - planned
         return True
 
     def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint] | None:
-        """Find the plan that was made for these records, by a guard, or by a fingerprint that gets a guard then."""
-        records = self.records[:]
+        """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
+        records, stats = self.records[:], self.stats
         take = partial(self._first_steps, len(records))
         fuse = self.options["fuse"]
         known = guards.find(records, fuse=fuse)
@@ -222,18 +216,20 @@ class Scheduler(StepQueue):
             plan, values, kept = known
             found = ProgramFingerprint(records, take)
             found.values, found.pending = values, kept
+            stats.cache_hits += 1
             return plan, found
-        if are_all_observable(records) is False:
-            return None
-        taken = fingerprint(records, fuse=fuse, take=take)
+        devices = {device_of(_class_of(record)) for record in records}
+        taken = fingerprint(records, fuse=fuse, take=take) if len(devices) == 1 else None
         if taken is None:
             return None
         kept_plan = plans.find(taken.key)
-        if kept_plan is None or not kept_plan.is_whole:
-            self._key = taken.key
-            return None
-        guards.keep(records, taken, kept_plan, fuse=fuse)
-        return kept_plan, taken
+        if kept_plan is not None:
+            stats.cache_hits += 1
+            guards.keep(records, taken, kept_plan, fuse=fuse)
+            return kept_plan, taken
+        stats.cache_misses += 1
+        with paused(taken.state):  # A planner may run kernels on stand-ins.
+            return plans.make(taken, devices.pop(), fuse=fuse), taken
 
     def _first_steps(self, count: int) -> Sequence[Step]:
         return self.steps[:count]
@@ -338,6 +334,10 @@ def _split_by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | Non
         return ((first, steps),)
     groups = [tuple(group) for _, group in groupby(steps, lambda step: masks_of_kernels(step.state))]
     return [(group[0].state, group) for group in groups]
+
+
+def _class_of(record: RecordedCall) -> type[Step]:
+    return record[0] if isinstance(record, tuple) else type(record)
 
 
 def _is_missing(value: Any) -> bool:

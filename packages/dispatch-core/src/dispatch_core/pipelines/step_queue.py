@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .limits import Limits
-from .liveness import observable_steps
+from .liveness import are_all_observable, observable_steps
 from .lock import PipelineLock
 from .stats import Stats
 from .steps import RecordedCall, Step, to_step
@@ -89,6 +89,9 @@ class StepQueue:
     def drop_unobservable(self) -> None:
         """Drop the steps that are not observable any more."""
         with self.lock:
+            if not self._steps and not self.limits.has_bytes and are_all_observable(self.records[:]):
+                self.limits.postpone_search(len(self.records))
+                return
             steps = self.steps[:]
             self.drop(steps, observable_steps(steps))
             self.limits.postpone_search(len(self.steps))
@@ -98,8 +101,7 @@ class StepQueue:
         kept = set(map(id, chosen))
         for step in steps:
             if not step.done and id(step) not in kept:
-                # A step and its results refer to each other; the values that they keep alive are released now.
-                step.done, step.values, step.outputs = True, (), ()
+                step.drop()
                 self.stats.dropped += 1
         self.remove_ended()
 

@@ -69,6 +69,10 @@ class Step:
         """File and line of the caller, or ""."""
         return "" if self.code is None else line_of(self.code, self.instruction)
 
+    def drop(self) -> None:
+        """Mark the step as done without running it, and release the values that it keeps alive, its own results too."""
+        self.done, self.values, self.outputs = True, (), ()
+
     def inputs(self) -> Iterator[Any]:
         """Yield the arrays and pending values among the arguments."""
         signature = self.entry.signature
