@@ -37,11 +37,9 @@ class Array:
 
 
 def _strided_view(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Values:
-    if 0 in shape:
-        return np.empty(shape, buffer.dtype)
-    size = buffer.itemsize
     if 0 in shape:  # an empty view may begin where the buffer ends
         return np.empty(shape, buffer.dtype)
+    size = buffer.itemsize
     return np.ndarray(shape, buffer.dtype, buffer, offset * size, tuple(stride * size for stride in strides))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.shapes import RULES, TensorMeta, wrap_dims
+from dispatch_aten.shapes import RULES, TensorMeta, check_storage, wrap_dims
 
 from .arrays import Array, Values, store
 
@@ -40,6 +40,7 @@ def _empty_strided(size: Any, stride: Any, *, dtype: ScalarType | None = None, *
 
 def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
     meta = RULES["as_strided"](self.meta, size, stride, storage_offset)
+    check_storage(meta, self.buffer.size)
     return Array(self.buffer, meta.shape, meta.strides, meta.storage_offset)
 
 

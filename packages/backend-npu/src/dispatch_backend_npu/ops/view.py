@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_aten.errors import OperatorError
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, cached_rule, storage_extent
+from dispatch_aten.shapes import TensorMeta, cached_rule, check_storage
 
 from ..arrays import AclArray
 
@@ -43,14 +42,8 @@ def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | No
     array = _to_view(spec, self)
     if storage_offset is not None:
         array.storage_offset = storage_offset
-    needed = (array.storage_offset + storage_extent(array.shape, array.strides)) * array.dtype.itemsize
-    if array.spec.numel and needed > self.block.nbytes:
-        raise OperatorError(
-            f"setStorage: sizes {list(array.shape)}, strides {list(array.strides)}, storage offset "
-            f"{array.storage_offset}, and itemsize {array.dtype.itemsize} requiring a storage size of {needed} are out of "
-            f"bounds for storage of size {self.block.nbytes}",
-            argument="size",
-        )
+    meta = TensorMeta(array.shape, array.strides, array.dtype, array.storage_offset)
+    check_storage(meta, self.block.nbytes // array.dtype.itemsize)
     return array
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
-from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import RULES, storage_extent
+from dispatch_aten.shapes import RULES, check_storage
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core.frontends import to_data
 
@@ -126,13 +125,7 @@ def _take(self: Array, meta: TensorMeta, *_: Any) -> Array:
 
 
 def _as_strided(self: Array, meta: TensorMeta, *_: Any) -> Array:
-    if storage_extent(meta.shape, meta.strides) + meta.storage_offset > numel(self) and meta.numel:
-        raise OperatorError(
-            f"setStorage: sizes {list(meta.shape)}, strides {list(meta.strides)}, storage offset {meta.storage_offset} "
-            f"are out of bounds for storage of {numel(self)} elements",
-            operator="aten::as_strided",
-            argument="size",
-        )
+    check_storage(meta, numel(self))
     return _take(self, meta)
 
 

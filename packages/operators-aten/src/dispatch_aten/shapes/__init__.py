@@ -31,6 +31,7 @@ from .layout import (
 )
 from .meta import (
     TensorMeta,
+    check_storage,
     contiguous,
     contiguous_strides,
     is_contiguous,
@@ -62,6 +63,7 @@ __all__ = [
     "cached_rule",
     "check_apart",
     "check_output_shape",
+    "check_storage",
     "check_written",
     "columns_grid",
     "contiguous",

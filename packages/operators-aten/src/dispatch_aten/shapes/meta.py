@@ -143,6 +143,23 @@ def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
+def check_storage(meta: TensorMeta, elements: int) -> None:
+    """Raise ``OperatorError`` where a view reaches beyond a storage of so many elements (source: torch's ``setStorage``).
+
+    >>> check_storage(TensorMeta((2, 3), (3, 1), ScalarType.Float), 6)
+    """
+    needed = meta.storage_offset + storage_extent(meta.shape, meta.strides)
+    if meta.numel and needed > elements:
+        itemsize = meta.dtype.itemsize
+        raise OperatorError(
+            f"setStorage: sizes {list(meta.shape)}, strides {list(meta.strides)}, storage offset {meta.storage_offset}, and"
+            f" itemsize {itemsize} requiring a storage size of {needed * itemsize} are out of bounds for storage of size"
+            f" {elements * itemsize}",
+            operator="aten::as_strided",
+            argument="size",
+        )
+
+
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether the layout is row-major; strides of dimensions of size 1 do not matter.
 

@@ -15,6 +15,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
+from ..errors import OperatorError
 from .agreement import DisagreementError, TestedDevice, compare_values, find_needed
 from .drawing import Array, Draw
 from .frontends import Adapter
@@ -58,6 +59,30 @@ def _check_view_chains(device: TestedDevice, adapter: Adapter) -> None:
         where = " → ".join(step for step, *_ in chain)
         _same(f"the base of {where} after a write", bases[2], bases[0])
         _same(f"the view {where} after a write to its base", bases[3], bases[1])
+
+
+def _check_bounds(device: TestedDevice, adapter: Adapter) -> None:
+    """View more than a storage has, and write a result to an output that is too small, which is given a larger one."""
+    values = _floats(device, 2, 3)
+    for source, layout in ((values, ([7], [1], 0)), (values, ([2], [1], 5)), (values[:0], ([2, 3], [3, 1], 0))):
+        tensor = adapter.make(source, device.name)
+        try:
+            ops.aten.as_strided(tensor, *layout)
+        except OperatorError:
+            pass
+        else:
+            given = ", ".join(map(str, layout))
+            raise DisagreementError(
+                f"as_strided({given}) of {source.size} elements is no error, and reaches beyond them: let the kernel call"
+                " dispatch_aten.shapes.check_storage"
+            )
+    for count in (0, 4):
+        out = ops.aten.as_strided(adapter.make(values, device.name), [count], [1])
+        tensor = adapter.make(values, device.name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's for an output that is not empty
+            ops.aten.add(tensor, tensor, out=out)
+        _same(f"an output of {count} elements", adapter.read(out), values + values)
 
 
 def _check_detach(device: TestedDevice, adapter: Adapter) -> None:
@@ -217,6 +242,7 @@ def _wait(child: int) -> int | None:
 #: Name → what is checked.
 BEHAVIOUR: Final[dict[str, Check]] = {
     "view chains": _check_view_chains,
+    "bounds of storages": _check_bounds,
     "detach": _check_detach,
     "pickling": _check_pickling,
     "deep copies": _check_copies,
