@@ -71,7 +71,7 @@ def _keep_memory() -> None:
         raise SystemExit("malloc does not take these settings")
 
 
-def _kept(repeats: int) -> None:
+def _measure_with_memory_kept(repeats: int) -> None:
     """Measure the longest chain in a process of its own, where memory is kept."""
     subprocess.run([sys.executable, __file__, "--keep-memory", "--repeats", str(repeats)], check=True)
 
@@ -190,7 +190,7 @@ def main() -> None:
         return
     figures = _first_runs()
     print(report(run(_measures(compiled=arguments.compile), repeats=arguments.repeats), arguments.json))
-    _kept(arguments.repeats)
+    _measure_with_memory_kept(arguments.repeats)
     ours, theirs = _recording(arguments.repeats)
     figures["recording one add / torch.add (at most 0.80)"] = ours / theirs
     figures["peak memory / inputs and output, 10,000,000 elements (at most 1.30)"] = _peak(10_000_000)
