@@ -181,6 +181,14 @@ def _scalar(array: Array, value: Any) -> None:
     array[...] = _convert_number(value, array)
 
 
+def _tril_indices(array: Array, row: int, col: int, offset: int = 0) -> None:
+    array[0], array[1] = np.tri(row, col, offset, np.bool_).nonzero()
+
+
+def _triu_indices(array: Array, row: int, col: int, offset: int = 0) -> None:
+    array[0], array[1] = np.logical_not(np.tri(row, col, offset - 1, np.bool_)).nonzero()
+
+
 _FILLS: Final = {
     "empty.memory_format": _leave_as_is,
     "empty_strided": _leave_as_is,
@@ -200,6 +208,8 @@ _FILLS: Final = {
     "arange.start": _arange,
     "arange.start_step": _arange,
     "linspace": _linspace,
+    "tril_indices": _tril_indices,
+    "triu_indices": _triu_indices,
     "eye": _eye,
     "eye.m": _eye,
     "scalar_tensor": _scalar,

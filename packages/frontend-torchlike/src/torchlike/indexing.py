@@ -65,6 +65,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 def _count_dims(item: Any) -> int:
     """Return the number of dimensions of the tensor that an index stands for."""
+    if type(item) in _BASIC:
+        return 1
     if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, np.ndarray):
@@ -74,6 +76,8 @@ def _count_dims(item: Any) -> int:
 
 def _as_index(item: Any, self: Tensor) -> Any:
     """Turn one index into None, ``...``, a slice, an int or a tensor; raises ``IndexError`` for anything else."""
+    if type(item) in _BASIC:
+        return item
     if item is None or item is ... or isinstance(item, (slice, Tensor)):
         if isinstance(item, Tensor) and not (item.dtype in _INDEX_TYPES or _is_mask(item)):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

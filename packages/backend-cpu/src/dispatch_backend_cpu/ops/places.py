@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..arrays import Array
 
 _INT64: Final = np.dtype(np.int64)
 
-#: Lines of coordinates, and offsets of up to so many elements, are kept.
+#: The coordinates of up to so many elements are kept.
 _KEPT: Final = 4096
 #: Rows of as many elements are added one by one.
 _LONG: Final = 128
@@ -43,12 +44,7 @@ def as_vector(array: Array) -> Array:
     return array if array.ndim else array.reshape(1)
 
 
-@lru_cache(maxsize=256)
-def _kept_lines(shape: tuple[int, ...], axis: int) -> tuple[Array, ...]:
-    return _make_lines(shape, axis)
-
-
-def _make_lines(shape: tuple[int, ...], axis: int) -> tuple[Array, ...]:
+def _lines(shape: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     """Return the coordinates along each dimension but ``axis``, each as an array that broadcasts to ``shape``."""
     count = len(shape)
     return tuple(
@@ -57,18 +53,18 @@ def _make_lines(shape: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     )
 
 
-def _offsets(shape: tuple[int, ...], steps: tuple[int, ...], axis: int) -> Array:
-    """Return the distance of each place in ``shape`` from the first one along ``axis``, where each dimension has a step."""
+def _offsets(sizes: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[int, Array]:
+    """Return the step along ``axis`` in a flat array of these ``sizes``, and how far other places are from the first."""
+    steps = contiguous_strides(sizes)
     total: Any = np.zeros((1,) * len(shape), _INT64)
-    for dim, line in enumerate(_make_lines(shape, axis)):
+    for dim, line in enumerate(_lines(shape, axis)):
         if dim != axis:
             total = total + line * steps[dim]
-    return total
+    return steps[axis], total
 
 
-@lru_cache(maxsize=64)
-def _kept_offsets(shape: tuple[int, ...], steps: tuple[int, ...], axis: int) -> Array:
-    return _offsets(shape, steps, axis)
+_keep_lines: Final = lru_cache(maxsize=256)(_lines)
+_keep_offsets: Final = lru_cache(maxsize=64)(_offsets)
 
 
 def locate(array: Array, index: Array, axis: int, shape: tuple[int, ...]) -> tuple[Array, Any]:
@@ -79,15 +75,13 @@ def locate(array: Array, index: Array, axis: int, shape: tuple[int, ...]) -> tup
     """
     if array.ndim == 1:
         return array, index
+    is_small = prod(shape) <= _KEPT
     if not array.flags.c_contiguous:
-        lines = (_kept_lines if max(shape) <= _KEPT else _make_lines)(shape, axis)
+        lines = (_keep_lines if is_small else _lines)(shape, axis)
         return array, (*lines[:axis], index, *lines[axis + 1 :])
-    steps = contiguous_strides(array.shape)
-    rest = (*shape[:axis], 1, *shape[axis + 1 :])
-    small = all(size <= _KEPT for size in rest) and int(np.prod(rest)) <= _KEPT
-    offsets = (_kept_offsets if small else _offsets)(rest, steps, axis)
+    step, offsets = (_keep_offsets if is_small else _offsets)(array.shape, shape, axis)
     wide = index if index.dtype is _INT64 else index.astype(_INT64)
-    return array.reshape(-1), (wide if steps[axis] == 1 else wide * steps[axis]) + offsets
+    return array.reshape(-1), (wide if step == 1 else wide * step) + offsets
 
 
 def read_at(array: Array, place: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,14 +10,18 @@ import numpy as np
 
 from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 
-from ..arrays import NUMPY_DTYPES, Array
-from .constants import constant, number
+from ..arrays import NUMPY_DTYPES, Array, as_array
+from ..fp_errors import quietly
+from . import ordering
+from .constants import NUMBERS, PLAIN, constant, number
 from .distinct import runs_of
 from .indexing import is_row_major
-from .numpy_formulas import select
+from .numpy_formulas import lerp, select
+from .ordering import as_rows, has_nan
 from .places import locate, read_at
 
 _INT64: Final = np.dtype(np.int64)
+_SEARCH: Final = ordering.KERNELS["searchsorted.Tensor"]
 
 
 def _one_hot(self: Array, num_classes: int) -> Any:
@@ -93,6 +98,27 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:  # torch's names
     return np.bincount(np.minimum(places, bins - 1), None, bins).astype(self.dtype)
 
 
+def _quantile(self: Array, q: float, dim: int | None, keepdim: bool, *, interpolation: str) -> Any:
+    """Find what lies on both sides of a rank by partition, in rows without nan."""
+    if self.dtype not in NUMBERS or not self.size or not 0 <= q <= 1 or interpolation != "linear" or has_nan(self):
+        return NotImplemented
+    if dim is not None and (keepdim or not -self.ndim <= dim < self.ndim):
+        return NotImplemented
+    rows = self.reshape(-1) if dim is None else as_rows(self, dim)
+    rank = number(q, self) * number(rows.shape[-1] - 1, self)
+    below, above = int(rank), math.ceil(rank)
+    parts = np.partition(rows, (below, above), -1)
+    weight = np.full(rows.shape[:-1], rank - below, self.dtype)
+    found = as_array(quietly(lerp, parts[..., below].copy(), parts[..., above].copy(), weight))
+    return found.reshape((1,) * self.ndim) if keepdim else found
+
+
+def _search_number(sequence: Array, self: Any, **options: Any) -> Any:
+    if sequence.ndim != 1 or sequence.dtype not in NUMBERS or type(self) not in PLAIN:
+        return NotImplemented
+    return _SEARCH(sequence, number(self, sequence), **options)
+
+
 #: The operators that find runs.
 _RUNS: Final = """
     reshape view ne.Tensor slice.Tensor cat new_ones nonzero cumsum sub.Scalar new_full sub.Tensor index_select new_empty
@@ -123,6 +149,28 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
         {"parts": ("where.self", "new_full")},
     ),
     "where.Scalar": (_choose_number, {"parts": ("where.self", "new_full")}),
+    "searchsorted.Scalar": (_search_number, {"parts": ("new_full", "searchsorted.Tensor")}),
+    "quantile.scalar": (
+        _quantile,
+        {
+            "parts": (
+                *(
+                    "new_full",
+                    "reshape",
+                    "view",
+                    "sort",
+                    "isnan",
+                    "any.dim",
+                    "movedim.int",
+                    "permute",
+                    "mul.Scalar",
+                    "where.ScalarSelf",
+                    "where.self",
+                ),
+                *("expand", "_to_copy", "gather", "ceil", "sub.Tensor", "lerp.Tensor", "squeeze.dim"),
+            )
+        },
+    ),
     "histc": (
         _histc,
         {
