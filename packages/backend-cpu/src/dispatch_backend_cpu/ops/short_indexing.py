@@ -167,7 +167,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
                     "where.ScalarSelf",
                     "where.self",
                 ),
-                *("expand", "_to_copy", "gather", "ceil", "sub.Tensor", "lerp.Tensor", "squeeze.dim"),
+                *("expand", "_to_copy", "gather", "ceil", "sub.Tensor", "lerp.Tensor", "squeeze.dim", "clone"),
             )
         },
     ),

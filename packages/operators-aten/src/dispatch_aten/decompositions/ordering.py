@@ -139,7 +139,7 @@ def _quantile(name: str) -> Callable[..., Array]:
             one = (1,) * (count - 1) if where is None else ()
             found = aten.view.default(found, (*one, *dc.shape(found))) if one else found
             found = aten.unsqueeze.default(found, where or 0)
-        return aten.movedim.int(found, -1, 0) if ndim(q) else aten.squeeze.dim(found, -1)
+        return aten.movedim.int(found, -1, 0) if ndim(q) else aten.clone.default(aten.squeeze.dim(found, -1))
 
     return kernel
 
