@@ -336,3 +336,34 @@ def test_the_example_is_small_and_documented():
     assert names - needed == {"sqrt"}
     code = "\n".join(ast.unparse(ast.parse(path.read_text(encoding="utf-8"))) for path in PACKAGE.glob("*.py"))
     assert len([line for line in code.splitlines() if line.strip() and not line.lstrip().startswith('"""')]) <= 100
+
+
+CAPTURED = """
+import sys
+import torchlike
+from torchlike import nn
+
+def train(device, captured):
+    torchlike.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)).to(device)
+    optimizer = torchlike.optim.Adam(model.parameters(), lr=0.05)
+    def step(x):
+        loss = (model(x) * model(x)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+    run = torchlike.capture(step) if captured else step
+    losses = [run(torchlike.randn(6, 4).to(device)).tolist() for _ in range(6)]
+    return losses, [each.tolist() for each in model.parameters()], run
+
+for device in sys.argv[1:]:
+    expected, found = train(device, False), train(device, True)
+    assert found[:2] == expected[:2], device
+    print(device, found[2].stats().variants)
+"""
+
+
+def test_captured_training_steps_of_every_build(run, site):
+    done = run("-c", CAPTURED, *DEVICES, site=site)
+    assert done.split() == [word for device in DEVICES for word in (device, "1")]

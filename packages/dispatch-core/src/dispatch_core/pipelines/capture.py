@@ -131,7 +131,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         if is_method:
             del vars(self)["__wrapped__"]
         self._every, self._most = check, max_variants
-        self._calls = 0
+        #: Calls that did not run eagerly, and those of which the recording failed.
+        self._calls = self._failed = 0
         self._variants: tuple[Variant, ...] = ()
         #: Calls that were recorded once, the newest first.
         self._candidates: tuple[Variant, ...] = ()
@@ -163,6 +164,9 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         layers = 0 if state is None else state[0] & _LAYERS
         if layers:
             self._stats.eager[f"under {' and '.join(key.name for key in keys_of(layers))}"] += 1
+            return function(*args, **kwargs)
+        if any(getattr(each, "_dispatch_mask", 0) & DispatchKey.Meta for each, _ in tensors_in((args, kwargs), "")):
+            self._stats.eager["on meta"] += 1
             return function(*args, **kwargs)
         session = current()
         if session is not None:
@@ -220,6 +224,9 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
                     recording.end(failed="recorded" not in locals())
                 tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
                 made, fault = self._compare(recorded, arguments, before, result)
+        except BaseException:
+            self._failed += 1
+            raise
         finally:
             recording.end(failed=True)
         for tensor in tensors:
@@ -300,7 +307,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
                 {name: Counter(each) if isinstance(each, Counter) else each for name, each in vars(self._stats).items()}
             )
             found.variants = len(self._variants)
-            found.replays = self._calls - found.recordings
+            found.replays = self._calls - found.recordings - self._failed
         return found
 
     def explain(self) -> str:

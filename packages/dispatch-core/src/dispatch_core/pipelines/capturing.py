@@ -20,6 +20,7 @@ from weakref import ref
 
 from ..arrays import access, owners
 from ..arrays.frontend import CAPTURING, FRONTENDS, frontend_of
+from ..arrays.late_arrays import IN_USE, find_computed
 from ..errors import CaptureError
 from ..keys import context
 from ..keys.table import DispatchKey
@@ -88,6 +89,11 @@ class Input:
         self.constant: Any = data if tensor is data and not place else None
         #: The array's own data on the host, of an array that the call has made of them.
         self.data: HostData | None = None
+
+    def arrays(self) -> list[Any]:
+        """Return the array, and the one that was computed for it, which calls may have been given."""
+        computed = find_computed(self.array) if IN_USE else None
+        return [self.array] if computed is None else [self.array, computed]
 
     def release(self) -> None:
         """Refer to the tensor weakly; where nothing else refers to it, to another that holds the array."""

@@ -102,7 +102,7 @@ class RecordedRun:
         self.rebound: dict[int, Any] = {}
         for index, each in enumerate(self.inputs):
             data = getattr(each.tensor, "_dispatch_data", each.tensor)
-            if data is not each.array:
+            if all(data is not array for array in each.arrays()):
                 self.rebound[index] = data
         kept = [*map(data_of, self.tensors), *self.rebound.values()]
         self.kept = set(map(id, kept))
@@ -110,7 +110,8 @@ class RecordedRun:
         #: id of an array or a pending value → what it is.
         self._known: dict[int, Made] = {}
         for index, each in enumerate(self.inputs):
-            self._known.setdefault(id(each.array), Made("input", index))
+            for array in each.arrays():
+                self._known.setdefault(id(array), Made("input", index))
         for index, each in enumerate(self.hosts):
             self._known[id(each.array)] = Made("constant", index)
         for index, step in enumerate(self.steps):

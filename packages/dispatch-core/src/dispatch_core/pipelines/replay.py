@@ -200,7 +200,8 @@ class ReplayWriter:
         recorded = self.recorded
         self.parts = []
         for index, each in enumerate(recorded.inputs):
-            self._values.setdefault(id(each.array), f"x{index}")
+            for array in each.arrays():
+                self._values.setdefault(id(array), f"x{index}")
         lines = self._host_arrays()
         body: list[str] = []
         for number, segment in enumerate(segments):
