@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, to_data
 from .arrays.frontend import CAPTURING, Frontend, become, bind, check_writing, refuse_mixed, register_frontend
-from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
+from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
 from .keys import context
@@ -31,6 +31,7 @@ __all__ = [
     "ARRAYS",
     "AUTOGRAD",
     "PLACES",
+    "WINDOWS",
     "CapturePart",
     "Finish",
     "Frontend",
@@ -46,6 +47,7 @@ __all__ = [
     "check_writing",
     "find_array_type",
     "included_mask",
+    "is_lent_out",
     "is_pending",
     "is_pinned",
     "keys_of",

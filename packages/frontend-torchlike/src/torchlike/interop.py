@@ -12,7 +12,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
-from dispatch_core.frontends import Holder, Window, included_mask, lend, memory_of, pin
+from dispatch_core.frontends import WINDOWS, Holder, Window, included_mask, is_lent_out, lend, memory_of, pin
 from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
@@ -87,26 +87,40 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     view = _sources.get(id(owner))
     if view is None:
         view = _sources[id(owner)] = owner.view(np.ndarray)
-    interface = array.__array_interface__
-    interface["strides"] = strides
-    if not array.flags.c_contiguous:
-        last = sum((size - 1) * stride for size, stride in zip(array.shape, strides, strict=True))
-        interface["shape"] = (last // itemsize + 1 if array.size else 0,)
-        interface["strides"] = None
-    shown = np.asarray(Window(view, interface))
-    if not array.flags.c_contiguous:
-        shown = np.ndarray(array.shape, shown.dtype, shown, 0, strides)
+    shown = _open_window(view, array) if array is owner and array.flags.c_contiguous else None
+    if shown is None:
+        interface = array.__array_interface__
+        interface["strides"] = strides
+        if not array.flags.c_contiguous:
+            last = sum((size - 1) * stride for size, stride in zip(array.shape, strides, strict=True))
+            interface["shape"] = (last // itemsize + 1 if array.size else 0,)
+            interface["strides"] = None
+        shown = np.asarray(Window(view, interface))
+        if not array.flags.c_contiguous:
+            shown = np.ndarray(array.shape, shown.dtype, shown, 0, strides)
     if array.flags.writeable or owner.flags.writeable:
         # Who else holds memory that is not NumPy's own cannot be known.
-        lend(shown, _BorrowedArray if owner.flags.owndata or isinstance(owner.base, Window) else Holder, view)
+        is_known = owner.flags.owndata or (isinstance(owner.base, WINDOWS) and is_lent_out(owner))
+        lend(shown, _BorrowedArray if is_known else Holder, view)
     return shown
+
+
+def _open_window(memory: NDArray[Any], array: NDArray[Any]) -> NDArray[Any] | None:
+    """Return an array like ``array`` behind a view of ``memory``, which lies in the same place; None where it differs."""
+    try:
+        shown = np.asarray(memory.data)
+    except (BufferError, ValueError, TypeError):  # a dtype that Python's buffers have no name for
+        return None
+    return shown if shown.strides == array.strides and shown.dtype is array.dtype else None
 
 
 def lend_out(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in a tensor's memory for the user, who may keep it, or views of it, and write to them later."""
-    interface = array.__array_interface__
-    interface["strides"] = array.strides
-    given = np.asarray(Window(array, interface))
+    given = _open_window(array, array)
+    if given is None:
+        interface = array.__array_interface__
+        interface["strides"] = array.strides
+        given = np.asarray(Window(array, interface))
     if array.flags.writeable:
         lend(array, _LentArray, given)
     pin(array)

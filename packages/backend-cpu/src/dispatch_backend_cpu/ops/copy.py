@@ -10,7 +10,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.devices import Device
-from dispatch_core.frontends import Window, is_pinned, memory_of
+from dispatch_core.frontends import WINDOWS, is_pinned, memory_of
 
 from ..arrays import (
     NUMPY_DTYPES,
@@ -97,7 +97,7 @@ def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = Non
     held, needed = owner.nbytes // self.itemsize, offset + spec.numel
     if needed <= held or not spec.numel:
         return strided_view(self, spec.shape, spec.strides, offset)
-    if isinstance(owner.base, Window) or is_pinned(memory_of(owner)):
+    if isinstance(owner.base, WINDOWS) or is_pinned(memory_of(owner)):
         raise OperatorError(
             "Trying to resize storage that is not resizable",
             argument="self",

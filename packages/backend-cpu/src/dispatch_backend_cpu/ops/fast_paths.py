@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_core.calls import LazyFunction, define, make_function
-from dispatch_core.frontends import Window
+from dispatch_core.frontends import WINDOWS
 
 from ..arrays import Array, match_layout
 from ..fp_errors import run
@@ -38,7 +38,7 @@ Dtypes = frozenset[np.dtype[Any]]
 
 def is_small(array: Array) -> bool:
     """Return whether an array is written in two steps; see Note [Small arrays are written in two steps]."""
-    return ((base := array.base) is None or isinstance(base, Window)) and array.size <= _SMALL
+    return ((base := array.base) is None or isinstance(base, WINDOWS)) and array.size <= _SMALL
 
 
 _SMALL = 1024
@@ -50,7 +50,7 @@ _NAMES: Final = {
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
     "WHOLE": WHOLE,
-    "Window": Window,
+    "WINDOWS": WINDOWS,
     "check_overlap": check_overlap,
     "finish": finish,
     "is_small": is_small,
@@ -231,6 +231,6 @@ def make_inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel
     large = attempt(
         "self, other", when, "run(ufunc, self, other, self)", general, first="check_overlap(self, other)", **names
     )
-    when += " and is_small(self) and ((base := other.base) is None or isinstance(base, Window))"
+    when += " and is_small(self) and ((base := other.base) is None or isinstance(base, WINDOWS))"
     when += " and other.ndim <= self.ndim"
     return attempt("self, other", when, "run(ufunc, self, other)", large, into="self", **names)

@@ -9,7 +9,8 @@ Note [Lent memory]
 Note [Windows]
     A lent slice is a storage of its own, from its first element to its last, but lies in its owner's memory: bounds and
     identity are two notions. Frontends put a `Window` between the two, which NumPy does not look past when it follows the
-    bases of views: bounds end at a window, identity goes on to the array behind it.
+    bases of views: bounds end at a window, identity goes on to the array behind it. A ``memoryview`` of an array is one,
+    too, made in less time.
 """
 
 from __future__ import annotations
@@ -37,12 +38,18 @@ class Window:
         self.__array_interface__ = interface
 
 
+#: The types of bases that are windows.
+WINDOWS: Final = (Window, memoryview)
+
+
 def memory_of(array: Any) -> Any:
     """Return the array that owns the memory of one like NumPy's, whose views know their ``base``; see Note [Windows]."""
     kind, base = type(array), array.base
     while base is not None:
         if type(base) is Window:
             base = base.array
+        elif type(base) is memoryview and isinstance(base.obj, kind):
+            base = base.obj
         elif not isinstance(base, kind):
             base = getattr(base, "base", None)  # NumPy's own functions put objects like windows between views
             if not isinstance(base, kind):
@@ -97,6 +104,11 @@ def is_lent(key: Hashable) -> bool:
         if entry.is_over():
             _forget(entry)
     return False
+
+
+def is_lent_out(array: Any) -> bool:
+    """Return whether ``array`` itself was handed out: it shows the memory of one of ours."""
+    return any(entry() is array for entry in LENT.get(access.storage_of(array), ()))
 
 
 def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
