@@ -37,7 +37,7 @@ NUMPY_DTYPES: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.ComplexFloat: np.dtype(np.complex64),
     ScalarType.ComplexDouble: np.dtype(np.complex128),
 }
-_SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
+SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
 _EXTENDED: Final = NOT_IN_NUMPY - {ScalarType.ComplexHalf}
 
 
@@ -70,12 +70,12 @@ def _load_extended(wanted: object) -> None:
         ) from None
     for dtype in _EXTENDED:
         NUMPY_DTYPES[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
-        _SCALAR_TYPES[NUMPY_DTYPES[dtype]] = dtype
+        SCALAR_TYPES[NUMPY_DTYPES[dtype]] = dtype
 
 
 def is_extended(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is one of ml_dtypes'."""
-    return _SCALAR_TYPES.get(dtype) in _EXTENDED
+    return SCALAR_TYPES.get(dtype) in _EXTENDED
 
 
 def dtype_of(array: Array) -> ScalarType:
@@ -87,13 +87,13 @@ def dtype_of(array: Array) -> ScalarType:
     torchlike.int32
     """
     try:
-        return _SCALAR_TYPES[array.dtype]
+        return SCALAR_TYPES[array.dtype]
     except KeyError:
         pass
     if array.dtype.type.__module__ == "ml_dtypes":
         _load_extended(array.dtype)
-        if array.dtype in _SCALAR_TYPES:
-            return _SCALAR_TYPES[array.dtype]
+        if array.dtype in SCALAR_TYPES:
+            return SCALAR_TYPES[array.dtype]
     raise DtypeError(f"a NumPy array of dtype {array.dtype} has no equivalent among torch's dtypes")
 
 

@@ -36,6 +36,17 @@ def wrap_result(made: Any, requires_grad: bool) -> Tensor:
     return result
 
 
+#: Numbers below it fit into every dtype that they are given here.
+_LARGE: Final = 6e4
+_FLOATS: Final = {ScalarType.Float: np.dtype(np.float32), ScalarType.Double: np.dtype(np.float64)}
+
+
+def _read_small(number: float) -> tuple[np.ndarray[Any, Any]] | None:
+    """Return a small number as an array of the dtype that torch infers, or None where that takes more than one step."""
+    kind: Any = np.int64 if type(number) is int else _FLOATS.get(get_default_dtype())
+    return None if kind is None else (np.array(number, kind),)
+
+
 def tensor(
     data: Any,
     *,
@@ -72,6 +83,8 @@ def tensor(
     if isinstance(data, np.ndarray):
         check_dtype(data)
         array = data.copy()
+    elif dtype is None and type(data) in (float, int) and -_LARGE < data < _LARGE and (made := _read_small(data)):
+        (array,) = made
     else:
         array, dtype = read(data, dtype)
     return wrap_result(_convert(array, dtype, device), requires_grad)

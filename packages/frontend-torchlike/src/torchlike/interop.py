@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import addressof, c_char
 from functools import cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
@@ -100,7 +101,8 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
             shown = np.ndarray(array.shape, shown.dtype, shown, 0, strides)
     if array.flags.writeable or owner.flags.writeable:
         # Who else holds memory that is not NumPy's own cannot be known.
-        is_known = owner.flags.owndata or (isinstance(owner.base, WINDOWS) and is_lent_out(owner))
+        base: Any = owner.base
+        is_known = owner.flags.owndata or (isinstance(base, WINDOWS) and is_lent_out(owner))
         lend(shown, _BorrowedArray if is_known else Holder, view)
     return shown
 
@@ -144,12 +146,17 @@ def check_dtype(array: NDArray[Any] | np.generic) -> None:
         )
 
 
+@cache
+def _device_put() -> Any:
+    return dc.ops.prims.device_put.default
+
+
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if array.dtype.type.__module__ != "ml_dtypes":
         check_dtype(array)
     place = as_device(device) or _CPU
-    return wrap(dc.ops.prims.device_put(array, device=place))
+    return wrap(_device_put()(array, device=place))
 
 
 def read_elements(tensor: Tensor) -> NDArray[Any]:
@@ -233,7 +240,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     check_dtype(ndarray)
-    return wrap(dc.ops.prims.device_put(borrow(ndarray), device=_CPU))
+    return wrap(_device_put()(borrow(ndarray), device=_CPU))
 
 
 def data_ptr(tensor: Tensor) -> int:
@@ -242,9 +249,12 @@ def data_ptr(tensor: Tensor) -> int:
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    array = read_elements(tensor)
+    array: Any = read_elements(tensor)
     lend(array, Holder, memory_of(array))
-    return int(array.__array_interface__["data"][0])
+    try:
+        return addressof(c_char.from_buffer(array))
+    except (BufferError, TypeError, ValueError):  # an array that is read-only, has gaps, or has no elements
+        return int(array.__array_interface__["data"][0])
 
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:

@@ -34,6 +34,8 @@ from .history.views import (
 from .lazy_names import LeftOut
 from .size import Size
 
+_META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
+
 
 class _Constructor(type):
     """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""
@@ -279,12 +281,12 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def is_meta(self) -> bool:
         """Whether the tensor has no data."""
-        return bool(self._dispatch_mask & DispatchKey.Meta)
+        return self._dispatch_mask & _META != 0
 
     @property
     def is_cpu(self) -> bool:
         """Whether the tensor is on the cpu."""
-        return bool(self._dispatch_mask & DispatchKey.CPU)
+        return self._dispatch_mask & _CPU != 0
 
     # Python's protocols.
 

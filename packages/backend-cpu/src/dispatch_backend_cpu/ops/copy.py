@@ -14,6 +14,7 @@ from dispatch_core.frontends import WINDOWS, is_pinned, memory_of
 
 from ..arrays import (
     NUMPY_DTYPES,
+    SCALAR_TYPES,
     Array,
     as_array,
     dtype_of,
@@ -124,6 +125,10 @@ def device_put(data: Any, *, device: Device) -> Array:
 
     Raises ``ArgumentTypeError`` for other objects, ``DtypeError`` for dtypes that torch does not know.
     """
+    if type(data) is np.ndarray and data.strides in ((), (data.itemsize,)):
+        known = SCALAR_TYPES.get(data.dtype)
+        if known is not None and NUMPY_DTYPES[known] is data.dtype:
+            return data
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(
             f"expected np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
