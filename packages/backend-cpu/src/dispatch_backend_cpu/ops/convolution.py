@@ -44,10 +44,10 @@ def make_pad(shape: Sequence[int], padding: Sequence[tuple[int, int]], value: An
     outer, sizes = shape[: len(shape) - len(padding)], shape[len(shape) - len(padding) :]
     wider = (*outer, *(before + size + after for size, (before, after) in zip(sizes, padding, strict=True)))
     place = inner(slice(before, before + each) for each, (before, _) in zip(sizes, padding, strict=True))
-    size = prod(wider)
 
     def pad(a: Array) -> Array:
-        made = memory.empty(size, a.dtype).reshape(wider)
+        # Not the pool's: its pieces begin at one place of a page, and copies between two such places are slow.
+        made = np.empty(wider, a.dtype)
         made.fill(value)
         made[place] = a
         return made
