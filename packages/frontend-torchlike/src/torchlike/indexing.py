@@ -65,7 +65,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 def _count_dims(item: Any) -> int:
     """Return the number of dimensions of the tensor that an index stands for."""
-    if type(item) in _BASIC:
+    if type(item) is int or type(item) is slice:
         return 1
     if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
