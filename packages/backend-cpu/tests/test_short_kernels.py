@@ -47,7 +47,7 @@ def _compare(name, *args, **named):
     assert _outcome(kernel, args, named) == _outcome(kernel.stands_for(), args, named), (name, args)
 
 
-FULL = "sum prod mean max min argmax argmin any all count_nonzero".split()
+FULL = "sum prod linalg_vector_norm mean max min argmax argmin any all count_nonzero".split()
 OF_ONE = "prod.dim_int any.dim all.dim max.dim min.dim argmax argmin".split()
 OF_SOME = "sum.dim_IntList mean.dim amax amin".split()
 
@@ -56,6 +56,14 @@ OF_SOME = "sum.dim_IntList mean.dim amax amin".split()
 def test_full_reductions(name):
     for array in _arrays("?fdli"):
         _compare(name, array)
+
+
+@pytest.mark.parametrize("name", ["var.correction", "std.correction"])
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_moments_of_all(name):
+    for array in _arrays("fd"):
+        for correction in (0, 1, 2.5):
+            _compare(name, array, None, correction=correction, keepdim=False)
 
 
 @pytest.mark.parametrize("name", [*OF_ONE, *OF_SOME])

@@ -181,8 +181,8 @@ _COPIED: Final = {
     ".Tensor_mode": "div_",
     ".Scalar_mode": "div_",
 }
-for _overload, _names in _COPIED.items():
-    for _name in _names.split():
+for _overload, _texts in _COPIED.items():
+    for _name in _texts.split():
         KERNELS[_name + _overload] = _by_copy(_name + _overload)
 
 
@@ -193,17 +193,19 @@ def _check_written(self: Array) -> Array:
 
 _RELU: Final = {"relu": ("self", "True", "zeros[dtype], ENDS[dtype][1]")} if pointwise.CLAMPS else {}
 for _name, (_parameters, _when, _bounds) in (pointwise.CLAMPS | _RELU).items():
-    # Few elements are bound in new memory; see Note [Small arrays are written in two steps].
-    KERNELS[f"{_name}_"] = attempt(
+    _when = f"(numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}"
+    _names: dict[str, Any] = {"clip": CLIP, "ENDS": ENDS, "OPTIONAL": pointwise.OPTIONAL, "zeros": ZEROS}
+    _large = attempt(
         _parameters,
-        f"self.size > 1024 and (numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
+        _when,
         f"clip(check(self), {_bounds}, self)",
         KERNELS[f"{_name}_"],
-        clip=CLIP,
         check=_check_written,
-        ENDS=ENDS,
-        OPTIONAL=pointwise.OPTIONAL,
-        zeros=ZEROS,
+        **_names,
+    )
+    # See Note [Small arrays are written in two steps].
+    KERNELS[f"{_name}_"] = attempt(
+        _parameters, f"is_small(self) and {_when}", f"clip(self, {_bounds})", _large, into="self", **_names
     )
 
 

@@ -64,17 +64,24 @@ def _add_product(spec: OutputSpec, bias: Array, a: Array, b: Array, *args: Any, 
     return product
 
 
-#: The operands of addmm that go to ``np.matmul`` at once: a plain bias, as in a linear layer.
+#: The operands of addmm that go to ``np.matmul`` at once: a plain bias, as in a linear layer, or one of the result's shape.
 _IS_LINEAR: Final = (
     "(dtype := self.dtype) is mat1.dtype and dtype is mat2.dtype and dtype in dtypes and mat1.ndim == mat2.ndim == 2"
-    " and alpha == beta == 1 and mat1.shape[1] == mat2.shape[0] and self.shape == mat2.shape[1:]"
-    " and mat1.size and mat2.size"
+    " and alpha == beta == 1 and mat1.shape[1] == mat2.shape[0] and mat1.size and mat2.size"
+    " and (self.shape == mat2.shape[1:] or (self.shape == (mat1.shape[0], mat2.shape[1]) and self.flags.c_contiguous))"
+)
+#: The same of baddbmm.
+_ARE_STACKS: Final = (
+    "(dtype := self.dtype) is batch1.dtype and dtype is batch2.dtype and dtype in dtypes"
+    " and batch1.ndim == batch2.ndim == 3 and alpha == beta == 1 and batch1.size and batch2.size"
+    " and batch1.shape[0] == batch2.shape[0] and batch1.shape[2] == batch2.shape[1] and self.flags.c_contiguous"
+    " and self.shape == (*batch1.shape[:2], batch2.shape[2])"
 )
 
 
 def _product_plus(a: Array, b: Array, bias: Array) -> Any:
     """Add a bias to a product: to few elements in new memory, which takes less time to begin with."""
-    product = a.dot(b) if a.flags.forc and b.flags.forc else np.matmul(a, b)
+    product = a.dot(b) if a.flags.forc and b.flags.forc and a.ndim == 2 else np.matmul(a, b)
     return product + bias if product.size <= _FEW else np.add(product, bias, product)
 
 
@@ -115,6 +122,13 @@ KERNELS["addmm"] = attempt(
     product_plus=_product_plus,
     dtypes=_BLAS,
 )
-KERNELS["baddbmm"] = make_kernel("baddbmm", _add_product)
+KERNELS["baddbmm"] = attempt(
+    "self, batch1, batch2, *, beta=1, alpha=1",
+    _ARE_STACKS,
+    "run(product_plus, batch1, batch2, self)",
+    make_kernel("baddbmm", _add_product),
+    product_plus=_product_plus,
+    dtypes=_BLAS,
+)
 KERNELS["addmm_"] = _inplace("addmm_")
 KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -39,7 +39,7 @@ def _check_zero(a: Array, b: Array) -> None:
 
 
 def _signs_differ(a: Array, b: Array) -> Array:
-    differ: Array = (a < 0) != (b < 0)
+    differ: Array = (a < number(0, a)) != (b < number(0, b))
     return differ
 
 
@@ -74,7 +74,7 @@ def remainder(a: Array, b: Array) -> Any:
     if a.dtype.kind != "f":
         return np.remainder(a, b)
     rest = np.fmod(a, b)
-    return np.where((rest != 0) & _signs_differ(rest, b), rest + b, rest)
+    return np.where((rest != number(0, rest)) & _signs_differ(rest, b), rest + b, rest)
 
 
 def power(a: Array, b: Array) -> Any:

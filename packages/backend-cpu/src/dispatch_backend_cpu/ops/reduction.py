@@ -248,6 +248,17 @@ def _mean_of(a: Array, axes: Any, keepdim: bool = False) -> Any:
     return _divide(total, a.size // total.size)
 
 
+def _variance(a: Array, correction: float) -> Any:
+    """Return the variance of all elements, as `_moments` does."""
+    count = a.size
+    deviation = a - SUM(a, None) / count
+    return SUM(deviation * deviation, None) / (count - correction)
+
+
+def _deviation(a: Array, correction: float) -> Any:
+    return np.sqrt(_variance(a, correction))
+
+
 def _count(a: Array) -> Any:
     return np.int64(np.count_nonzero(a if a.size < _MANY else a.astype(np.bool_)))
 
@@ -313,6 +324,14 @@ _AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] 
     ),
     "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", _count, _DECIDED),
 }
+for _name, _fold in (("var", _variance), ("std", _deviation)):
+    _AT_ONCE[f"{_name}.correction"] = (
+        "self, dim=None, *, correction=None, keepdim=False",
+        "dim is None and not keepdim and type(correction) in PLAIN and self.size > correction",
+        "fold(self, correction)",
+        _fold,
+        _FLOATS,
+    )
 for _name, _fold in (("max", MAX), ("min", MIN)):
     _AT_ONCE[_name] = "self", "self.size", "fold(self, None)", _fold, _ORDERED
     _AT_ONCE[f"a{_name}"] = (

@@ -100,6 +100,19 @@ def _addmv(self: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> Any
     return run(np.add, self, _MV(mat, vec))
 
 
+def _moments(name: str) -> dict[str, Way]:
+    """Make the short ways of the overloads that take ``unbiased`` in place of ``correction``."""
+    kernel, options = reduction.KERNELS[f"{name}.correction"], {"parts": (f"{name}.correction",)}
+
+    def everything(self: Array, unbiased: bool) -> Any:
+        return kernel(self, None, correction=int(unbiased), keepdim=False)
+
+    def some(self: Array, dim: Any, unbiased: bool, keepdim: bool) -> Any:
+        return kernel(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+    return {name: (everything, options), f"{name}.dim": (some, options)}
+
+
 def _trace(self: Array) -> Any:
     return _SUM(self.diagonal(), dtype=None) if self.ndim == 2 and self.dtype in NUMBERS else NotImplemented
 
@@ -122,6 +135,8 @@ SHORT_WAYS: Final[dict[str, Way]] = {
         name: (make_formula(formula, decline, 1, options), {"parts": tuple(parts.split())})
         for name, (formula, options, parts) in _FORMULAS.items()
     },
+    **_moments("var"),
+    **_moments("std"),
     "heaviside": (
         make_formula(_heaviside, decline, 2),
         {"parts": ("gt.Scalar", "_to_copy", "eq.Scalar", "where.self")},
