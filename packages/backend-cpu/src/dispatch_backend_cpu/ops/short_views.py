@@ -110,7 +110,13 @@ def _pad(self: Array, pad: Sequence[int], mode: str = "constant", value: float |
 
 
 def _repeat_items(self: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    if repeats < 1 or output_size is not None or not is_row_major(self) or (dim is None and self.ndim != 1):
+    if (
+        repeats < 1
+        or output_size is not None
+        or not is_row_major(self)
+        or self.ndim == 0
+        or (dim is None and self.ndim > 1)
+    ):
         return NotImplemented
     return self.repeat(repeats, dim or 0)
 
