@@ -133,7 +133,10 @@ def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] |
         if not isinstance(found, tensor_type) or any(found is value for value in values):
             return found
         if result.kind == "view" and view is not None:
-            return view(values[result.source], to_data(found), op, values)
+            made = view(values[result.source], to_data(found), op, values)
+            # A captured call's view of an array that is there is pending.
+            made._dispatch_mask |= found._dispatch_mask & _PIPELINE
+            return made
         return wrap(to_data(found))
 
     def conform(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
@@ -150,6 +153,7 @@ def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] |
     return run_as_declared
 
 
+_PIPELINE = DispatchKey.Pipeline.value
 _STAYS = (
     MARKERS
     | DispatchKey.Profiler

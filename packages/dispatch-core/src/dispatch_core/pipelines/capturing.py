@@ -78,7 +78,8 @@ class Input:
         self.owner: Input | None = None
         self.get: Callable[[Any], Any] | None = None
         self.array = data
-        self.mask: int = getattr(tensor, "_dispatch_mask", 0)
+        # Another thread may be recording a call with it.
+        self.mask: int = getattr(tensor, "_dispatch_mask", 0) & ~_PIPELINE
         self.kind, self.array_type = type(tensor), type(data)
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
         self.shown = describe_tensor(tensor)
@@ -164,8 +165,6 @@ class Recording:
         self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self.parts: dict[int, CapturePart] = {}
         self._memories: dict[int, PendingMemory] = {}
-        #: The tensors that say that their views are pending.
-        self._marked: list[Any] = []
         self.session = CaptureSession(self)
         self.begin()
 
@@ -181,10 +180,6 @@ class Recording:
         if self in CAPTURING:
             CAPTURING.remove(self)
             self.is_open = False
-            for tensor in self._marked:
-                if not isinstance(tensor._dispatch_data, Pending):
-                    tensor._dispatch_mask &= ~_PIPELINE
-            self._marked.clear()
             for part in self.parts.values():
                 part.end(failed=failed)
 
@@ -208,21 +203,12 @@ class Recording:
             tensor = data if is_raw else tensor
         known = self.holders.get(id(data))
         if known is not None and (known.data is not None or (tensor is data and not place)):
-            if tensor is not data:
-                self._mark(tensor)
             return
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
-        if made.mask:
-            self._mark(tensor)
         self.holders.setdefault(id(data), made)
         part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None
         if part is not None:
             part.meet(tensor)
-
-    def _mark(self, tensor: Any) -> None:
-        """Let a tensor say that its views will be pending: they get their keys from it."""
-        tensor._dispatch_mask |= _PIPELINE
-        self._marked.append(tensor)
 
     def see_part(self, tensor: Any, owner: Any, get: Callable[[Any], Any]) -> None:
         """Take a tensor as an input that each replay finds by ``get(owner)``: another object may stand there then."""

@@ -30,8 +30,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
+from .._record import replace
 from ..arrays import access, owners
-from ..arrays.frontend import FRONTENDS
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.lent_memory import LENT, is_lent
 from ..calls import codegen
 from ..calls.boundary import Boundary
@@ -102,7 +103,8 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     plain = Recorder(
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
-    record = entry.registry.engine.make_backend_runner(entry, boundary, plain, ())
+    marking = boundary if frontend is None else replace(boundary, frontend=_mark_views(frontend))
+    record = entry.registry.engine.make_backend_runner(entry, marking, plain, ())
 
     def run(*values: Any) -> Any:
         session = finish()
@@ -136,6 +138,31 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run
     return make_inlined_recorder(plain, boundary, pass_on, run)
+
+
+def _mark_views(frontend: Frontend[Any]) -> Frontend[Any]:
+    """Return a frontend whose views of values that are pending have the key that says so, whatever their bases have."""
+    view, views = frontend.view, frontend.views
+
+    def make_view(base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
+        assert view is not None
+        return _mark(view(base, data, op, args))
+
+    def make_views(base: Any, data: list[Any], op: Any, args: tuple[Any, ...]) -> list[Any]:
+        assert views is not None
+        return list(map(_mark, views(base, data, op, args)))
+
+    return replace(
+        frontend,
+        view=None if view is None else make_view,
+        views=None if views is None else make_views,
+    )
+
+
+def _mark(tensor: Any) -> Any:
+    if isinstance(tensor._dispatch_data, Pending):
+        tensor._dispatch_mask |= PIPELINE
+    return tensor
 
 
 def _let_meet(runner: Runner) -> Runner:
