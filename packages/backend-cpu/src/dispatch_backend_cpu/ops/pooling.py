@@ -62,7 +62,8 @@ def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Arr
         within += place * gap * weight
         line = (np.arange(moved.sizes[dim]) * moved.stride[dim] - moved.padding[dim]) * weight
         starts = starts + line.reshape([-1 if each == dim else 1 for each in range(len(sizes))])
-    return _first_inside(moved), within, starts
+    small = np.uint8 if prod(moved.kernel) < 256 else np.int64
+    return _first_inside(moved).astype(small), within, starts
 
 
 def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
@@ -84,8 +85,7 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
             return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
         fit, is_float = make_pad(self.shape, _around(self.shape, moved), _least(dtype)), dtype.kind not in "iu"
         small = np.dtype(np.uint8 if prod(moved.kernel) < 256 else np.int64)
-        first, within, starts = _make_places(self.shape[-count:], moved)
-        beginning = np.broadcast_to(first.astype(small), shape)
+        sizes = self.shape[-count:]
         begin, *rest = shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)
         numbered = [(np.array(number, small), place) for number, place in enumerate(rest, 1)]
         is_large = specs[0].numel > _SMALL
@@ -94,7 +94,7 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
             a = fit(self)
             # The largest element is nan where one is; only then they are looked for at every place.
             has_nan = bool(is_float and (top := MAX(self, None)) != top)
-            chosen: Any = beginning
+            chosen, within, starts = _make_places(sizes, moved)
             best = a[begin].copy()
             for number, place in numbered:
                 seen = a[place]
@@ -105,7 +105,8 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
                 best = np.maximum(best, seen, out=best if is_large else None)
                 # Places come in order, so the last better one is the largest: no branch for each element.
                 chosen = np.maximum(chosen, np.multiply(better.view(np.uint8), number))
-            return best, within.take(chosen) + starts
+            places = within.take(chosen) + starts
+            return best, places if numbered else np.broadcast_to(places, shape).copy()
 
         return compute
 
@@ -146,7 +147,8 @@ def _make_sum(moved: PoolWindows) -> Callable[[Array], Array]:
     return add_up
 
 
-def _counts(shape: Sequence[int], moved: PoolWindows, pads: bool) -> Any:
+@lru_cache(maxsize=64)
+def _counts(shape: tuple[int, ...], moved: PoolWindows, pads: bool) -> Any:
     """Return how many elements the windows hold, as one number where that is the same for all."""
     total: Any = 1
     for dim, (size, kernel, step, before, count) in enumerate(
@@ -184,9 +186,8 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
     def prepare(spec: OutputSpec, self: Array, *options: Any, **named: Any) -> Callable[..., Any]:
         moved, divisors = _moved_of(count, self.shape, _in_order(options, named))
         dtype = half_as_float(self.dtype)
-        fit, add_up, by = make_pad(self.shape, _around(self.shape, moved)), _make_sum(moved), divisors(self.shape)
-        by = np.asarray(by, dtype) if dtype.kind != "i" else by
-        return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), by)
+        fit, add_up = make_pad(self.shape, _around(self.shape, moved)), _make_sum(moved)
+        return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), divisors(self.shape))
 
     return prepare
 
