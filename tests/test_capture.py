@@ -1,5 +1,6 @@
 """Captured functions give the results of the functions themselves, bit for bit, and say what they cannot do."""
 
+import copy
 import dataclasses
 import gc
 import math
@@ -416,3 +417,36 @@ def test_an_argument_that_is_found_elsewhere_too():
     for given in [weight] * 4 + [tensor(3) + 1] * 4 + [weight]:
         assert captured(given).tolist() == (given * 2 + weight).tolist()
     assert captured.stats().recordings == 4
+
+
+def test_modules_and_copies():
+    class Net(torchlike.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torchlike.nn.Linear(3, 2)
+            self.quick = dc.capture(self.forward)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    net, x = Net(), tensor(4, 3)
+    other = copy.deepcopy(net)
+    other.layer.weight.data.zero_()
+    for captured, plain in ((net.quick, net), (other.quick, other), (dc.capture(net), net)):
+        assert not hasattr(captured, "_parameters")
+        for _ in range(4):
+            assert captured(x).tolist() == plain(x).tolist()
+        assert captured.stats().recordings == 2
+
+
+def test_an_error_of_the_function_leaves_what_it_did():
+    def write_and_fail(x):
+        x.add_(1)
+        raise KeyError("no")
+
+    captured, x = dc.capture(write_and_fail), tensor(2)
+    for number in range(3):
+        with pytest.raises(KeyError):
+            captured(x)
+        assert x.tolist() == (tensor(2) + number + 1).tolist()
+    assert captured.stats().replays == captured.stats().recordings == 0

@@ -123,7 +123,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
 
     def __init__(self, function: Callable[..., Any], /, *, check: int = 0, max_variants: int = 8) -> None:
         _check(function, check, max_variants)
-        functools.update_wrapper(self, function)
+        # Not the attributes of an object that is called, such as a module.
+        functools.update_wrapper(self, function, updated=())
         self._name: str = getattr(function, "__qualname__", type(function).__qualname__)
         # A method is held weakly: it often is an attribute of its own object.
         is_method = isinstance(function, MethodType)
@@ -205,13 +206,12 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: Variant | None
     ) -> Any:
         """Record a call, compare it with the one ``before``, and run it as a pipeline."""
-        recording = Recording(self._name)
-        block = CaptureBlock(recording)
         arguments = Arguments(Names(), "return miss")
         arguments.write(args, kwargs)
         tensors: list[Any] = []
+        recording = Recording(self._name)
         try:
-            with block:
+            with CaptureBlock(recording):
                 try:
                     held = find_held(function)
                     for tensor, place in _places(args, kwargs):
@@ -327,6 +327,10 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         with self._lock:
             self._variants = self._candidates = ()
 
+    def __reduce__(self) -> Any:
+        # A copy has recorded nothing.
+        return _capture_again, (self._function(), self._every, self._most)
+
     def __repr__(self) -> str:
         return f"<captured {self._name}: {len(self._variants)} variants>"
 
@@ -352,6 +356,10 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         """
         function._dispatch_traceable = True
         return function
+
+
+def _capture_again(function: Any, check: int, most: int) -> Any:
+    return capture(function, check=check, max_variants=most)
 
 
 def _check(function: Any, check: Any, most: Any) -> None:
