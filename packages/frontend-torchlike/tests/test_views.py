@@ -307,3 +307,18 @@ def test_views_of_a_base_without_gradient_have_no_state_until_it_is_needed():
     assert type(row._autograd) is tuple and base._version == parts[2]._version == 1
     assert row._base is base and parts[0]._base is base and type(row._autograd) is not tuple
     assert parts[1].grad is None and base[1].grad is None
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda t: t.split(1),
+        lambda t: t.unbind(),
+        lambda t: t.chunk(1 << 40),
+        lambda t: t.tensor_split(1 << 40),
+        lambda t: t[:0].chunk(1 << 40),
+    ],
+)
+def test_more_parts_than_memory_holds_are_refused(cut):
+    with pytest.raises(RuntimeError, match="pieces are more than memory holds"):
+        cut(torchlike.ones(1).expand(1 << 40))

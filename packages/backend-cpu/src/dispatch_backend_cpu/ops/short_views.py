@@ -16,6 +16,9 @@ from .padding import KERNELS as PADDING
 from .view import KERNELS as VIEWS
 from .view import is_row_major, view_row_major
 
+#: How many parts are made without asking the rule, which refuses more than memory holds.
+_MOST_PARTS: Final = 1 << 20
+
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
     shape = self.shape
@@ -86,7 +89,7 @@ def _chunk(self: Array, chunks: int, dim: int = 0) -> Any:
 
 def _tensor_split(self: Array, sections: int, dim: int = 0) -> Any:
     size = self.shape[dim]
-    if not 0 < sections <= size:
+    if not 0 < sections <= min(size, _MOST_PARTS):
         return NotImplemented
     short, longer = divmod(size, sections)
     return VIEWS["split_with_sizes"](self, [short + 1] * longer + [short] * (sections - longer), dim)

@@ -62,6 +62,9 @@ _BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()} | {"as_strid
 #: What NumPy raises for arguments that are wrong, or that it cannot make a view of.
 _REFUSALS: Final = (IndexError, OverflowError, TypeError, ValueError)
 
+#: From how many parts on the rule is asked, which refuses more than memory holds.
+_MANY: Final = 1 << 20
+
 #: The number of dimensions before one → what stands for them in an index.
 _BEFORE: Final[tuple[Any, ...]] = tuple((slice(None),) * count for count in range(65))
 
@@ -264,7 +267,7 @@ def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None 
 def _unbind(self: Array, dim: int = 0) -> Any:
     ndim = self.ndim
     place = dim if dim >= 0 else dim + ndim
-    if self.size and 0 <= place < ndim:
+    if self.size and 0 <= place < ndim and self.shape[place] < _MANY:
         if ndim == 1:  # the items of such an array are no arrays
             return [self[index, ...] for index in range(len(self))]
         return list(self.transpose((place, *range(place), *range(place + 1, ndim))) if place else self)
@@ -297,7 +300,8 @@ def _split(self: Array, split_size: int, dim: int = 0) -> Any:
     ndim = self.ndim
     if self.size and split_size > 0 and -ndim <= dim < ndim:
         starts = range(0, self.shape[dim], split_size)
-        return _slice_along(self, dim, [(start, start + split_size) for start in starts])
+        if len(starts) < _MANY:
+            return _slice_along(self, dim, [(start, start + split_size) for start in starts])
     return _BY_RULE["split.Tensor"](self, split_size, dim)
 
 

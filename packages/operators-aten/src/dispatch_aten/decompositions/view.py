@@ -45,11 +45,12 @@ def _find_reshape(have: Any, strides: Any, wanted: tuple[int, ...]) -> tuple[tup
 
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
-    RULES["flatten.using_ints"](meta_of(self), start_dim, end_dim)
     shape = dc.shape(self)
-    if not shape:
+    count = len(shape)
+    start, end = start_dim % (count or 1), end_dim % (count or 1)
+    if not (count and -count <= start_dim < count and -count <= end_dim < count and start <= end):
+        RULES["flatten.using_ints"](meta_of(self), start_dim, end_dim)  # raises, but where there are no dimensions
         return aten.reshape.default(self, (1,))
-    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start == end:
         return self
     return aten.reshape.default(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
@@ -61,9 +62,13 @@ def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Array:
 
 
 def _narrow(self: Array, dim: int, start: int, length: int) -> Array:
-    RULES["narrow"](meta_of(self), dim, start, length)
-    begin = start + dc.shape(self)[dim] if start < 0 else start
-    return aten.slice.Tensor(self, dim, begin, begin + length, 1)
+    shape = dc.shape(self)
+    if -len(shape) <= dim < len(shape):
+        begin = start + shape[dim] if start < 0 else start
+        if 0 <= begin <= begin + length <= shape[dim]:
+            return aten.slice.Tensor(self, dim, begin, begin + length, 1)
+    meta: TensorMeta = RULES["narrow"](meta_of(self), dim, start, length)  # raises, as far as is known
+    return aten.slice.Tensor(self, dim, start, start + meta.shape[dim], 1)
 
 
 def _narrow_tensor(self: Array, dim: int, start: Array, length: int) -> Array:
@@ -73,9 +78,10 @@ def _narrow_tensor(self: Array, dim: int, start: Array, length: int) -> Array:
 
 
 def _chunk(self: Array, chunks: int, dim: int = 0) -> list[Array]:
-    RULES["chunk"](meta_of(self), chunks, dim)
-    size = dc.shape(self)[dim]
-    length = (size + chunks - 1) // chunks
+    shape = dc.shape(self)
+    if chunks < 1 or not -len(shape) <= dim < len(shape) or not shape[dim]:
+        RULES["chunk"](meta_of(self), chunks, dim)  # raises, but for a few pieces of nothing
+    length = (shape[dim] + chunks - 1) // chunks
     if length == 0:
         return list(aten.split_with_sizes.default(self, [0] * chunks, dim))
     return list(aten.split.Tensor(self, length, dim))
