@@ -163,7 +163,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "tensor_split.sections": (_tensor_split, {"parts": ("slice.Tensor",)}),
     "tensor_split.indices": (_split_at, {"parts": ("slice.Tensor",)}),
     "pad": (_pad, {"parts": ("_pad_enum", "constant_pad_nd")}),
-    "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "reshape", "view")}),
+    "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "_unsafe_view")}),
     "concat": _same("cat"),
     "concatenate": _same("cat"),
     "hstack": (_hstack, {"parts": ("cat", "reshape", "view")}),

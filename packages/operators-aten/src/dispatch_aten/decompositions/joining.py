@@ -199,7 +199,7 @@ def _repeat_all(self: Array, repeats: int, dim: int | None = None, *, output_siz
         aten.unsqueeze.default(self, where + 1), (*sizes[: where + 1], repeats, *sizes[where + 1 :])
     )
     copied = aten.clone.default(spread, memory_format=0)
-    return aten.reshape.default(copied, (*sizes[:where], sizes[where] * repeats, *sizes[where + 1 :]))
+    return aten._unsafe_view.default(copied, (*sizes[:where], sizes[where] * repeats, *sizes[where + 1 :]))
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
