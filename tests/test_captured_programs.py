@@ -15,10 +15,11 @@ from test_pipeline_programs import BOUNDARIES, KINDS, SIZES, Machine, facts, gra
 
 import dispatch_core as dc
 import torchlike
+from torchlike import nn, optim
 
 pytestmark = pytest.mark.no_pipeline(reason="captured functions run outside of pipelines, or flush them")
 
-PROGRAMS = int(os.environ.get("CAPTURED_PROGRAMS", "40"))
+PROGRAMS = int(os.environ.get("CAPTURED_PROGRAMS", "32"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 4
 CALLS = 6
@@ -136,3 +137,48 @@ def compare(seed, device="cpu"):
 def test_random_programs_mean_the_same_captured(chunk):
     replays = [compare(seed) for seed in range(FIRST + chunk, FIRST + PROGRAMS, CHUNKS)]
     assert sum(replays) > len(replays)
+
+
+def test_random_programs_on_arrays_that_cannot_be_written(frozen_backend):
+    assert sum(compare(seed, "frozen") for seed in range(FIRST, FIRST + PROGRAMS // 4)) > 0
+
+
+OPTIMIZERS = {
+    "SGD": lambda given: optim.SGD(given, lr=0.1, momentum=0.9),
+    "Adam": lambda given: optim.Adam(given, lr=0.1),
+}
+
+
+def train(device, make, steps, captured):
+    torchlike.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 3)).to(device)
+    optimizer = make(net.parameters())
+
+    def step(x, target):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), target)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    called = dc.capture(step) if captured else step
+    log = []
+    for _ in range(steps):
+        loss = called(torchlike.randn(7, 4).to(device), torchlike.randint(0, 3, (7,)).to(device))
+        log.append((loss.item(), loss._version, loss.grad_fn.name()))
+    log += [(each.tolist(), each._version, each.grad.tolist(), each.grad._version) for each in net.parameters()]
+    states = optimizer.state_dict()["state"].values()
+    log += [[(name, value.tolist(), value._version) for name, value in state.items()] for state in states]
+    return log, called
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("device", ["cpu", "frozen", "strideless"])
+def test_captured_training_steps_are_the_eager_ones_on_every_kind_of_array(device, name, request):
+    if device != "cpu":
+        request.getfixturevalue(f"{device}_backend")
+    steps = 50 if device == "cpu" else 12
+    expected, _ = train(device, OPTIMIZERS[name], steps, captured=False)
+    found, captured = train(device, OPTIMIZERS[name], steps, captured=True)
+    assert found == expected
+    assert (captured.stats().variants, captured.stats().replays) == (1, steps - 3)

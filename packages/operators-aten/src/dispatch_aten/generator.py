@@ -143,6 +143,17 @@ _lock: Final = forkable(Order.GENERATOR)
 _seed_for_all: int | None = None
 
 
+def make_generator(device: str | Device, seed: int) -> Generator:
+    """Return a new generator that draws from ``seed``; no recorded step can have drawn from it.
+
+    >>> make_generator("cpu", 7).initial_seed()
+    7
+    """
+    made = Generator(device)
+    made._seed = int(seed) % _HIGH
+    return made
+
+
 def default_generator(device: str | Device) -> Generator:
     """Return the generator that random operators on ``device`` use when no generator is given.
 
@@ -155,9 +166,7 @@ def default_generator(device: str | Device) -> Generator:
         with _lock:
             found = _defaults.get(name)
             if found is None:
-                found = Generator(device)
-                if _seed_for_all is not None:
-                    found.manual_seed(_seed_for_all)
+                found = make_generator(device, DEFAULT_SEED if _seed_for_all is None else _seed_for_all)
                 _defaults[name] = found
     return found
 

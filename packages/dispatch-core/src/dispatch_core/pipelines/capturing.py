@@ -165,6 +165,8 @@ class Recording:
         self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self.parts: dict[int, CapturePart] = {}
         self._memories: dict[int, PendingMemory] = {}
+        #: id of a tensor that the call has made, and that holds an array that was there → the tensor.
+        self._own: dict[int, Any] = {}
         self.session = CaptureSession(self)
         self.begin()
 
@@ -194,6 +196,8 @@ class Recording:
             if place:
                 known.twins.append(place)
             return
+        if id(tensor) in self._own:
+            return
         data = getattr(tensor, "_dispatch_data", tensor)
         if isinstance(data, Pending):
             if data.session is self.session:
@@ -209,6 +213,11 @@ class Recording:
         part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None
         if part is not None:
             part.meet(tensor)
+
+    def own(self, tensor: Any) -> None:
+        """Take note that the call has made a tensor, though it holds an array that was there: a view of all of it."""
+        if not isinstance(tensor._dispatch_data, Pending):
+            self._own[id(tensor)] = tensor
 
     def see_part(self, tensor: Any, owner: Any, get: Callable[[Any], Any]) -> None:
         """Take a tensor as an input that each replay finds by ``get(owner)``: another object may stand there then."""
@@ -227,6 +236,8 @@ class Recording:
         data = getattr(tensor, "_dispatch_data", tensor)
         if isinstance(data, Pending):
             return data.session is self.session
+        if id(tensor) in self._own:
+            return True
         known = self.holders.get(id(data))
         return known is not None and known.data is not None
 

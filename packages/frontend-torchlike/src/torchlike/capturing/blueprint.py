@@ -281,6 +281,41 @@ class Blueprint:
             if id(node) not in self._sources:
                 self.value(node)
 
+    def write_aliases(self) -> None:
+        """Write which tensors are views of one array, where arrays cannot be written."""
+        groups: dict[int, tuple[Aliases, dict[int, Storage]]] = {}
+        for tensor in self.tensors:
+            storage = _storage_of(tensor)
+            if storage is not None and storage.aliases is not None:
+                groups.setdefault(id(storage.aliases), (storage.aliases, {}))[1][id(storage)] = storage
+        for aliases, storages in groups.values():
+            before = next((entry for entry in self._part.entries if entry.aliases is aliases), None)
+            if before is None:
+                name = self._make(aliases, "Aliases(None)")
+                for storage in storages.values():
+                    self._lines.append(f"{self.value(storage)}.aliases = {name}")
+            else:
+                name = f"a{len(self._reads)}"
+                self._reads.append(f"{name} = t{self.place(before.tensor)}._state.storage.aliases")
+            self._lines.append(f"{name}.data = t{self._find_holder(aliases)}._dispatch_data")
+            for reference, chain in aliases.members:
+                target = reference()
+                is_known = before is not None and any(target is each for each in before.members)
+                if target is not None and id(target) in self._places and not is_known:
+                    self._lines.append(f"{name}.add(t{self.place(target)}, {self.value(chain)})")
+
+    def _find_holder(self, aliases: Aliases) -> int:
+        """Return the place of a tensor that holds the array of aliases, made if there is none."""
+        for number, tensor in enumerate(self.tensors):
+            if tensor._dispatch_data is aliases.data:
+                return number
+        made = bare()
+        made._dispatch_data = aliases.data
+        members = [each for reference, _ in aliases.members if (each := reference()) is not None]
+        made._dispatch_mask = members[0]._dispatch_mask
+        self._kept.append(made)
+        return self.place(made)
+
     def write(self, text: str) -> None:
         """Write a line, after all that were written."""
         self._lines.append(text)

@@ -100,6 +100,7 @@ class CapturedState(CapturePart):
         storages: set[int] = set()
         for entry in self.entries:
             _write_changes(blueprint, entry, storages)
+        blueprint.write_aliases()
         source, restore = blueprint.finish()
         key = (tuple(source.splitlines()), tuple(blueprint.constants))
         return Finish(tuple(blueprint.tensors), restore, key, self._write_check(blueprint), tuple(blueprint.numbers))
@@ -162,6 +163,9 @@ def _write_changes(blueprint: Blueprint, entry: Entry, storages: set[int]) -> No
     bits = tensor._dispatch_mask & AUTOGRAD
     if bits != entry.mask & AUTOGRAD:
         blueprint.write(f"{name}._dispatch_mask = {name}._dispatch_mask & {~AUTOGRAD} | {bits}")
+    storage: Any = now.storage
+    if entry.aliases is not None and storage.aliases is None and storage is entry.storage:
+        blueprint.write(f"{name}._state.storage.aliases = None")
     change = now.version - entry.version
     if change and id(now.storage) not in storages:
         storages.add(id(now.storage))

@@ -33,6 +33,7 @@ from dispatch_core.forks import Order, forkable
 from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
+from .captures import PARTS, current_part
 from .grad_mode import enable_grad, is_grad_enabled
 from .metadata import is_plain
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
@@ -275,6 +276,8 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...], *, is
     known = find_array_type(type(data))
     if known is not None and not known.mutable:
         bind(tensor, data)  # in a pipeline it is pending, whatever the base is
+        if PARTS and (part := current_part()) is not None:
+            part.recording.own(tensor)
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return
         with ALIASING:

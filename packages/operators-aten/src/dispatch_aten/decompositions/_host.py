@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.generator import Generator, default_generator
+from dispatch_aten.generator import Generator, default_generator, make_generator
 
 from ._shared import Array, aten, is_array, overload
 
@@ -94,7 +94,7 @@ class _HostStream:
     """The engine of another device's generator: a generator of the cpu's."""
 
     def __init__(self, seed: int) -> None:
-        self.stream = Generator(_HOST).manual_seed(seed)
+        self.stream = make_generator(_HOST, seed)
 
     def seed(self, seed: int) -> None:
         """Start the stream again."""
