@@ -41,9 +41,11 @@ _LARGE: Final = 6e4
 _FLOATS: Final = {ScalarType.Float: np.dtype(np.float32), ScalarType.Double: np.dtype(np.float64)}
 
 
-def _read_small(number: float) -> tuple[np.ndarray[Any, Any]] | None:
-    """Return a small number as an array of the dtype that torch infers, or None where that takes more than one step."""
-    kind: Any = np.int64 if type(number) is int else _FLOATS.get(get_default_dtype())
+def _read_small(number: float, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any]] | None:
+    """Return a small number as an array of ``dtype``, or of the one that torch infers; None where that takes more."""
+    if type(number) is int and (dtype is None or dtype is ScalarType.Long):
+        return (np.array(number, np.int64),)
+    kind: Any = _FLOATS.get(get_default_dtype() if dtype is None else dtype)
     return None if kind is None else (np.array(number, kind),)
 
 
@@ -83,8 +85,8 @@ def tensor(
     if isinstance(data, np.ndarray):
         check_dtype(data)
         array = data.copy()
-    elif dtype is None and type(data) in (float, int) and -_LARGE < data < _LARGE and (made := _read_small(data)):
-        (array,) = made
+    elif type(data) in (float, int) and -_LARGE < data < _LARGE and (made := _read_small(data, dtype)):
+        (array,), dtype = made, None
     else:
         array, dtype = read(data, dtype)
     return wrap_result(_convert(array, dtype, device), requires_grad)
