@@ -113,12 +113,27 @@ def _pixel_shuffle(self: Array, upscale_factor: int) -> Any:
     return found
 
 
+def _pixel_unshuffle(self: Array, downscale_factor: int) -> Any:
+    *outer, channels, height, width = self.shape
+    factor, n = downscale_factor, len(outer)
+    if not self.flags.c_contiguous or factor < 1 or height % factor or width % factor:
+        return NotImplemented
+    parts = self.reshape(*outer, channels, height // factor, factor, width // factor, factor)
+    turned = parts.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    found = np.empty((*outer, channels * factor * factor, height // factor, width // factor), self.dtype)
+    found.reshape(turned.shape)[...] = turned
+    return found
+
+
+_PIXELS: Final = {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view")}
+
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2, 3)},
     **resampling.SHORT_WAYS,
     "scaled_dot_product_attention": (_attention, {"parts": tuple(_ATTENTION_PARTS.split())}),
-    "pixel_shuffle": (_pixel_shuffle, {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view")}),
+    "pixel_shuffle": (_pixel_shuffle, _PIXELS),
+    "pixel_unshuffle": (_pixel_unshuffle, _PIXELS),
     "layer_norm": (_layer_norm, {"parts": ("native_layer_norm",)}),
     "group_norm": (_group_norm, {"parts": ("native_group_norm",)}),
     "batch_norm": (_batch_norm, {"parts": ("native_batch_norm", "_native_batch_norm_legit_no_training")}),
