@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -17,19 +18,25 @@ scaled_dot_product_attention = FUNCTIONAL["scaled_dot_product_attention"]
 _Maybe = Tensor | None
 
 
-def _check(condition: bool, text: str) -> None:
+def _check(condition: bool, text: str | Callable[[], str]) -> None:
+    """Raise ``AssertionError`` where a condition does not hold; a function makes the text only then."""
     if not condition:
-        raise AssertionError(text)
+        raise AssertionError(text if isinstance(text, str) else text())
 
 
 def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: _Maybe, attn_mask: _Maybe, num_heads: int) -> bool:
     """Return whether there is a batch; raise ``AssertionError`` for tensors of other numbers of dimensions."""
     dims = query.dim()
-    _check(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
-    who = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
+    _check(
+        dims in (2, 3),
+        lambda: f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor",
+    )
+    who = "For batched (3-D) `query`, expected" if dims == 3 else "For unbatched (2-D) `query`, expected"
     _check(
         key.dim() == value.dim() == dims,
-        f"{who} `key` and `value` to be {dims}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively",
+        lambda: (
+            f"{who} `key` and `value` to be {dims}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        ),
     )
     if padding is not None:
         _check(
@@ -197,9 +204,12 @@ def multi_head_attention_forward(
     else:
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
         is_causal = is_causal and key_padding_mask is None
-    _check(width == embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    _check(
+        width == embed_dim_to_check,
+        lambda: f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}",
+    )
     head_width, heads = width // num_heads, batch * num_heads
-    _check(head_width * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}")
+    _check(head_width * num_heads == width, lambda: f"embed_dim {width} not divisible by num_heads {num_heads}")
     if use_separate_proj_weight:
         _check(
             key.shape[:2] == value.shape[:2],
@@ -207,7 +217,7 @@ def multi_head_attention_forward(
         )
         q, k, v = _project((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
     else:
-        _check(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
+        _check(key.shape == value.shape, lambda: f"key shape {key.shape} does not match value shape {value.shape}")
         if in_proj_weight is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         q, k, v = _project_packed(query, key, value, in_proj_weight, in_proj_bias)
