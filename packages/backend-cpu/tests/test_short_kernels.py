@@ -96,3 +96,19 @@ def test_selection_by_bits_is_where(char):
     for first, second in ((a, b), (a, np.array(7, char)), (np.array(0, char), b), (a[::-1], b)):
         found, expected = select(condition, first, second), np.where(condition, first, second)
         assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes())
+
+
+@pytest.mark.parametrize("char", "fdl")
+def test_products_of_many_numbers(char):
+    long = np.linspace(0.999, 1.001, 9_000) if char != "l" else np.arange(1, 9_001) | 1
+    found, expected = KERNELS["prod"](long.astype(char)), np.multiply.reduce(long.astype(char))
+    np.testing.assert_allclose(found, expected, rtol=1e-3 if char == "f" else 1e-12)
+
+
+def test_large_outputs_are_cleared():
+    made = KERNELS["zeros"]([3, 5_000])
+    assert made.dtype == np.float32
+    assert not made.any()
+    made += 1
+    assert KERNELS["zero_"](made.T) is not None
+    assert not made.any()

@@ -173,17 +173,15 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
     # torch rounds the ends, the step and each element, which is one multiplication and addition but in 16 bits.
     dtype = array.dtype
     exact: Any = _EXACT.get(dtype.char, dtype)
-    with np.errstate(all="ignore"):
-        first, last = dtype.type(start), dtype.type(end)
-        step = exact.type((last - first) / dtype.type(max(steps - 1, 1)))
-        places = np.arange(steps).astype(exact)
-        line = np.concatenate(
-            [
-                exact.type(first) + step * places[: steps // 2],
-                exact.type(last) - step * places[: (steps + 1) // 2][::-1],
-            ]
-        )
-        array[...] = first if steps == 1 else line
+    first, last = dtype.type(start), dtype.type(end)
+    if steps < 2:
+        array[...] = first
+        return
+    step = exact.type((last - first) / dtype.type(steps - 1))
+    half = steps // 2
+    distances = step * np.arange(steps - half).astype(exact)
+    array[:half] = exact.type(first) + distances[:half]
+    array[half:] = (exact.type(last) - distances)[::-1]
 
 
 #: The letter of a dtype → the dtype in which its products and sums are not rounded, or next to not.
@@ -328,5 +326,5 @@ def _fill(self: Array, value: Any) -> Array:
 @KERNELS("zero_")
 def _zero_inplace(self: Array) -> Array:
     check_writable(self, expanded=True)
-    self.fill(0)
+    _zeros(self)
     return self

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, empty_strided
 from ..fp_errors import run
 from . import matmul, numpy_formulas, pointwise, reduction
 from .constants import NUMBERS, constant, number
@@ -83,7 +83,7 @@ def _inner(self: Array, other: Array) -> Any:
 def _outer(self: Array, vec2: Array) -> Any:
     if self.ndim != 1 or vec2.ndim != 1 or self.dtype is not vec2.dtype or self.dtype not in NUMBERS:
         return NotImplemented
-    found = np.empty((self.size, vec2.size), self.dtype)
+    found = empty_strided((self.size, vec2.size), (max(vec2.size, 1), 1), self.dtype)
     return run(np.multiply, self[:, None], vec2, found)
 
 
@@ -129,10 +129,15 @@ def _where_number(condition: Array, self: Array, other: Any) -> Any:
 
 
 _MADE_FLAT: Final = "tensordot permute reshape view mm"
+
+
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, Way]] = {
     **{
-        name: (make_formula(formula, decline, 1, options), {"parts": tuple(parts.split())})
+        name: (
+            make_formula(formula, decline, 1, options),
+            {"parts": tuple(parts.split())},
+        )
         for name, (formula, options, parts) in _FORMULAS.items()
     },
     **_moments("var"),
