@@ -1,4 +1,4 @@
-"""The first gradient of a leaf: in memory as the leaf, and shared with nobody, whether it was copied or taken as it is."""
+"""The first gradient of a leaf: in memory as the leaf, and not shared, whether it was copied or taken as it is."""
 
 from __future__ import annotations
 

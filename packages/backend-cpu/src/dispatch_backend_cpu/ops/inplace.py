@@ -167,7 +167,7 @@ _COPIED: Final = {
     "": """
         logical_not_ atan2_ logical_and_ logical_or_ logical_xor_ hypot_ gcd_ lcm_ nextafter_ sign_ sgn_ rsqrt_ frac_ erf_
         erfc_ silu_ leaky_relu_ elu_ threshold_ relu_ sigmoid_ clamp_ clamp_min_ clamp_max_ hardtanh_ digamma_
-        erfinv_ i0_ igamma_ igammac_ lgamma_ sinc_ polygamma_
+        erfinv_ i0_ igamma_ igammac_ lgamma_ sinc_
     """,
     ".Tensor": """
         lerp_ fmod_ eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_ bitwise_xor_ copysign_ bitwise_left_shift_

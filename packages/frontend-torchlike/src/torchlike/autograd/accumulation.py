@@ -2,7 +2,7 @@
 
 Note [A gradient that nothing else holds]
     The first gradient is copied, so that no leaf shares memory with another, with the graph or with the user. No copy is
-    needed where nobody else could tell: where the tensor, its array and the owner of the memory have no other references,
+    needed where that cannot be seen: where the tensor, its array and the owner of the memory have no other references,
     and the elements lie in memory as the leaf's do. References are counted, as NumPy does for its temporary arrays; this
     is known of NumPy's arrays alone.
 """

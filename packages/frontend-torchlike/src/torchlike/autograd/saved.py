@@ -47,7 +47,7 @@ def restore_result(saved: Saved, node: Node) -> Tensor:
         raise make_changed_error(
             tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}"
         )
-    # Where nothing is recorded nobody asks for the history.
+    # Where nothing is recorded the history is not asked for.
     if is_grad_enabled() and dc.dtype(tensor).is_differentiable:
         tensor._dispatch_mask |= autograd_bit(mask)
         tensor._autograd = node if node.metas is None else Output(node, saved.number)
