@@ -113,7 +113,7 @@ def main() -> None:
             ours, theirs = wrap(_make_step(torchlike, program)), _make_step(torch, program)
             if abs(float(ours()) - float(theirs())) > 1e-4:
                 raise SystemExit(f"{name}, {way}: the loss differs from torch's")
-            for _ in range(4):
+            for _ in range(16):  # with Numba, chains are compiled at their tenth run
                 ours()
             measures.append(Measure(f"{name}, {way}", ours, theirs, goal))
     print(report(run(measures, repeats=given.repeats, seconds=0.05), given.json))
