@@ -105,8 +105,11 @@ def usual(op, given):
         return outcome(op, given)
 
 
-def test_there_are_short_ways():
+def test_there_are_short_ways_and_explanations_name_them():
     assert {"aten::item", "aten::contiguous"} <= {*WAYS}
+    assert "take the short way builtins.ndarray.item" in str(dc.explain("aten::item", torchlike.ones(1)))
+    with dc.profile():
+        assert "short way" not in str(dc.explain("aten::item", torchlike.ones(1)))
 
 
 @pytest.mark.parametrize(("name", "grad"), [*((name, False) for name in WAYS), *((name, True) for name in SOME_WAYS)])

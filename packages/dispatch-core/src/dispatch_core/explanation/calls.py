@@ -33,6 +33,7 @@ from ..operators.registration import Registration
 from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
 from ..operators.runners import find_masked_off, unwritable_error
+from ..operators.short_ways import find_short_way
 from ..schema.check import bind, invalid_combination, mismatch
 from ..tracebacks import api_boundary
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
@@ -283,6 +284,12 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
                 break
         if found.key.target is not None:
             notes.append(f"where the kernel returns NotImplemented, the call goes on below {found.key.name}")
+    way = find_short_way(entry, found.mask) if not found.explicit and context.current() is None else None
+    if way is not None:
+        notes.append(
+            f"calls that it serves take the short way {kernel_name(way.registration.fn)}, registered at"
+            f" {way.registration.origin}"
+        )
     if computes_late(found.mask) and not (found.key is not None and takes_one_unknown(entry, found.key)):
         times = COMPUTED_FOR[entry.name]
         notes.append(f"arrays whose sizes are not known are computed first ({times} were in calls so far)")
