@@ -128,7 +128,7 @@ def _where_number(condition: Array, self: Array, other: Any) -> Any:
     return NotImplemented if filler is None else _WHERE(condition, self, filler)
 
 
-_MADE_FLAT: Final = "tensordot permute reshape view mm"
+_MADE_FLAT: Final = "tensordot permute reshape view mm _unsafe_view"
 
 
 #: Operator → its short way, and the options of ``Library.short_way``.
