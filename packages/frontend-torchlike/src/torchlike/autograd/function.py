@@ -185,7 +185,10 @@ class Function:
         """Call the function and record it."""
         if PARTS:
             check_hook(cls, "The custom autograd function")
-        context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})()
+        kind = vars(cls).get("_context")
+        if kind is None:
+            kind = cls._context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})
+        context = kind()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)
         recorded = is_grad_enabled() and any(context.needs_input_grad)
