@@ -35,6 +35,9 @@ SIZES = (1, 1_000, 100_000, 10_000_000)
 #: Goals as ratios: with NumPy alone and with Numba against torch, and with Numba against torch.compile.
 GOALS = {1: (1.3, 1.0, 0.6), 1_000: (1.3, 1.0, 0.6), 100_000: (1.0, 0.25, 0.7), 10_000_000: (0.13, 0.06, 0.5)}
 
+#: Goals of the captured chain, with NumPy alone and with Numba, against torch.
+CAPTURED_GOALS = {1: (0.40, 0.15), 1_000: (0.40, 0.15), 100_000: (None, 0.20)}
+
 
 def chain(library: Any, a: Any, b: Any, c: Any) -> Any:
     """Apply ten element-wise operators: four inputs and outputs to move, ten results."""
@@ -84,10 +87,14 @@ def _measures(*, compiled: bool, sizes: Sequence[int] = SIZES, note: str = "") -
         ours, theirs = inputs(torchlike.from_numpy, size), inputs(torch.from_numpy, size)
         alone, with_jit, of_compiled = GOALS[size]
         eager, call = partial(chain, torch, *theirs), partial(in_pipeline, ours)
+        replay = partial(torchlike.capture(partial(chain, torchlike)), *ours)
         for _ in range(20):
             call()
+            replay()
         name = f"chain of ten, {size:,} elements, {form}{note}"
         measures.append(Measure(f"{name} / torch", call, eager, with_jit if jit else alone))
+        goal = CAPTURED_GOALS.get(size, (None, None))[jit]
+        measures.append(Measure(f"captured {name} / torch", replay, eager, goal))
         if compiled:
             fast = torch.compile(lambda a, b, c: chain(torch, a, b, c))
             measures.append(
