@@ -18,15 +18,16 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.errors import DimensionError, DtypeError
-from dispatch_aten.shapes import contiguous_strides, wrap_dim
+from dispatch_aten.shapes import wrap_dim
 from dispatch_core.tracebacks import warn_caller
 
-from ..arrays import Array, empty_strided, strides_of
+from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, conform, half_as_float, infer_output, output_rule
 from . import view
 from .places import add_slices, as_vector, check_along, is_outside, locate, read_at
 from .rule_kernels import cast, make_kernel, write
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -89,13 +90,6 @@ def check_range(self: Array, places: list[Array | None]) -> None:
             raise DimensionError(
                 f"index {wrong} is out of bounds for dimension {dim} with size {size}", argument="indices"
             )
-
-
-def is_row_major(array: Array) -> bool:
-    """Return whether an array has no gaps, and even its dimensions of size one have the strides of a new array's."""
-    if not array.flags.c_contiguous:
-        return False
-    return array.ndim < 2 or 1 not in array.shape or strides_of(array) == contiguous_strides(array.shape)
 
 
 def one_index(self: Array, indices: Indices) -> tuple[Array, int, Array] | None:

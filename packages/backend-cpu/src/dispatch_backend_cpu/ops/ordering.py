@@ -14,11 +14,12 @@ import numpy as np
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes import wrap_dim
 
-from ..arrays import Array
+from ..arrays import Array, as_array
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
 from .places import locate, read_at
 from .rule_kernels import make_kernel
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -118,3 +119,29 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "searchsorted.Tensor": _search,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+
+
+def _make_search(general: Kernel) -> Kernel:
+    """Make the kernel of ``searchsorted``, which asks no rule where both arrays are plain."""
+
+    def kernel(
+        sorted_sequence: Array,
+        self: Array,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: Array | None = None,
+    ) -> Array:
+        is_plain = sorted_sequence.ndim == 1 and side is None and sorter is None and not out_int32
+        are_alike = self.dtype is sorted_sequence.dtype and self.dtype.char in _QUICK
+        if is_plain and are_alike and sorted_sequence.size and is_row_major(self):
+            return as_array(sorted_sequence.searchsorted(self, "right" if right else "left"))
+        found: Array = general(sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter)
+        return found
+
+    kernel.stands_for = lambda: general  # type: ignore[attr-defined]  # dispatch_core asks for it
+    return kernel
+
+
+KERNELS["searchsorted.Tensor"] = _make_search(KERNELS["searchsorted.Tensor"])

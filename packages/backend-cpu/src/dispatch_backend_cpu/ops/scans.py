@@ -19,9 +19,9 @@ from ..arrays import Array
 from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, output_rule
-from .indexing import is_row_major
-from .ordering import as_rows, from_rows
+from .ordering import as_rows, from_rows, has_nan
 from .rule_kernels import cast, check_overlap, make_kernel, write
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -29,6 +29,8 @@ KERNELS: Final = KernelTable()
 _LONG: Final = 256
 #: Arrays of as many elements are converted before.
 _MANY: Final = 4096
+#: Lines of as many elements are looked at in blocks.
+_HUGE, _BLOCK = 16384, 1024
 #: The dtypes in which torch's scans on a CPU accumulate others.
 _WIDE: Final = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 #: The dtypes of which a scan is of the same dtype.
@@ -100,12 +102,28 @@ def _scan_inplace(name: str, ufunc: Any) -> Kernel:
     return ignore_fp_errors(kernel)
 
 
+def _extremum_of_line(ufunc: Any, line: Array) -> tuple[Array, Array]:
+    """Follow only the elements that no block before their own outdoes: mostly few, and all that count are among them."""
+    whole = line.size - line.size % _BLOCK
+    blocks = line[:whole].reshape(-1, _BLOCK)
+    before = ufunc.accumulate(ufunc.reduce(blocks, 1))[:-1, None]
+    reaches = blocks[1:] >= before if ufunc is np.maximum else blocks[1:] <= before
+    (later,) = reaches.reshape(-1).nonzero()
+    places = np.concatenate([np.arange(_BLOCK), later + _BLOCK, np.arange(whole, line.size)])
+    values = line.take(places)
+    places = places[values == ufunc.accumulate(values)]
+    lengths = np.diff(places, append=line.size)
+    return line.take(places).repeat(lengths), places.repeat(lengths)
+
+
 def _extremum(ufunc: Any) -> Kernel:
     """Make cummax or cummin; of equal values the last one counts, and nan is greater and less than all."""
 
     def compute(spec: Any, self: Array, dim: int) -> Any:
         if not self.ndim or not self.size:
             return self.copy(), np.zeros(self.shape, np.int64)
+        if self.ndim == 1 and self.size >= _HUGE and not has_nan(self):
+            return _extremum_of_line(ufunc, self)
         rows = as_rows(self, dim)
         values = ufunc.accumulate(rows, -1)
         hit = rows == values

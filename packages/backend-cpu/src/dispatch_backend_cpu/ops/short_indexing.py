@@ -15,10 +15,10 @@ from ..fp_errors import quietly
 from . import ordering
 from .constants import NUMBERS, PLAIN, constant, number
 from .distinct import runs_of
-from .indexing import is_row_major
 from .numpy_formulas import lerp, select
 from .ordering import as_rows, has_nan
 from .places import locate, read_at
+from .view import is_row_major
 
 _INT64: Final = np.dtype(np.int64)
 _SEARCH: Final = ordering.KERNELS["searchsorted.Tensor"]
