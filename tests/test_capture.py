@@ -237,6 +237,34 @@ def test_other_arguments_are_other_variants():
     assert any("dtype" in why or "float64" in why or "int64" in why or "argument" in why for why in stats.misses)
 
 
+def test_arguments_are_guards_by_value():
+    captured = dc.capture(lambda x, other: x * 2)
+    for make in (
+        lambda: {1, 2},
+        lambda: np.float64(2.5),
+        lambda: np.float32(2.5),
+        lambda: torchlike.device("cpu", 0),
+        lambda: torchlike.float64,
+        lambda: math.nan,
+        lambda: -0.0,
+        lambda: 0.0,
+        lambda: {"a": [1, (2.0, "b")]},
+        lambda: 1 << 80,
+        lambda: slice(1, 2),
+    ):
+        before = captured.stats().recordings
+        for _ in range(4):
+            captured(tensor(2), make())
+        assert captured.stats().recordings == before + 2, make()
+        captured.clear()
+
+
+def test_arrays_of_the_host_are_no_constants():
+    captured = dc.capture(lambda x, array: x + torchlike.from_numpy(array))
+    with pytest.raises(dc.CaptureError, match="pass a tensor"):
+        captured(tensor(3), np.ones(3, np.float32))
+
+
 def test_tensors_found_elsewhere_are_inputs():
     weight, other = tensor(3), [tensor(3)]
     captured = dc.capture(lambda x: x @ weight + other[0].sum())

@@ -298,6 +298,8 @@ class Recording:
         """Make an array of the host's data; see Note [The host's data]."""
         if isinstance(values[0], HostValue):
             return record_copy(values[0], make, values[1:])
+        if any(each.place and each.tensor is each.array for each in self.inputs.values()):
+            self.refuse("A tensor is made on the host, where an argument is an array of the host's", _HOST_HINT)
         found = make(*values)
         data = getattr(found, "_dispatch_data", found)
         known = self.holders[id(data)] = Input(found, data, "")
@@ -386,6 +388,7 @@ _READ_HINT: Final = (
     "a replay has no values where Python decides: compute with tensors (where, masks), return the tensor and read it"
     " outside, or read it before the call"
 )
+_HOST_HINT: Final = "pass a tensor: a replay would not see the elements of another array"
 _SEED_HINT: Final = "set the seed before the call: replays draw from the live generator"
 
 

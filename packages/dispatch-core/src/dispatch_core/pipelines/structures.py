@@ -17,7 +17,12 @@ from ..errors import CaptureError, short_repr
 from .live_numbers import LiveNumber
 
 #: Types of constants that are equal by value.
-_VALUES: Final = (int, bool, str, bytes, float, complex, type(None))
+_VALUES: Final = (int, bool, str, bytes, float, complex, slice, type(None))
+
+
+def _is_value(kind: Any) -> bool:
+    """Return whether objects of a type are equal by what they are, and stay so: they can be keys."""
+    return kind.__eq__ is not object.__eq__ and kind.__hash__ is not None and kind.__hash__ is not object.__hash__
 
 
 def is_tensor(value: Any) -> bool:
@@ -153,7 +158,11 @@ class Arguments:
             self._check(f"{name} is not {value!r}")
         elif kind is str or (kind is int and abs(value) < _WIDE):
             self._check(f"{name} != {value!r} or {name}.__class__ is not {kind.__name__}")
-        elif kind in _VALUES:
+        elif isinstance(value, (set, frozenset)):
+            self._check(
+                f"{name}.__class__ is not {self.names.add(kind)} or {name} != {self.names.add(frozenset(value))}"
+            )
+        elif isinstance(value, _VALUES) or _is_value(kind):
             self.names.scope["same"] = same_constant
             known = self.names.add(value)
             self._check(f"{name} is not {known} and not same({name}, {known})")
