@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -22,12 +23,15 @@ class _Numbers(dict[float, Array]):
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         super().__init__()
-        self._dtype = dtype
+        self._dtype, self._zero = dtype, np.zeros((), dtype)
+        self._zero.flags.writeable = False
 
     def __missing__(self, number: float) -> Array:
+        if not number and math.copysign(1, number) > 0:
+            return self._zero
         made: Array = quietly(np.array, number, self._dtype)
         made.flags.writeable = False
-        # Zeros are never kept: 0.0 and -0.0 are equal.
+        # Zeros are not kept by value: 0.0 and -0.0 are equal.
         if number:
             return keep(self, number, made, _KEPT)
         return made
