@@ -227,15 +227,16 @@ class Library:
         the array of the argument it belongs to stands for that argument. Raises ``RegistrationError`` where there is no
         key.
 
-        >>> from dispatch_core import Registry
+        >>> from dispatch_core import DispatchKey, Registry
+        >>> class Text(str):
+        ...     _dispatch_mask = DispatchKey.CPU.value
         >>> r = Registry()
         >>> library = Library("demo", "DEF", registry=r)
-        >>> _ = library.define("first(Tensor self) -> Scalar")
+        >>> _ = library.define("first(Tensor self) -> str")
         >>> _ = library.impl("first", lambda self: "the usual way", "CompositeImplicitAutograd")
         >>> library.short_way("first", lambda self: self[0], "CPU")
-        >>> import numpy as np
-        >>> r.ops.demo.first(np.array([3])).item(), r.ops.demo.first(np.array([]))
-        (3, 'the usual way')
+        >>> r.ops.demo.first(Text("abc")), r.ops.demo.first(Text(""))
+        ('a', 'the usual way')
         """
         self._open()
         chosen = self._key(key)
