@@ -45,6 +45,7 @@ def test_names_of_variants():
 def test_there_are_operators_of_every_kind():
     tags = {tag for operator in ATEN for tag in operator.tags}
     assert tags == {
+        "copy",
         "data_dependent_output",
         "dynamic_output_shape",
         "factory",
