@@ -16,10 +16,11 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.shapes import is_non_overlapping_and_dense
+from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
-from ..history.captures import PARTS, see_gradient
+from ..history.captures import PARTS, current_part, see_gradient
 from ..history.node import Leaf, Node
 from ..tensors import bare
 
@@ -70,6 +71,8 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
         return None
     grad = grads[0]
     data, wanted = grad._dispatch_data, leaf._dispatch_data
+    if PARTS and isinstance(data, frontends.Pending):
+        return grad if _is_alone(grad, leaf) else None
     if type(data) is not np.ndarray or type(wanted) is not np.ndarray or getrefcount(data) > _HELD:
         return None
     flags, owner, state = data.flags, data.base, getattr(grad, "_autograd", None)
@@ -93,6 +96,14 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
     taken = bare()
     taken._dispatch_data, taken._dispatch_mask = data, grad._dispatch_mask & ~AUTOGRAD
     return taken
+
+
+def _is_alone(grad: Tensor, leaf: Tensor) -> bool:
+    """Return whether a gradient that a captured call will compute lies in memory of its own, as its leaf does."""
+    data = grad._dispatch_data
+    if current_part() is None or data.shared is not None:
+        return False
+    return getattr(grad, "_autograd", None) is None and dc.strides(grad) == dc.strides(leaf)
 
 
 def _count() -> tuple[int, int]:
