@@ -218,6 +218,13 @@ ROWS = {
             r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of acme"
         ),
     ),
+    dc.CaptureError: (
+        lambda s: dc.capture(lambda: iter([]))(),
+        (
+            r"a captured function returns <list_iterator .*>, whose code would run after the recording\n"
+            r"Hint: return tensors, numbers and containers of them"
+        ),
+    ),
     PipelineError: (
         Setting.fail_in_a_pipeline,
         rf"t::double\(float64\[1\]\) failed in a pipeline: RuntimeError: out of paper\nRecorded at {HERE}",

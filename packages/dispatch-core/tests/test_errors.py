@@ -17,6 +17,7 @@ BUILTINS = {
     "BackendError": RuntimeError,
     "BackendNotFoundError": RuntimeError,
     "BackendUnavailableError": RuntimeError,
+    "CaptureError": RuntimeError,
     "ClosedOperatorError": RuntimeError,
     "DeviceMismatchError": RuntimeError,
     "DispatchKeyError": LookupError,
