@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -112,6 +113,11 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
             raise
 
     return function
+
+
+def _make_later(operator: table.OverloadGroup) -> Callable[[], Callable[..., Any]]:
+    """Return a function that returns the general function of an operator, made when a call first needs it."""
+    return cache(partial(_make_general, operator))
 
 
 def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str], Callable[..., Any]]:
@@ -246,7 +252,7 @@ def _requires_more(overload: Any) -> bool:
 
 def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., Any]:
     """Make a function that is an overload itself for calls that it takes as they stand; others are looked at."""
-    general = _make_general(operator)
+    find_general = _make_later(operator)
     positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
     defaults = {each.name: each.default for each in overload.schema.keyword_only if each.has_default}
     star = positional.pop()[0] if operator.name in _SIZES else ""
@@ -254,13 +260,13 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
     def slow_path(*args: Any, **kwargs: Any) -> Any:
         given = {name: value for name, value in kwargs.items() if value is not defaults.get(name, _MISSING)}
         if len(args) > len(positional):
-            return general(*args, **given)
+            return find_general()(*args, **given)
         left_out = [value is _MISSING or value is default for value, (_, default) in zip(args, positional, strict=True)]
         count = left_out.index(True) if True in left_out else len(args)
         for value, (name, _), is_left_out in list(zip(args, positional, left_out, strict=True))[count:]:
             if not is_left_out:
                 given[name] = value
-        return general(*args[:count], **given)
+        return find_general()(*args[:count], **given)
 
     first = positional[0][0]
     packet = getattr(dc.ops.aten, operator.name)
@@ -280,10 +286,10 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
 def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
-    general = _make_general(operator)
+    find_general = _make_later(operator)
 
     def slow_path(input: Any, *, out: Any = None) -> Any:
-        return overload(input) if out is None else general(input, out=out)
+        return overload(input) if out is None else find_general()(input, out=out)
 
     extra = {"out": None} if len(operator.schemas) > 1 else {}
     return dc.rename_arguments(overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra=extra)
@@ -297,7 +303,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     packet = getattr(dc.ops.aten, operator.name)
     overloads = {name: getattr(packet, name) for name in packet.overloads()}
     tensors, numbers = BINARY_OVERLOADS[operator.name]
-    general, number_first = _make_general(operator), NUMBER_FIRST.get(operator.name)
+    find_general, number_first = _make_later(operator), NUMBER_FIRST.get(operator.name)
     own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
     defaults = {
         **{each.name: None for overload in overloads.values() for each in overload.schema.keyword_only},
@@ -327,7 +333,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
             # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
             divided = operator.name in _QUOTIENTS and given.get("rounding_mode") is None and type(number) is int
             other = _make_like(float(number) if divided else number, input)
-        return general(input, to_python_number(other), **given)
+        return find_general()(input, to_python_number(other), **given)
 
     number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
