@@ -48,6 +48,7 @@ BEYOND_TORCH = {
     "copy",
     "remainder.Scalar_Tensor",
     "hardsigmoid_backward",
+    "silu_backward",
     "native_group_norm_backward",
     "as_strided_scatter",
 }

@@ -176,7 +176,6 @@ _COPIED: Final = {
     ".Scalar": """
         eq_ ne_ lt_ le_ gt_ ge_ bitwise_and_ bitwise_or_ bitwise_xor_ floor_divide_ remainder_ fmod_ pow_
     """,
-    ".Tensor_Scalar": "bitwise_left_shift_ bitwise_right_shift_",
     ".decimals": "round_",
     ".Tensor_mode": "div_",
     ".Scalar_mode": "div_",
