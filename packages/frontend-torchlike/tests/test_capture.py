@@ -278,3 +278,48 @@ def test_the_graph_of_a_replay_is_an_ordinary_one():
         y.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         found.backward()
+
+
+RELATED = {
+    "a view": lambda y: (y, y[0]),
+    "the view first": lambda y: (y[0], y),
+    "the view alone": lambda y: y[0],
+    "views of views": lambda y: (y, y[:1].view(3), y[:1][0]),
+    "views of a dropped base": lambda y: (y[0], y[1]),
+    "split": lambda y: y.split(1),
+    "chunk": lambda y: (y, *y.chunk(3, 1)),
+    "unbind": lambda y: (y, *y.unbind()),
+    "detached": lambda y: (y, y.detach(), y.detach()[0]),
+    "written to": lambda y: (y, y[0].mul_(2), y[1]),
+    "two of them": lambda y: (y, y[0], z := y + 1, z[0]),
+}
+
+
+@pytest.mark.parametrize("name", RELATED)
+@pytest.mark.parametrize("grad", [False, True])
+def test_results_and_their_views_are_related_as_in_eager_calls(name, grad):
+    """Writes to one of them count in all, and are found where another one was saved."""
+
+    def look(function):
+        with torchlike.set_grad_enabled(grad):
+            found = function(torchlike.ones(2, 3))
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        found = [*found, *(each._base for each in found if each._base is not None)]
+        seen = [(each._is_view(), [each._base is other for other in found]) for each in found]
+        losses = [(torchlike.ones_like(each).requires_grad_() * each).sum() for each in found]
+        for each in found:
+            with torchlike.no_grad():
+                each.zero_()
+            seen.append([other._version for other in found])
+        for loss in losses:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                loss.backward()
+        return seen
+
+    def function(x):
+        return RELATED[name](x * 2)
+
+    captured = dc.capture(function)
+    expected = look(function)
+    assert [look(captured) for _ in range(4)] == [expected] * 4
+    assert captured.stats().replays == 2

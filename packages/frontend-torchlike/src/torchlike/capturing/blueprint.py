@@ -373,7 +373,7 @@ def _is_blank(state: Any) -> bool:
     return (
         type(state) is Leaf
         and not (state.requires_grad or state.grad is not None or state.expanded or state.chain is not None)
-        and (state.storage is None or (state.storage.version == 0 and state.storage.aliases is None))
+        and state.storage is None  # one of no writes may still be shared with views
         and not any(getattr(state, name) for name in ("tensor_hooks", "pre_hooks", "post_hooks", "post_accumulate"))
         and state.cut is None
     )
