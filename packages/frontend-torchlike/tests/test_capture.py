@@ -161,6 +161,58 @@ def test_what_changes_between_calls_is_seen(event):
     assert called.stats().replays
 
 
+class Parts(nn.Module):
+    """A module that uses its descendants without calling the containers that hold them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+        self.named = nn.ModuleDict({"a": nn.Linear(3, 3)})
+        self.scales = nn.ParameterList([torchlike.ones(3), torchlike.ones(3)])
+        self.shifts = nn.ParameterDict({"a": torchlike.ones(3)})
+        self.head = nn.Sequential(nn.Linear(3, 3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        for layer in self.named.values():
+            x = layer(x)
+        for scale in self.scales:
+            x = x * scale
+        x = x + sum(self.shifts.values())
+        return F.linear(x, self.head[0].weight, self.head[0].bias)
+
+
+EDITS = {
+    "layer added": lambda net: net.layers.append(nn.Linear(3, 3)),
+    "layer wrapped": lambda net: net.layers.__setitem__(0, nn.Sequential(net.layers[0], nn.ReLU())),
+    "layer removed": lambda net: net.layers.__delitem__(-1),
+    "named layer": lambda net: net.named.update({"b": nn.Linear(3, 3)}),
+    "scale": lambda net: net.scales.__setitem__(0, nn.Parameter(torchlike.full((3,), 2.0))),
+    "scale added": lambda net: net.scales.append(nn.Parameter(torchlike.full((3,), 2.0))),
+    "shift": lambda net: net.shifts.update({"a": nn.Parameter(torchlike.full((3,), 2.0))}),
+    "weight of a layer": lambda net: setattr(net.head[0], "weight", net.layers[0].weight),
+    "module replaced": lambda net: setattr(net, "head", nn.Sequential(nn.Linear(3, 3))),
+}
+
+
+@pytest.mark.parametrize("call", ["called", "walked"])
+@pytest.mark.parametrize("edit", EDITS)
+def test_parts_of_called_modules_are_guards(edit, call):
+    torchlike.manual_seed(0)
+    net = Parts()
+    functions = {"called": net, "walked": lambda x: x * sum(each.sum() for each in net.parameters())}
+    captured, x = dc.capture(functions[call]), torchlike.ones(2, 3)
+    for _ in range(3):
+        captured(x)
+    kept = [*net.modules(), *net.parameters()]
+    EDITS[edit](net)
+    for _ in range(3):
+        assert captured(x).tolist() == functions[call](x).tolist()
+    assert captured.stats().replays == 2
+    assert kept
+
+
 class Square(torchlike.autograd.Function):
     @staticmethod
     def forward(ctx, x):

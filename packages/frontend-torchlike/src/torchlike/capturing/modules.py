@@ -1,4 +1,8 @@
-"""The modules that a captured call has called: a replay calls none, and runs only where they are as they were."""
+"""The modules that a captured call has called: a replay calls none, and runs only where they are as they were.
+
+A module that is called may use any of its descendants without calling them, such as a list of layers or the weight of
+another, so all of them are looked at.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from weakref import ref
 from ..history.captures import check_hook
 from ..nn import global_hooks
 
-#: The dicts of a module's hooks, and those of the hooks of all modules.
+#: The dicts of a module's hooks and of its parts, and those of the hooks of all modules.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_PARTS = ("_parameters", "_buffers", "_modules")
 _OF_ALL = (
     global_hooks.FORWARD_PRE,
     global_hooks.FORWARD,
@@ -26,15 +31,26 @@ class ModuleGuards:
         self._recording = recording
         #: id of a module → the module and its state at the beginning.
         self._seen: dict[int, tuple[Any, Any]] = {}
+        self._called: set[int] = set()
 
     def see(self, module: Any) -> None:
-        """Take note of a module before it is called or changed."""
-        if id(module) in self._seen:
+        """Take note of a module before it is called."""
+        if id(module) in self._called:
             return
-        self._seen[id(module)] = module, read_module(module)
+        self._called.add(id(module))
+        self.see_tree(module)
         for hooks in (*(vars(module)[kind] for kind in _HOOKS), *_OF_ALL):
             for hook in hooks.values():
                 check_hook(hook, f"A hook of {type(module).__name__},")
+
+    def see_tree(self, module: Any) -> None:
+        """Take note of a module and all its descendants before they are read or changed."""
+        stack = [module]
+        while stack:
+            each = stack.pop()
+            if each is not None and id(each) not in self._seen:
+                self._seen[id(each)] = each, read_module(each)
+                stack += each._modules.values()
 
     def refuse_assignment(self, module: Any, name: str) -> None:
         """Refuse that the call gives a module another parameter, buffer or submodule."""
@@ -59,18 +75,21 @@ class ModuleGuards:
     def end(self) -> None:
         """Let go of the modules."""
         self._seen.clear()
+        self._called.clear()
 
 
-def read_module(module: Any) -> tuple[Any, ...]:
+def read_module(module: Any) -> list[Any]:
     """Return what decides what a call of a module does: its mode, the identities of its parts, and its hooks."""
     own = module.__dict__
-    return (
-        own["training"],
-        [*map(id, own["_parameters"].values())],
-        [*map(id, own["_buffers"].values())],
-        [*map(id, own["_modules"].values())],
-        [*own["_forward_hooks"], *own["_forward_pre_hooks"], *own["_backward_hooks"], *own["_backward_pre_hooks"]],
-    )
+    found = [own["training"]]
+    for kind in _PARTS:
+        parts = own[kind]
+        found.append(None)
+        if parts:
+            found += map(id, parts.values())
+    for kind in _HOOKS:
+        found += own[kind]
+    return found
 
 
 def _read_all(references: list[Any]) -> Any:

@@ -40,6 +40,13 @@ def see_gradient(tensor: Any) -> None:
         part.see_gradient(tensor)
 
 
+def see_module(module: Any) -> None:
+    """Tell the recording of a module whose parts are read without calling it."""
+    part = current_part()
+    if part is not None:
+        part.modules.see_tree(module)
+
+
 def refuse(what: str, hint: str) -> None:
     """Raise ``CaptureError`` for something that a replay could not do, where a call is recorded."""
     part = current_part()

@@ -32,7 +32,7 @@ def _check_capture(module: Any, name: str) -> None:
         if any(name in module.__dict__.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules")):
             part.modules.refuse_assignment(module, name)
         if name == "training" and name in module.__dict__:
-            part.modules.see(module)
+            part.modules.see_tree(module)
 
 
 class Registrar(Tree):

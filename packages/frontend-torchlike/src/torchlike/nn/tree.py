@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..history.captures import PARTS, see_module
 from ..tensors import Tensor
 from .parameter import Parameter
 
@@ -21,6 +22,8 @@ class Tree:
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         seen: set[Module] = set()
+        if PARTS:
+            see_module(self)
         for name, module in self._modules.items():
             if module is not None and module not in seen:
                 seen.add(module)
@@ -34,6 +37,8 @@ class Tree:
         self: Any, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
+        if PARTS:
+            see_module(self)
         if self in memo:
             return
         if remove_duplicate:
@@ -51,6 +56,8 @@ class Tree:
         self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
         seen: set[Tensor] = set()
+        if PARTS:
+            see_module(self)
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, value in getattr(module, kind).items():
