@@ -279,6 +279,37 @@ def test_tensors_found_elsewhere_are_inputs():
     assert gone() is not None
 
 
+@pytest.mark.parametrize("writes", [False, True])
+def test_which_arguments_are_one_object_is_a_guard(writes):
+    """Two, three and more arguments, in containers and not, and tensors that the function finds elsewhere."""
+    weight = tensor(3)
+
+    def function(first, *others):
+        tensors = [first, *(each for other in others for each in (other if isinstance(other, list) else [other]))]
+        same = [one is other for one in (*tensors, weight) for other in (*tensors, weight)]
+        found = first.add_(1) * 1 if writes and same[1] else first * 1
+        for number, each in enumerate(same):
+            found = found * (weight if each else number)
+        return found
+
+    captured = dc.capture(function, max_variants=20)
+    x, y, z, u = (tensor(3) + number for number in range(4))
+    for calls in (
+        [(x,), (weight,)],
+        [(x, y), (x, x), (x, weight)],
+        [(x, y, z), (x, x, z), (x, y, x), (x, y, y), (x, y, weight)],
+        [(x, [y, z], u), (x, [y, y], u), (x, [y, z], x)],
+    ):
+        for call in (*calls, *(call for call in calls for _ in range(3)), *calls):
+            before = call[0].clone()
+            expected = function(*call).tolist()
+            call[0].copy_(before)
+            assert captured(*call).tolist() == expected
+            call[0].copy_(before)
+    assert captured.stats().variants == 13
+    assert any(why.endswith("are one object now") for why in captured.stats().misses)
+
+
 def test_shared_memory_is_a_guard():
     def write(x, y):
         x.add_(1)

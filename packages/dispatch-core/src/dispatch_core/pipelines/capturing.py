@@ -96,11 +96,16 @@ class Input:
         computed = find_computed(self.array) if IN_USE else None
         return [self.array] if computed is None else [self.array, computed]
 
+    @property
+    def is_found(self) -> bool:
+        """Whether the function found the tensor elsewhere than in an argument or another tensor."""
+        return not self.place and self.get is None and self.constant is None and self.data is None
+
     def release(self) -> None:
         """Refer to the tensor weakly; where nothing else refers to it, to another that holds the array."""
         tensor, self.tensor = self.tensor, None
         array, self.array = self.array, None
-        if self.place or self.get is not None or self.constant is not None or self.data is not None:
+        if not self.is_found:
             return
         frontend = frontend_of(tensor)
         self.reference = ref(tensor)

@@ -191,6 +191,12 @@ class RecordedRun:
                 return f"{where} is {shown}, and was {was}"
             if getattr(tensor, "_dispatch_mask", 0) != each.mask:
                 return f"{each.place or 'a tensor found elsewhere'} has other keys, as requires_grad gives them"
+        known: dict[int, str] = {}
+        for each in self.inputs:
+            tensor = given.get(each.place) if each.place else each.reference and each.reference()
+            where = each.place or "a tensor found elsewhere"
+            if tensor is not None and (first := known.setdefault(id(tensor), where)) is not where:
+                return f"{where} and {first} are one object now"
         for number, (function, value) in enumerate(self.recording.guards):
             if function() != value:
                 return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 #: What a replay returns that does not fit a call.
 MISS: Final = object()
 _MISSED: Final = "return miss"
+#: How many tensors are compared with one another in pairs.
+_FEW: Final = 3
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
 
@@ -84,6 +87,7 @@ class ReplayWriter:
         self.tensors = [""] * len(inputs)
         for index in sorted(range(len(inputs)), key=lambda index: _count_owners(inputs[index])):
             self._input(index)
+        self._distinct()
         self._sharing()
         for number, (ask, value) in enumerate(recording.environment):
             names.scope[f"environment{number}"] = ask
@@ -140,6 +144,18 @@ class ReplayWriter:
         else:
             self.lines += [f"if {differs}:", f"    {looked}"]
 
+    def _distinct(self) -> None:
+        """Write a line that sees that tensors which were other objects still are, which Python may have asked for."""
+        inputs = self.recorded.inputs
+        names = [self.arguments.found[each.place] for each in inputs if each.place]
+        if len(names) > _FEW:
+            self.check(f"len({{*map(id, ({', '.join(names)}))}}) != {len(names)}")
+        elif len(names) > 1:
+            self.check(" or ".join(f"{one} is {other}" for one, other in combinations(names, 2)))
+        if names and any(each.is_found for each in inputs):
+            # Set by `refer`.
+            self.check(" or ".join(f"id({name}) in elsewhere" for name in names))
+
     def _sharing(self) -> None:
         """Write lines that see that inputs share memory as they did, where it matters."""
         inputs = self.recorded.inputs
@@ -183,9 +199,9 @@ class ReplayWriter:
     @staticmethod
     def refer(function: Any, inputs: Sequence[Input]) -> None:
         """Let a replay find the tensors that are no arguments, once the recording refers to them weakly."""
-        for index, each in enumerate(inputs):
-            if each.reference is not None:
-                function.__globals__[f"find{index}"] = each.reference
+        found = {index: each.reference for index, each in enumerate(inputs) if each.reference is not None}
+        function.__globals__["elsewhere"] = {id(find()) for find in found.values()}
+        function.__globals__.update({f"find{index}": find for index, find in found.items()})
 
     def _compile(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
         text = [*self.lines, *lines]
