@@ -99,8 +99,8 @@ def _store(target: Array, place: Any, value: Any) -> None:
 
 
 def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> None:
-    if not self.size:
-        return
+    if not self.size and self.ndim != 1:
+        return  # torch looks at no index
     target, places, addend = as_vector(self), as_vector(index), as_vector(source)
     axis = wrap_dim(dim, target.ndim)
     if is_outside(places, 0, target.shape[axis]):

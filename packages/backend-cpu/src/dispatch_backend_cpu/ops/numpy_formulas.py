@@ -236,7 +236,7 @@ def lerp(a: Array, b: Array, weight: Any) -> Any:
     weight = number(weight, a)
     step, rest = b - a, number(1, a) - weight
     if by_number:
-        return a + weight * step if abs(float(weight)) < 0.5 else b - step * rest
+        return a + weight * step if abs(weight) < 0.5 else b - step * rest
     return select(np.abs(weight) < number(0.5, a), a + weight * step, b - step * rest)
 
 

@@ -115,7 +115,8 @@ def _along(find: Callable[..., tuple[Array, Array]]) -> Kernel:
             return self.copy(), np.zeros((), np.int64)
         if not self.size:
             return tuple(np.empty(each.shape, each.array_dtype) for each in spec)
-        found = find(as_rows(self, dim), *before)
+        # Of the sorted rows nothing else is kept.
+        found = [each.copy() for each in find(as_rows(self, dim), *before)]
         return tuple(from_rows(each, dim) if keepdim else each[..., 0] for each in found)
 
     return compute
@@ -124,7 +125,7 @@ def _along(find: Callable[..., tuple[Array, Array]]) -> Kernel:
 def _of_all(spec: Any, self: Array, *, ignore_nan: bool) -> Any:
     if not self.size:
         return np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    return _median_rows(self.reshape(-1), ignore_nan=ignore_nan)[0]
+    return _median_rows(self.reshape(-1), ignore_nan=ignore_nan)[0].copy()
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {

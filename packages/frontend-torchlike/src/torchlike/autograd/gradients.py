@@ -95,6 +95,8 @@ def _pair_roots(
             given = (  # noqa: PLW2901  # it takes the place of the one that was not given
                 _make("ones", edge) if isinstance(output, GradientEdge) else dc.ops.aten.ones_like.default(output)
             )
+        elif given.dtype != dtype:
+            given = given.to(dtype)  # noqa: PLW2901  # what torch gives to the first node
         pairs.append((edge, given))
     return pairs
 
