@@ -310,6 +310,61 @@ def test_which_arguments_are_one_object_is_a_guard(writes):
     assert any(why.endswith("are one object now") for why in captured.stats().misses)
 
 
+RETURNED = {
+    "itself": lambda d: d,
+    "in a list": lambda d: [d, d["x"] * 2],
+    "a part": lambda d: (d["list"], d["list"][1], d["set"], d["pair"]),
+    "in a container of its own": lambda d: {"d": d, "more": {**d, "y": d["x"] + 1}},
+    "a copy": lambda d: (dict(d), list(d["list"]), set(d["set"])),
+    "a dataclass": lambda d: (d["both"], Both(d["both"].first, d)),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_containers_among_the_arguments_are_returned_as_they_are(name):
+    """Each call returns its own argument, not one of an earlier call nor a copy."""
+
+    def look(function):
+        arguments = {"x": tensor(3), "list": [tensor(2), {"y": 1.5}], "set": {1, 2}, "pair": Pair(1, tensor(3))}
+        arguments["both"] = Both(tensor(1), [3])
+        given = [
+            arguments,
+            *arguments.values(),
+            arguments["list"][1],
+            arguments["both"].second,
+            arguments["both"].first,
+        ]
+        seen = []
+
+        def walk(value):
+            seen.append(next((number for number, each in enumerate(given) if each is value), type(value)))
+            if isinstance(value, (list, tuple, dict)) and value is not arguments:
+                for each in value.values() if isinstance(value, dict) else value:
+                    walk(each)
+            elif isinstance(value, Both):
+                walk([value.first, value.second])
+
+        walk(function(arguments))
+        return seen
+
+    captured = dc.capture(RETURNED[name])
+    assert [look(captured) for _ in range(4)] == [look(RETURNED[name])] * 4
+    assert captured.stats().replays == 2
+
+
+def test_containers_that_the_call_changes_are_made_again():
+    def extend(found, number):
+        found["list"].append(found["x"] * number)
+        return found
+
+    captured = dc.capture(extend)
+    for number in range(4):
+        x = tensor(3) + number
+        found = captured({"x": x, "list": []}, 2)
+        assert found["x"] is x
+        assert found["list"][0].tolist() == (x * 2).tolist()
+
+
 def test_shared_memory_is_a_guard():
     def write(x, y):
         x.add_(1)

@@ -384,10 +384,11 @@ def _places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Any, st
 
 def _with_arrays(result: Any) -> Any:
     """Return a result with arrays in the place of values that have been computed."""
-    if not any(isinstance(each, Pending) for each, _ in tensors_in(result, "")):
-        return result
     names = Names()
-    text = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), names.add).text(
-        result
-    )
-    return eval(text, names.scope)  # noqa: S307  # it is written here
+
+    def keep(value: Any) -> str | None:
+        is_pending = any(isinstance(each, Pending) for each, _ in tensors_in(value, ""))
+        return None if is_pending else names.add(value)
+
+    results = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), names.add, keep)
+    return eval(results.text(result), names.scope)  # noqa: S307  # it is written here

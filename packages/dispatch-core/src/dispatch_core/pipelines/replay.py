@@ -345,7 +345,12 @@ class ReplayWriter:
                 tensors = ", ".join(made[id(each)] for each in finish.tensors)
                 numbers = "".join(f"{self.operand(each.expression)}, " for each in finish.numbers)
                 lines.append(f"restore{marker}([{tensors}], ({numbers}))")
-        results = Results(names, lambda tensor: made[id(tensor)], lambda number: self.operand(number.expression))
+        results = Results(
+            names,
+            lambda tensor: made[id(tensor)],
+            lambda number: self.operand(number.expression),
+            self.arguments.name_of,
+        )
         return [*lines, f"return {results.text(result)}"]
 
     def _make(self, name: str, tensor: Any) -> list[str]:

@@ -25,6 +25,15 @@ def _is_value(kind: Any) -> bool:
     return kind.__eq__ is not object.__eq__ and kind.__hash__ is not None and kind.__hash__ is not object.__hash__
 
 
+def _items_of(value: Any) -> list[Any]:
+    """Return what a container holds, in order; nothing for other objects."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [*value]
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return [getattr(value, each.name) for each in fields(value)] if _is_fielded(value) else []
+
+
 def is_tensor(value: Any) -> bool:
     """Return whether a value is a frontend's tensor, a raw array, or stands for one."""
     return type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data")
@@ -94,6 +103,8 @@ class Names:
 
 
 _WIDE: Final = 1 << 30
+#: Types of constants whose text is written.
+_SIMPLE: Final = frozenset({int, bool, str, type(None)})
 
 
 class Arguments:
@@ -107,6 +118,8 @@ class Arguments:
         self.lines: list[str] = []
         self.found: dict[str, str] = {}
         self.described: dict[str, str] = {}
+        #: id of an argument that is no tensor, or of a part of one → its name, the object, and what it contained.
+        self._given: dict[int, tuple[str, Any, list[Any]]] = {}
         self._count = 0
 
     def write(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -115,6 +128,20 @@ class Arguments:
         self._take("args", args, [f"argument {index}" for index in range(len(args))])
         if kwargs:
             self._dict("kwargs", kwargs, "")
+
+    def name_of(self, value: Any) -> str | None:
+        """Return the name of an argument that is no tensor, or of a part of one; None if the call has changed it."""
+        known = self._given.get(id(value))
+        return known[0] if known is not None and self._is_unchanged(value) else None
+
+    def _is_unchanged(self, value: Any) -> bool:
+        known = self._given.get(id(value))
+        if known is None:
+            return True
+        items, before = _items_of(value), known[2]
+        return len(items) == len(before) and all(
+            one is other and self._is_unchanged(one) for one, other in zip(items, before, strict=True)
+        )
 
     def _check(self, condition: str) -> None:
         self.lines.append(f"if {condition}: {self.otherwise}")
@@ -140,6 +167,8 @@ class Arguments:
             self.described[place] = "a tensor"
             return
         kind = type(value)
+        if kind not in _SIMPLE:
+            self._given.setdefault(id(value), (name, value, _items_of(value)))
         self.described[place] = f"{kind.__name__} {short_repr(value)}"
         if isinstance(value, (list, tuple)):
             self.described[place] = f"{kind.__name__} of {len(value)}"
@@ -185,10 +214,19 @@ class Arguments:
 
 
 class Results:
-    """Writes the expression that makes a function's result again, of the names of its tensors."""
+    """Writes the expression that makes a function's result again, of the names of its tensors.
 
-    def __init__(self, names: Names, name_of: Callable[[Any], str], number_of: Callable[[Any], str]) -> None:
-        self._names, self._name_of, self._number_of = names, name_of, number_of
+    ``known`` returns the name of an object that is not made again, such as a list of the arguments, or None.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        name_of: Callable[[Any], str],
+        number_of: Callable[[Any], str],
+        known: Callable[[Any], str | None],
+    ) -> None:
+        self._names, self._name_of, self._number_of, self._known = names, name_of, number_of, known
 
     def text(self, value: Any) -> str:
         """Return the text for a result or a part of one."""
@@ -196,6 +234,9 @@ class Results:
             return self._name_of(value)
         if isinstance(value, LiveNumber):
             return self._number_of(value)
+        known = self._known(value)
+        if known is not None:
+            return known
         kind = type(value)
         if isinstance(value, (list, tuple)):
             items = [self.text(item) for item in value]
