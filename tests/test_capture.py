@@ -4,6 +4,8 @@ import copy
 import dataclasses
 import gc
 import math
+import subprocess
+import sys
 import threading
 import warnings
 import weakref
@@ -218,6 +220,53 @@ def test_live_numbers():
     assert captured.stats().recordings == 4
 
 
+NUMBERS = {
+    "int or float": (lambda x, number: x * number, [1, 1, 1, 0.5, 0.5, 0.5, 1, True, True, 2, 2]),
+    "made of it": (lambda x, number: torchlike.full((2,), number), [1, 2, 2, 1, 1, 2.5, 2.5, 2.5]),
+    "computed where it is used": (
+        lambda x, number: x * (1 / number if number else 0.0),
+        [1.0, 1.0, 1.0, 0.0, 0.0, 2.0],
+    ),
+    "an error of its own": (lambda x, number: x * attempt(lambda: 1 / number), [1.0, 1.0, 1.0, 0.0, 0.0, 2.0]),
+    "power of ints": (lambda x, number: x.long() * 2**number, [1, 1, 1, -1, -1, 2, 2]),
+    "power of floats": (lambda x, number: abs(number**0.5) * x, [1.0, 1.0, 1.0, -4.0, -4.0, -9.0, -9.0]),
+}
+
+
+def attempt(function):
+    try:
+        return function()
+    except ZeroDivisionError:
+        return -1.0
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_live_numbers_of_other_types_and_values(name):
+    function, values = NUMBERS[name]
+    number = [0]
+    captured = dc.capture(lambda x: function(x, dc.capture.number(lambda: number[0])))
+    for value in values:
+        number[0] = value
+        found, expected = captured(tensor(2)), function(tensor(2), value)
+        assert (found.tolist(), found.dtype) == (expected.tolist(), expected.dtype)
+    assert captured.stats().replays
+
+
+def test_a_live_int_decides_once():
+    number = dc.capture.number
+    captured = dc.capture(lambda x: (int(count := number(lambda: 3)), int(count), count == 3, count == 3, x + 1)[-1])
+    for _ in range(4):
+        captured(tensor(2))
+    assert [captured.explain().count(text) for text in (") is 3", "== 3) is True")] == [1, 1]
+    # An operator that a process calls for the first time is given the number twice.
+    fresh = (
+        "import dispatch_core as dc, torchlike\n"
+        "captured = dc.capture(lambda x: x * dc.capture.number(lambda: 2))\n"
+        "assert [captured(torchlike.ones(1)).item() for _ in range(3)] == [2] * 3 and captured.stats().replays\n"
+    )
+    subprocess.run([sys.executable, "-c", fresh], check=True)
+
+
 def test_other_arguments_are_other_variants():
     captured = dc.capture(lambda x, n=1, **more: x * n + len(more))
     calls = [
@@ -414,6 +463,24 @@ def test_pipelines_around_and_captures_inside():
     assert inner.stats().recordings == 0
 
 
+def test_a_pipeline_inside_does_nothing():
+    pipe = dc.pipeline()
+
+    def function(x):
+        with pipe, dc.pipeline(max_ops=1) as inner:
+            with pipe:
+                found = x + 1
+            assert inner is not pipe
+            return found * 2
+
+    captured = dc.capture(function)
+    for _ in range(4):
+        assert captured(tensor(3)).tolist() == function(tensor(3)).tolist()
+    assert captured.stats().replays == 2
+    with pipe:
+        assert (tensor(3) + 1).tolist() == (tensor(3) + 1).tolist()
+
+
 def test_functions_that_cannot_be_captured():
     async def coroutine():
         pass
@@ -426,6 +493,10 @@ def test_functions_that_cannot_be_captured():
             dc.capture(each)
     with pytest.raises(dc.ArgumentError, match="check"):
         dc.capture(len, check=-1)
+    for options in ({"chek": 1}, {"max_variants": 1, "variants": 2}):
+        for given in ((), (len,)):
+            with pytest.raises(dc.ArgumentError, match=r"unexpected option '\w+'\nHint: it takes check, max_variants"):
+                dc.capture(*given, **options)
 
 
 def test_too_many_variants_are_said_once():

@@ -42,6 +42,9 @@ _LAYERS: Final = sum(
 )
 
 
+_OPTIONS: Final = ("check", "max_variants")
+
+
 class Variant:
     """One recorded way through a captured function: its guard, and its replay once there is one."""
 
@@ -116,6 +119,11 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
 
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
         """Return a captured function; without one a decorator."""
+        for name in options:
+            if name not in _OPTIONS:
+                raise ArgumentError(
+                    f"capture() got an unexpected option {name!r}", hint=f"it takes {', '.join(_OPTIONS)}"
+                )
         if function is None:
             return functools.partial(cls, **options)
         return object.__new__(cls)
@@ -341,7 +349,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         3
         """
         recording = current_recording()
-        return function() if recording is None else recording.number(function)
+        return function() if recording is None else recording.number(function, any_type=True)
 
     @staticmethod
     def traceable(function: Any) -> Any:

@@ -165,6 +165,7 @@ class Recording:
         self.live: dict[int, tuple[float, Expression]] = {}
         #: Conditions on live numbers and their answers.
         self.decisions: list[tuple[Expression, Any]] = []
+        self._decided: set[Hashable] = set()
         #: Functions and the values that they must have.
         self.guards: list[tuple[Callable[[], Any], Any]] = []
         self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
@@ -255,9 +256,15 @@ class Recording:
         operands = tuple([each.expression if isinstance(each, LiveNumber) else each for each in arguments])
         self.effects.append((function, operands))
 
-    def number(self, function: Callable[[], Any]) -> Any:
-        """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`."""
-        return make_live(self, to_plain(function()), Expression(function))
+    def number(self, function: Callable[[], Any], *, any_type: bool = False) -> Any:
+        """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`.
+
+        With ``any_type`` its type is a condition.
+        """
+        found, expression = to_plain(function()), Expression(function)
+        if any_type:
+            self.decide(Expression(type, (expression,)), type(found))
+        return make_live(self, found, expression)
 
     def compute(self, function: Callable[..., Any], *numbers: Any) -> Any:
         """Return ``function(*numbers)``, which each replay computes again where one of them is live."""
@@ -267,8 +274,11 @@ class Recording:
         return make_live(self, found, Expression(function, operands)) if is_live else found
 
     def decide(self, expression: Expression, answer: Any) -> None:
-        """Take note of a condition on live numbers that has decided something."""
-        if self.is_open:
+        """Take note, once, of a condition on live numbers that has decided something."""
+        operands = [id(each) if isinstance(each, Expression) else (type(each), each) for each in expression.operands]
+        key = expression.function, *operands
+        if self.is_open and key not in self._decided:
+            self._decided.add(key)
             self.decisions.append((expression, answer))
 
     def refuse(self, what: str, hint: str) -> NoReturn:

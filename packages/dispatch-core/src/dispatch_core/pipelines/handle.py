@@ -39,6 +39,8 @@ class Pipeline:
     twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded. None stands
     for the default: no limits, ``fuse``, no promise, no ``trace``.
 
+    Inside a function that is captured the block does nothing: what it would record belongs to the captured call.
+
     The block may be entered again, inside itself and after its end; other threads and tasks have blocks of their own.
     Raises ``ArgumentError`` for unknown options and ill-typed values.
     """
@@ -48,8 +50,15 @@ class Pipeline:
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
         self._session = Session(check_options(options))
+        #: The entries inside a function that is captured.
+        self._captured = 0
 
     def __enter__(self) -> Self:
+        outer = current()
+        if outer is not None and outer.recording is not None and outer.recording.is_open:
+            # The operators belong to the replay.
+            self._captured += 1
+            return self
         if DispatchKey.Meta not in owners.KEY_TYPES:
             _load_shape_rules()
         if DispatchKey.Pipeline not in self._registry.fallbacks:
@@ -73,6 +82,9 @@ class Pipeline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._captured:
+            self._captured -= 1
+            return
         try:
             has_left = leave(self._session)
             self._finish(has_left, error)

@@ -3,7 +3,8 @@
 Note [Live numbers]
     While a call is recorded, ``capture.number(function)`` gives a number that remembers where it comes from. Arithmetic
     with it gives numbers that remember, too: an `Expression`. As an argument of an operator it becomes an argument of the
-    replay. A comparison decides which way Python goes, so its answer is a guard. Whatever else is done with it, by
+    replay. A comparison decides which way Python goes, so its answer is a guard, as the number's type is. A replay computes
+    what a decision depends on, decides, and goes on; an expression that raises is a miss. Whatever else is done with it, by
     ``math.sqrt``, gives an ordinary number, which the comparison of two recordings finds out if it changes.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -57,7 +59,29 @@ class LiveInt(LiveNumber, int):
     """An int that a replay asks for again."""
 
     def __int__(self) -> int:
-        return int(_decide(self, int.__int__))
+        return int(_decide(self, whole))
+
+
+def whole(value: Any) -> Any:
+    """Return an int as it is, and None for any other number.
+
+    >>> whole(3), whole(3.0)
+    (3, None)
+    """
+    return value if type(value) is int else None
+
+
+def error_of(function: Callable[..., Any], *values: Any) -> Any:
+    """Return the type of the error that arithmetic raises, or None.
+
+    >>> error_of(operator.truediv, 1, 0)
+    <class 'ZeroDivisionError'>
+    """
+    try:
+        function(*values)
+    except ArithmeticError as error:
+        return type(error)
+    return None
 
 
 def _decide(live: LiveNumber, function: Callable[[Any], Any]) -> Any:
@@ -79,9 +103,11 @@ def to_plain(value: Any) -> Any:
 
 
 def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
-    """Return a number of type float or int as a live one, and any other value as it is."""
+    """Return a number of type float or int as a live one, and any other value as it is, which is a condition."""
     kind: Any = {float: LiveFloat, int: LiveInt}.get(type(value))
     if kind is None:
+        if value is None or isinstance(value, (Number, str)):
+            recording.decide(expression, value)
         return value
     made = kind(value)
     made.recording, made.expression = recording, expression
@@ -103,10 +129,20 @@ def _arithmetic(function: Callable[..., Any]) -> tuple[Callable[..., Any], Calla
     def compute(first: Any, second: Any, live: LiveNumber) -> Any:
         if not (isinstance(first, (int, float)) and isinstance(second, (int, float))):
             return NotImplemented
-        found = function(to_plain(first), to_plain(second))
+        operands = operand_of(first), operand_of(second)
+        try:
+            found = function(to_plain(first), to_plain(second))
+        except ArithmeticError as error:
+            # The function may catch it.
+            live.recording.decide(Expression(error_of, (function, *operands)), type(error))
+            raise
         if not live.recording.is_open:
             return found
-        return make_live(live.recording, found, Expression(function, (operand_of(first), operand_of(second))))
+        expression = Expression(function, operands)
+        if function is operator.pow:
+            # Of two ints it is an int or a float.
+            live.recording.decide(Expression(type, (expression,)), type(found))
+        return make_live(live.recording, found, expression)
 
     return lambda self, other: compute(self, other, self), lambda self, other: compute(other, self, self)
 

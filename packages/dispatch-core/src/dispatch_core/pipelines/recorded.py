@@ -129,7 +129,7 @@ class RecordedRun:
         self.calls = [WrittenCall(step, self.describe) for step in self.steps]
         self.result = skeleton(result, self._describe_tensor)
         self.bound = {index: self.describe(value) for index, value in self.rebound.items()}
-        used = [each for each, _ in recording.decisions] + [
+        used = [
             recording.live[key][1]
             for step in self.steps
             for key in _ids_of_numbers(step.values)
@@ -137,6 +137,7 @@ class RecordedRun:
         ]
         used += [each for _, operands in recording.effects for each in operands if isinstance(each, Expression)]
         used += [each.expression for finish in self.finishes.values() for each in finish.numbers]
+        #: What steps, effects and results use of live numbers.
         self.expressions = in_order(used)
 
     def describe(self, value: Any) -> Any:
@@ -200,7 +201,7 @@ class RecordedRun:
         for number, (function, value) in enumerate(self.recording.guards):
             if function() != value:
                 return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"
-        return "the masks, settings or registrations are others, or tensors share memory"
+        return "the masks, settings, registrations or live numbers are others, or tensors share memory"
 
     def release(self) -> None:
         """Let go of all values; call it once the steps have run and the plan is made."""

@@ -27,7 +27,7 @@ from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS
 from .blocks import paused
 from .capturing import layout_of
-from .live_numbers import SIGNS, Expression
+from .live_numbers import SIGNS, Expression, in_order
 from .model import Value
 from .pending import storage_key
 from .planned_runs import PlannedRun
@@ -101,8 +101,6 @@ class ReplayWriter:
                 names.scope[f"check{marker}"] = finish.check
                 self.check(f"not check{marker}([{', '.join(given.get(id(each), 'None') for each in finish.tensors)}])")
         self._expressions()
-        for expression, answer in recording.decisions:
-            self.check(f"({self.operand(expression)}) != {names.add(answer)}")
 
     def _input(self, index: int) -> None:
         given, names = self.recorded.inputs[index], self.names
@@ -176,10 +174,23 @@ class ReplayWriter:
             self.check(f"len({{{keys}}}) != {len(firsts)}")
 
     def _expressions(self) -> None:
-        """Write lines that ask for the live numbers, and compute with them."""
-        for number, each in enumerate(self.recorded.expressions):
-            self.lines.append(f"n{number} = {self._text(each)}")
-            self._numbers[id(each)] = f"n{number}"
+        """Write lines that ask for the live numbers, decide as the recorded call has, and compute with them."""
+        before, self.lines = self.lines, []
+        for expression, answer in self.recorded.recording.decisions:
+            self._compute([each for each in expression.operands if isinstance(each, Expression)])
+            self.check(f"({self.operand(expression)}) != {self.names.add(answer)}")
+        self._compute(self.recorded.expressions)
+        if self.lines:
+            # Where the function raises, too, it does so when it is recorded again.
+            before += ["try:", *indent(self.lines), f"except Exception: {_MISSED}"]
+        self.lines = before
+
+    def _compute(self, expressions: Sequence[Expression]) -> None:
+        for each in in_order(expressions):
+            if id(each) not in self._numbers:
+                name = f"n{len(self._numbers)}"
+                self.lines.append(f"{name} = {self._text(each)}")
+                self._numbers[id(each)] = name
 
     def _text(self, expression: Expression) -> str:
         names = [self.operand(each) for each in expression.operands]
