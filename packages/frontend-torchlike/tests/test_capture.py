@@ -196,12 +196,13 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("call", ["called", "walked"])
+@pytest.mark.parametrize("call", ["called", "walked", "read"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_parts_of_called_modules_are_guards(edit, call):
     torchlike.manual_seed(0)
     net = Parts()
     functions = {"called": net, "walked": lambda x: x * sum(each.sum() for each in net.parameters())}
+    functions["read"] = partial(Parts.forward, net)
     captured, x = dc.capture(functions[call]), torchlike.ones(2, 3)
     for _ in range(3):
         captured(x)

@@ -220,7 +220,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         try:
             with CaptureBlock(recording):
                 try:
-                    held = find_held(function)
+                    held = find_held(function, recording.parts.values())
                     for tensor, place in _places(args, kwargs):
                         recording.see(tensor, place)
                         if id(tensor) in held and recording.is_input(tensor):

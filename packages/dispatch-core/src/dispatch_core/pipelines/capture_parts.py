@@ -34,6 +34,9 @@ class Finish(Record):
 class CapturePart:
     """What a frontend does while a call is recorded. All methods may be left as they are."""
 
+    def hold(self, objects: Sequence[Any]) -> None:
+        """Take note of the objects that the function refers to, before it is called."""
+
     def meet(self, tensor: Any) -> None:
         """Take note of an input before the call can change it."""
 

@@ -6,18 +6,22 @@ tensor is given again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from .capture_parts import CapturePart
 from .structures import is_tensor
 
 #: How many objects are looked at.
 _MOST: Final = 5000
 
 
-def find_held(function: Any) -> set[int]:
+def find_held(function: Any, parts: Iterable[CapturePart] = ()) -> set[int]:
     """Return the ids of the tensors that a function, its closure, globals and object lead to.
+
+    Tell frontends' parts of all objects on the way.
 
     >>> find_held(len)
     set()
@@ -34,6 +38,8 @@ def find_held(function: Any) -> set[int]:
                 found.add(id(each))
             else:
                 waiting += _parts(each)
+    for part in parts:
+        part.hold(waiting)
     return found
 
 

@@ -6,6 +6,7 @@ another, so all of them are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from weakref import ref
 
@@ -32,6 +33,7 @@ class ModuleGuards:
         #: id of a module → the module and its state at the beginning.
         self._seen: dict[int, tuple[Any, Any]] = {}
         self._called: set[int] = set()
+        self._held: list[tuple[Any, Any]] = []
 
     def see(self, module: Any) -> None:
         """Take note of a module before it is called."""
@@ -52,6 +54,10 @@ class ModuleGuards:
                 self._seen[id(each)] = each, read_module(each)
                 stack += each._modules.values()
 
+    def hold(self, modules: list[Any]) -> None:
+        """Take note of modules that the function refers to, and may read without calling them."""
+        self._held = [(each, read_module(each)) for each in modules]
+
     def refuse_assignment(self, module: Any, name: str) -> None:
         """Refuse that the call gives a module another parameter, buffer or submodule."""
         self._recording.refuse(
@@ -59,8 +65,16 @@ class ModuleGuards:
             f"write to it in place, self.{name}.copy_(value), so that replays do it too",
         )
 
-    def finish(self) -> None:
-        """Let replays run only where the modules are as they were, and set their modes as the call has."""
+    def finish(self, inputs: Mapping[int, Any]) -> None:
+        """Let replays run only where the modules are as they were, and set their modes as the call has.
+
+        Of the modules that the function refers to those count of which it has used a part.
+        """
+        used = inputs.keys() | self._seen.keys()
+        waiting = {id(pair[0]): pair for pair in self._held if id(pair[0]) not in used}
+        while found := [key for key, (module, _) in waiting.items() if not used.isdisjoint(_ids_of_parts(module))]:
+            self._seen |= {key: waiting.pop(key) for key in found}
+            used |= set(found)
         seen = list(self._seen.values())
         if not seen:
             return
@@ -76,6 +90,7 @@ class ModuleGuards:
         """Let go of the modules."""
         self._seen.clear()
         self._called.clear()
+        self._held.clear()
 
 
 def read_module(module: Any) -> list[Any]:
@@ -90,6 +105,10 @@ def read_module(module: Any) -> list[Any]:
     for kind in _HOOKS:
         found += own[kind]
     return found
+
+
+def _ids_of_parts(module: Any) -> list[int]:
+    return [id(part) for kind in _PARTS for part in vars(module)[kind].values()]
 
 
 def _read_all(references: list[Any]) -> Any:

@@ -15,6 +15,7 @@ from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
+from ..nn.tree import Tree
 from .blueprint import Blueprint, LateCode
 from .entry import Entry, describe, is_late, is_same, list_members, member_reader, state_of
 from .modules import ModuleGuards
@@ -63,6 +64,9 @@ class CapturedState(CapturePart):
         """Return whether this thread or task records the call."""
         return frontends.recording() is self.recording
 
+    def hold(self, objects: Sequence[Any]) -> None:
+        self.modules.hold([each for each in objects if isinstance(each, Tree) and "_modules" in vars(each)])
+
     def meet(self, tensor: Any) -> None:
         entry = self.known[id(tensor)] = Entry(tensor, len(self.entries))
         self.entries.append(entry)
@@ -89,7 +93,7 @@ class CapturedState(CapturePart):
             self.recording.refuse(
                 "The grad mode or the default dtype is another than before", "set it in a with block, or outside"
             )
-        self.modules.finish()
+        self.modules.finish(self.known)
         self.optimizers.finish()
         changed = [state for each in self.entries if (state := state_of(each.tensor)) is not each.state]
         changed += [value for each in self.entries for _, value in _find_changes(each)]
