@@ -29,8 +29,10 @@ def test_a_device_agrees_with_the_cpu(device):
 @pytest.mark.parametrize("program", BEHAVIOUR)
 @pytest.mark.parametrize("device", PARTS)
 def test_programs_agree_with_the_cpu(device, program):
-    if (device, program) == ("dask", "fork"):
-        pytest.skip("it is known to hang, and the kit waits a minute before it says so")
+    if program == "fork" and device in {"dask", "jax"}:
+        pytest.skip(
+            "their threads are gone in a child: it is known to hang, and the kit waits a minute before it says so"
+        )
     known = find_marks(device)
     outcome = marks.apply(known, run_check(agreement.TestedDevice.find(device), program))
     assert not outcome.is_fault, outcome.reason

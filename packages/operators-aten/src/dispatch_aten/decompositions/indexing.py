@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import int64
+from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
@@ -39,6 +39,9 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
 
 def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
     RULES["index_add"](meta_of(self), dim, meta_of(index), meta_of(source), alpha=alpha)
+    kind = dc.dtype(source)
+    if not (kind.is_floating_point or kind.is_complex):
+        alpha = alpha != 0 if kind is ScalarType.Bool else int(alpha.real)
     values = source if alpha == 1 else aten.mul.Scalar(source, alpha)
     if not ndim(self):
         return aten.add.Tensor(self, aten.reshape.default(values, ()))
