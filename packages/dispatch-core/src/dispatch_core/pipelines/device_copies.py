@@ -73,6 +73,8 @@ class CopyEntry:
 
     def __init__(self, step: Step, make: Callable[..., Any], rest: tuple[Any, ...], mask: int, *, copies: bool) -> None:
         self._entry = step.entry
+        #: Equal for copies that mean the same, whichever recorder made their steps.
+        self.meaning = step.entry, rest, mask, copies
         self.name = f"{step.name} to {next(each for each in rest if isinstance(each, Device))}"
         read, source = step.entry.explicit_table, step.mask
 
