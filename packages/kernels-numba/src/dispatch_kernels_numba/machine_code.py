@@ -1,6 +1,6 @@
 """Machine code on disk, which several processes write at once.
 
-Note [Files named after their contents]
+Note [Files named after their signatures]
     Numba numbers a function's files, one for each signature, and keeps the numbers in an index. Two processes that compile
     a function for different dtypes at the same time may choose one number for both; later processes would then load the
     loop for float64 in the place of that for float32, and each call would fail, for as long as the file is there
