@@ -92,3 +92,16 @@ def test_lines_are_rounded_as_torch_rounds_them(dtype):
         for corners in (False, True)
     ]
     assert [grid.tolist() for grid in grids[:2]] == [grid.tolist() for grid in grids[2:]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_lines_of_integers_cut_wrap_and_refuse_their_ends_as_torch(dtype):
+    for start, end in [(0, 200), (0, 300), (-5, 5), (-300, 0), (2.7, 9.9), (0.5, -3.5), (0, 70000), (0, 2**40)]:
+        for steps in (0, 1, 2, 5):
+            found = []
+            for library in (torch, torchlike):
+                try:
+                    found.append(library.linspace(start, end, steps, dtype=getattr(library, dtype)).tolist())
+                except RuntimeError as error:
+                    found.append(str(error).partition(" (argument")[0])
+            assert found[0] == found[1], (start, end, steps)

@@ -81,3 +81,38 @@ def test_a_memory_format_concerns_what_has_four_or_five_dimensions():
     assert layers[0].weight.stride() == (27, 1, 9, 3)
     assert layers[0].bias.stride() == layers[1].running_mean.stride() == (1,)
     assert layers.to("cpu", memory_format=t.contiguous_format)[0].weight.is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: F.max_pool2d(x, 2), (0, 1, 4, 4)),
+        (lambda x: F.adaptive_max_pool2d(x, 2), (0, 1, 4, 4)),
+        (lambda x: F.avg_pool2d(x, 2), (0, 1, 4, 4)),
+        (lambda x: F.embedding(t.zeros(0, dtype=t.int64), x), (3, 2)),
+        (lambda x: F.embedding_bag(t.zeros(0, dtype=t.int64), x, t.zeros(2, dtype=t.int64)), (3, 2)),
+    ],
+)
+def test_a_gradient_through_no_elements_is_zero(function, shape):
+    x = t.ones(shape, requires_grad=True)
+    function(x).sum().backward()
+    assert x.grad.shape == shape
+    assert not x.grad.any()
+
+
+def test_probabilities_lie_between_0_and_1():
+    for chance, target, name in [(1.5, 1.0, "input"), (0.5, 2.0, "target")]:
+        with pytest.raises(RuntimeError, match=f"all elements of {name} should be between 0 and 1"):
+            F.binary_cross_entropy(t.tensor([chance]), t.tensor([target])).item()
+
+
+def test_one_element_is_written_where_the_mask_says():
+    for mask, wanted in [(True, 5.0), (False, 1.0)]:
+        assert t.tensor(1.0).masked_scatter(t.tensor(mask), t.tensor([5.0])).item() == wanted
+
+
+def test_the_gradient_of_log_sum_exp_at_infinity_is_torchs():
+    for point, wanted in [([INF, 1.0], [NAN, 0.0]), ([-INF, 1.0], [0.0, 1.0]), ([-INF, -INF], [NAN, NAN])]:
+        x = t.tensor(point, requires_grad=True)
+        x.logsumexp(0).backward()
+        assert x.grad.tolist() == pytest.approx(wanted, nan_ok=True)

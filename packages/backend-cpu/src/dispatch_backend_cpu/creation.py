@@ -163,7 +163,8 @@ def _arange(array: Array, *bounds: Any) -> None:
 def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
     """Fill from both ends, as torch does, so that the last element is ``end`` exactly."""
     if array.dtype.kind in "iu":
-        start, end = int(start), int(end)
+        # A negative end of an unsigned line wraps around before the step is taken, as in torch.
+        start, end = np.array([int(start), int(end)]).astype(array.dtype).tolist()
         step = (end - start) / max(steps - 1, 1)
         forward = np.arange(steps)
         array[...] = np.where(forward < steps // 2, start + step * forward, end - step * (steps - forward - 1))

@@ -241,7 +241,7 @@ def _embedding_dense_backward(
 ) -> Any:
     flat = indices.reshape(-1)
     wide = half_as_float(grad.dtype)
-    rows = cast(grad, wide).reshape(len(flat), -1)
+    rows = cast(grad, wide).reshape(len(flat), grad.shape[-1])
     if scale_grad_by_freq:
         counts = np.bincount(flat, minlength=num_weights)
         rows = rows / counts[flat][:, None].astype(wide)

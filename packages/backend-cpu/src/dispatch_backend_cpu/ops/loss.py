@@ -279,6 +279,8 @@ def _binary_cross_entropy(
     chance, target = cast(self, dtype), cast(target, dtype)
     if not ((chance >= 0) & (chance <= 1)).all():
         raise OperatorError("all elements of input should be between 0 and 1", argument="self")
+    if not ((target >= 0) & (target <= 1)).all():
+        raise OperatorError("all elements of target should be between 0 and 1", argument="target")
     one, bound = dtype.type(1), dtype.type(-100)
     hit, miss = np.maximum(np.log(chance), bound), np.maximum(np.log1p(-chance), bound)
     losses = (target - one) * miss - target * hit

@@ -118,9 +118,9 @@ def _indexed_backward(count: int) -> Kernel:
         """Add each gradient to the element that its index names."""
         indices: Array = options[-1]
         planes, size = prod(spec.shape[:-count]), prod(spec.shape[-count:])
-        places = indices.reshape(planes, -1) + np.arange(planes, dtype=np.int64)[:, None] * size
-        if not places.size:
+        if not indices.size:
             return np.zeros(spec.shape, spec.array_dtype)
+        places = indices.reshape(planes, -1) + np.arange(planes, dtype=np.int64)[:, None] * size
         added = np.bincount(places.reshape(-1), cast(grad, np.dtype(np.float64)).reshape(-1), planes * size)
         return added.reshape(spec.shape)
 

@@ -105,6 +105,10 @@ def _linspace(
 ) -> Array:
     meta = RULES["linspace"](start, end, steps, dtype=dtype)
     computed = meta.dtype if meta.dtype.is_differentiable else get_default_dtype()
+    if meta.dtype.is_integral and steps:
+        low, high = meta.dtype.bounds
+        # The ends are cut to whole numbers, and wrap around in unsigned types, before the step is taken.
+        start, end = (int(value.real) if low else int(value.real) % (high + 1) for value in (start, end))
     if steps == 1:
         return aten.full.default((1,), start, dtype=meta.dtype, device=device)
     step = (end - start) / (steps - 1) if steps else 0

@@ -120,6 +120,8 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
             argument="source",
         )
     values = aten.slice.Tensor(aten.reshape.default(source, (-1,)), 0, 0, count)
+    if not meta.shape:
+        return aten.reshape.default(values, ()) if count else base
     return aten.index_put.default(base, [where], values, False)
 
 

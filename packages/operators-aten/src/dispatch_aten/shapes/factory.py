@@ -118,6 +118,10 @@ def _linspace(start: Number, end: Number, steps: int, *, dtype: ScalarType | Non
             argument="dtype",
         )
     refuse_kinds("linspace_cpu", "b", dtype)
+    if steps:
+        check_fits(start, dtype, "start")
+    if steps > 1:
+        check_fits(end, dtype, "end")
     return contiguous((steps,), dtype)
 
 
