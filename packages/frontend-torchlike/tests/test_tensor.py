@@ -1,6 +1,7 @@
 """Attributes of tensors, and their conversion to Python, NumPy, copies and pickles."""
 
 import copy
+import ctypes
 import pickle
 import threading
 from collections import deque
@@ -23,6 +24,33 @@ def test_shape_stride_and_size():
     assert t[1:].storage_offset() == 1
     with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
         t.size(3)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: torchlike.ones(2), lambda: torchlike.ones(2, 2)[0], lambda: tensor(1.0).detach()]
+)
+def test_a_gradient_of_a_tensor_that_needs_none(make):
+    t, gradient = make(), torchlike.ones(make().shape)
+    assert t.grad is None and t.is_leaf and t.grad_fn is None and not t.requires_grad
+    t.grad = gradient
+    assert t.grad is gradient and t.is_leaf and not t.requires_grad and not (t * 2).requires_grad
+    assert copy.deepcopy(t).grad.tolist() == gradient.tolist()
+    t.add_(1)
+    assert t.grad is gradient and t._version == 1
+    t.grad = None
+    assert t.grad is None
+
+
+def test_addresses_are_those_of_the_memory_as_it_is():
+    t = torchlike.arange(4)
+    place = t.data_ptr()
+    assert t.data_ptr() == place == t.numpy().ctypes.data and t[1:].data_ptr() == place + 8
+    t.data = torchlike.arange(6)
+    assert t.data_ptr() == t.data_ptr() == t.numpy().ctypes.data
+    with torchlike.pipeline():
+        s = torchlike.ones(3)
+        first = s.add_(1).data_ptr()
+        assert s.mul_(3).data_ptr() == first and np.ctypeslib.as_array((ctypes.c_float * 3).from_address(first))[0] == 6
 
 
 def test_sizes_are_tuples_that_stay_sizes():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, to_data
 from .arrays.frontend import CAPTURING, Frontend, become, bind, check_writing, refuse_mixed, register_frontend
-from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin
+from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
 from .keys import context
@@ -64,6 +64,7 @@ __all__ = [
     "runtime",
     "storage_of",
     "to_data",
+    "write_recorded",
 ]
 
 #: Names of the pipelines, which most programs never load.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatch_core import frontends
+from dispatch_core.keys import AUTOGRAD
 
 from .history.grad_mode import no_grad
 from .history.views import replay
@@ -44,6 +45,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         copy.requires_grad_()
     if tensor._state.grad is not None:
         copy._state.grad = deep_copy(tensor._state.grad, memo)
+        copy._dispatch_mask |= tensor._dispatch_mask & AUTOGRAD
     if more := getattr(tensor, "__dict__", None):
         copy.__dict__.update(deepcopy(more, memo))
     return copy

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from ctypes import addressof, c_char
-from functools import cache
+from functools import cache, partial
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
-from dispatch_core.frontends import WINDOWS, Holder, Window, included_mask, is_lent_out, lend, memory_of, pin
+from dispatch_core.frontends import (
+    WINDOWS,
+    Holder,
+    Window,
+    included_mask,
+    is_lent_out,
+    lend,
+    memory_of,
+    pin,
+    write_recorded,
+)
 from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
@@ -26,10 +36,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_ndarray: Final[Any] = np.ndarray
 _PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device.parse("cpu")
-#: id of an array that the user gave → the view of it that all windows of its memory refer to.
-_sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
+#: id of an array that the user gave → a reference to the view of it that all windows of its memory refer to.
+_sources: Final[dict[int, ref[NDArray[Any]]]] = {}
 
 
 class _BorrowedArray(Holder):
@@ -69,6 +80,14 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
 
     See Note [Windows] in ``dispatch_core.arrays.lent_memory``. Raises ``ValueError`` for layouts that tensors do not have.
     """
+    flags = array.flags
+    if array.base is None and flags.owndata and flags.c_contiguous:
+        view = _view_source(array)
+        shown = _open_window(view, array)
+        if shown is not None:
+            if flags.writeable:
+                lend(shown, _BorrowedArray, view)
+            return shown
     strides, itemsize = array.strides, array.itemsize
     for stride in strides:
         if stride < 0:
@@ -83,11 +102,9 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
                 "the memory."
             )
     owner: NDArray[Any] = array
-    while isinstance(owner.base, np.ndarray):
+    while isinstance(owner.base, _ndarray):
         owner = owner.base
-    view = _sources.get(id(owner))
-    if view is None:
-        view = _sources[id(owner)] = owner.view(np.ndarray)
+    view = _view_source(owner)
     shown = _open_window(view, array) if array is owner and array.flags.c_contiguous else None
     if shown is None:
         interface = array.__array_interface__
@@ -107,6 +124,17 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
+def _view_source(owner: NDArray[Any]) -> NDArray[Any]:
+    """Return the view of an array of the user's that all windows of its memory refer to."""
+    known = _sources.get(id(owner))
+    view = None if known is None else known()
+    if view is None:
+        view = owner.view(_ndarray)
+        # See Note [Where an array dies] in `dispatch_core.interrupts`.
+        _sources[id(owner)] = ref(view, partial(_sources.pop, id(owner)))
+    return view
+
+
 def _open_window(memory: NDArray[Any], array: NDArray[Any]) -> NDArray[Any] | None:
     """Return an array like ``array`` behind a view of ``memory``, which lies in the same place; None where it differs."""
     try:
@@ -123,9 +151,7 @@ def lend_out(array: NDArray[Any]) -> NDArray[Any]:
         interface = array.__array_interface__
         interface["strides"] = array.strides
         given = np.asarray(Window(array, interface))
-    if array.flags.writeable:
-        lend(array, _LentArray, given)
-    pin(array)
+    pin(array, lend(array, _LentArray, given) if array.flags.writeable else None)
     return given
 
 
@@ -243,8 +269,25 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     return wrap(_device_put()(borrow(ndarray), device=_CPU))
 
 
+class _Address(ref["NDArray[Any]"]):
+    """The address of an array, which keeps its place while something refers to it."""
+
+    __slots__ = ("value",)
+
+    value: int
+
+
+#: id of an array whose address was read → the address.
+_addresses: Final[dict[int, _Address]] = {}
+
+
 def data_ptr(tensor: Tensor) -> int:
     """Return the address of the first element; 0 for tensors without data."""
+    data = tensor._dispatch_data
+    known = _addresses.get(id(data))
+    if known is not None and known() is data and not included_mask():
+        write_recorded(data)  # which is lent since the address was first read
+        return known.value
     if tensor.is_meta:
         return 0
     if not tensor.is_cpu:
@@ -252,9 +295,13 @@ def data_ptr(tensor: Tensor) -> int:
     array: Any = read_elements(tensor)
     lend(array, Holder, memory_of(array))
     try:
-        return addressof(c_char.from_buffer(array))
+        found = addressof(c_char.from_buffer(array))
     except (BufferError, TypeError, ValueError):  # an array that is read-only, has gaps, or has no elements
-        return int(array.__array_interface__["data"][0])
+        found = int(array.__array_interface__["data"][0])
+    if array is data:
+        known = _addresses[id(array)] = _Address(array, partial(_addresses.pop, id(array)))
+        known.value = found
+    return found
 
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:

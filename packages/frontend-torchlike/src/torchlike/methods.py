@@ -20,6 +20,7 @@ from .deepcopy import deep_copy
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
+from .layouts import strided
 from .lazy_attributes import LazyProperty, set_lazily
 from .lazy_names import LeftOut
 from .printing import format_tensor
@@ -149,22 +150,22 @@ def _load_uncommon(name: str) -> Any:
 
 
 def _is_on(*types: str) -> Callable[[], property]:
-    return lambda: property(lambda self: self.device.type in types, doc=f"Whether the tensor is on {types[0]}.")
+    return lambda: property(
+        lambda self: not self._dispatch_mask & _CPU and self.device.type in types,
+        doc=f"Whether the tensor is on {types[0]}.",
+    )
 
 
 def _is_never(kind: str) -> Callable[[], property]:
     return lambda: property(lambda self: False, doc=f"False: there are no {kind} tensors here.")
 
 
-def _layout(self: Tensor) -> Any:
-    from .layouts import strided
-
-    return strided
+_CPU: Final = dc.DispatchKey.CPU.value
 
 
 #: Questions about devices and kinds of tensors.
 _QUESTIONS: Final = {
-    "layout": lambda: property(_layout, doc="How the elements lie in memory: strided."),
+    "layout": lambda: property(lambda self: strided, doc="How the elements lie in memory: strided."),
     **{f"is_{name}": _is_on(name) for name in ("cuda", "ipu", "mps", "xla", "xpu")},
     **{f"is_{name}": _is_never(name) for name in ("mkldnn", "nested", "quantized", "sparse", "sparse_csr")},
 }

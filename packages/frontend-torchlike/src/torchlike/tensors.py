@@ -23,7 +23,7 @@ from .history.captures import PARTS, current_part, see
 from .history.device_keys import autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .history.metadata import SCALAR_TYPES, SIZES, is_plain
+from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
 from .history.view_hooks import make_view_hooks
@@ -34,6 +34,7 @@ from .history.views import (
 from .lazy_names import LeftOut
 from .size import Size
 
+_ndarray: Final[Any] = np.ndarray
 _META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
 
 
@@ -145,6 +146,8 @@ class Tensor(Differentiable, metaclass=_Constructor):
 
     @property
     def _base(self) -> Tensor | None:
+        if not self._dispatch_mask & AUTOGRAD:
+            return None
         state = self._state
         return state.base if state.is_view else None
 
@@ -196,13 +199,13 @@ class Tensor(Differentiable, metaclass=_Constructor):
     def shape(self) -> Size:
         """The sizes of all dimensions."""
         data = self._dispatch_data
-        return SIZES[data.shape] if is_plain[type(data)] else Size(dc.shape(self))
+        return SIZES[data.shape] if type(data) is _ndarray or is_plain[type(data)] else Size(dc.shape(self))
 
     @property
     def dtype(self) -> ScalarType:
         """The type of the elements."""
         data = self._dispatch_data
-        return SCALAR_TYPES[data.dtype] if is_plain[type(data)] else dc.dtype(self)
+        return SCALAR_TYPES[data.dtype] if type(data) is _ndarray or is_plain[type(data)] else dc.dtype(self)
 
     @property
     def device(self) -> dc.Device:
@@ -213,38 +216,54 @@ class Tensor(Differentiable, metaclass=_Constructor):
     def ndim(self) -> int:
         """The number of dimensions."""
         data = self._dispatch_data
+        if type(data) is _ndarray:
+            return data.ndim
         return len(data.shape if is_plain[type(data)] else dc.shape(self))
 
     def dim(self) -> int:
         data = self._dispatch_data
+        if type(data) is _ndarray:
+            return data.ndim
         return len(data.shape if is_plain[type(data)] else dc.shape(self))
 
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        if dim is None:
-            return self.shape
         data = self._dispatch_data
+        if dim is None:
+            return SIZES[data.shape] if is_plain[type(data)] else self.shape
         shape = data.shape if is_plain[type(data)] else dc.shape(self)
-        return shape[dim if type(dim) is int and 0 <= dim < len(shape) else _check_dim(dim, len(shape))]
+        return shape[dim if type(dim) is int and -len(shape) <= dim < len(shape) else _check_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
-        strides = dc.strides(self)
-        return strides if dim is None else strides[_check_dim(dim, len(strides))]
+        data = self._dispatch_data
+        if type(data) is _ndarray and (data.base is not None or data.size):  # see `strides_of` of the cpu backend
+            strides = STRIDES[data.strides, data.itemsize]
+        else:
+            strides = dc.strides(self)
+        if dim is None:
+            return strides
+        count = len(strides)
+        return strides[dim if type(dim) is int and -count <= dim < count else _check_dim(dim, count)]
 
     def storage_offset(self) -> int:
-        return dc.storage_offset(self)
+        data = self._dispatch_data
+        return 0 if type(data) is _ndarray and not isinstance(data.base, _ndarray) else dc.storage_offset(self)
 
     def numel(self) -> int:
         data = self._dispatch_data
+        if type(data) is _ndarray:
+            return data.size
         return math.prod(data.shape if is_plain[type(data)] else dc.shape(self))
 
     nelement = numel
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Return whether the elements lie in memory without gaps, in row-major order or that of ``memory_format``."""
-        if not memory_format and type(self._dispatch_data) is np.ndarray:
-            return self._dispatch_data.flags.c_contiguous
+        data = self._dispatch_data
+        if not memory_format and type(data) is _ndarray:
+            is_row_major: bool = data.flags.c_contiguous
+            return is_row_major
         shape, strides = dc.shape(self), dc.strides(self)
         if not memory_format:
             return is_contiguous(shape, strides)
@@ -257,17 +276,20 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return is_contiguous(tuple(shape[dim] for dim in order), tuple(strides[dim] for dim in order))
 
     def element_size(self) -> int:
-        return self.dtype.itemsize
+        data = self._dispatch_data
+        return data.itemsize if type(data) is _ndarray else self.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return self.dtype.itemsize
+        data = self._dispatch_data
+        return data.itemsize if type(data) is _ndarray else self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self.numel() * self.dtype.itemsize
+        data = self._dispatch_data
+        return data.nbytes if type(data) is _ndarray else self.numel() * self.dtype.itemsize
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
@@ -291,7 +313,8 @@ class Tensor(Differentiable, metaclass=_Constructor):
     # Python's protocols.
 
     def __len__(self) -> int:
-        shape = dc.shape(self)
+        data = self._dispatch_data
+        shape = data.shape if is_plain[type(data)] else dc.shape(self)
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]

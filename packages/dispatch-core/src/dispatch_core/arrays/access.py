@@ -164,7 +164,10 @@ def storage_offset(value: Any) -> int:
 
 def storage_of(value: Any) -> Hashable:
     """Return the key of a tensor's or array's memory: equal for all arrays in one memory, and for no others."""
-    reader, data = _reader(value)
+    # Arrays first, which are what is asked for most: to look in vain for an attribute costs more than the rest.
+    reader, data = _find(type(value)), value
+    if reader is None:
+        reader, data = _reader(value)
     try:
         return id(data) if reader.storage is None else reader.storage(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]

@@ -82,14 +82,20 @@ PINNED: Final[dict[Hashable, ref[Any]]] = {}
 BEFORE: Final[list[Callable[[Any], None]]] = []
 
 
-def lend(array: Any, holder: type[Holder], held: Any) -> None:
-    """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``."""
+def write_recorded(array: Any) -> None:
+    """Let what was recorded run before the memory of ``array`` is read or written outside."""
+    for materialize in BEFORE:
+        materialize(array)
+
+
+def lend(array: Any, holder: type[Holder], held: Any) -> Hashable:
+    """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``; return the key of its storage."""
     for materialize in BEFORE:
         materialize(array)
     key = access.storage_of(array)
     for known in LENT.get(key, ()):
         if known() is held:
-            return
+            return key
     entry = holder(held, _forget)
     entry.key = key
     with _lock:
@@ -97,6 +103,7 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
         if not entries or all(each() is not held for each in entries):
             # An entry that ends between these two lines is added again: it holds nothing, and goes when it is asked.
             LENT[key] = (*entries, entry)
+    return key
 
 
 def is_lent(key: Hashable) -> bool:
@@ -120,16 +127,18 @@ def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> N
     key = entry.key
     with _lock:
         # By identity: references to living arrays would compare the arrays.
-        left = tuple([each for each in LENT.get(key, ()) if each is not entry])
+        entries = LENT.get(key, ())
+        left = len(entries) > 1 and tuple([each for each in entries if each is not entry])
         if left:
             LENT[key] = left
-        else:
+        elif not entries or entries[0] is entry:
             LENT.pop(key, None)
 
 
-def pin(array: Any) -> None:
-    """Mark the memory of ``array``, which is like NumPy's, as keeping its size from now on."""
-    key = access.storage_of(array)
+def pin(array: Any, key: Hashable = None) -> None:
+    """Mark the memory of ``array``, which is like NumPy's, as keeping its size from now on; ``key`` is its storage's."""
+    if key is None:
+        key = access.storage_of(array)
     if key not in PINNED:
         # See Note [Where an array dies] in `interrupts`.
         PINNED[key] = ref(memory_of(array), partial(PINNED.pop, key))

@@ -24,6 +24,7 @@ _QUICK: Final = MappingProxyType(
             "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
         ),
         "ScalarType": "getattr(type({0}), '__schema_type__', '') != 'ScalarType'",
+        "Device": "type({0}) is not __device_type",
         "Any": "",
     }
 )

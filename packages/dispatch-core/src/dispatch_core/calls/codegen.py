@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.frontend import FRONTENDS
 from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..devices import Device
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, as_mask
 from ..keys.table import MARKERS
@@ -298,7 +299,12 @@ def make_inlined_runner(signature: CallSignature, inlined: Inlined) -> Runner:
 
 def _constants(signature: CallSignature) -> dict[str, Any]:
     """Return the constants of a call: the arguments' defaults and checkers."""
-    names: dict[str, Any] = {"__none": None, "__error": Exception, "__trim": trim_traceback}
+    names: dict[str, Any] = {
+        "__none": None,
+        "__error": Exception,
+        "__trim": trim_traceback,
+        "__device_type": Device,
+    }
     for index, parameter in enumerate(signature.parameters):
         if not parameter.required:
             names[f"__default{index}"] = parameter.default

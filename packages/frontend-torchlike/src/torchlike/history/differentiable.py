@@ -60,7 +60,10 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether operators on the tensor are recorded for backward."""
-        return bool(self._dispatch_mask & AUTOGRAD and self._state.requires_grad)
+        if not self._dispatch_mask & AUTOGRAD:
+            return False
+        state = self._autograd
+        return bool((self._state if type(state) is tuple else state).requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -92,10 +95,18 @@ class Differentiable:
         """The accumulated gradient, or None."""
         if PARTS:
             see_gradient(self)
-        if not self._dispatch_mask & AUTOGRAD and not hasattr(self, "_autograd"):
+        if not self._dispatch_mask & AUTOGRAD:  # which every tensor with a gradient has
             return None
-        state = self._state
-        if state.grad is None and (made := state.known_grad_fn) is not None and made.retained is None:
+        state = self._autograd
+        if type(state) is tuple:
+            state = self._state
+        found: Tensor | None = state.grad
+        if (
+            found is None
+            and type(state) is not Leaf
+            and (made := state.known_grad_fn) is not None
+            and made.retained is None
+        ):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -103,7 +114,7 @@ class Differentiable:
                 UserWarning,
                 stacklevel=2,
             )
-        return state.grad
+        return found
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -124,6 +135,8 @@ class Differentiable:
         if PARTS:
             see(self)
         self._state.grad = value
+        if value is not None:
+            self._dispatch_mask |= autograd_bit(self._dispatch_mask)
 
     @grad.deleter
     def grad(self) -> None:
@@ -135,12 +148,19 @@ class Differentiable:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the graph that made the tensor, or None for a leaf."""
-        return self._state.grad_fn
+        if not self._dispatch_mask & AUTOGRAD:
+            return None
+        state = self._autograd
+        found: Node | None = (self._state if type(state) is tuple else state).grad_fn
+        return found
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made the tensor."""
-        return self._state.grad_fn is None
+        if not self._dispatch_mask & AUTOGRAD:
+            return True
+        state = self._autograd
+        return (self._state if type(state) is tuple else state).grad_fn is None
 
     @property
     def output_nr(self) -> int:

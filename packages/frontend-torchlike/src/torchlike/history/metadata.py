@@ -30,9 +30,18 @@ class _Sizes(dict["tuple[int, ...]", Size]):
         return keep(self, shape, Size(shape), 4096)
 
 
+class _Strides(dict["tuple[tuple[int, ...], int]", "tuple[int, ...]"]):
+    """An array's strides in bytes and the size of its elements → the strides in elements."""
+
+    def __missing__(self, given: tuple[tuple[int, ...], int]) -> tuple[int, ...]:
+        steps, itemsize = given
+        return keep(self, given, tuple([step // itemsize for step in steps]), 4096)
+
+
 SCALAR_TYPES: Final = _ScalarTypes()
 to_scalar_type: Final = SCALAR_TYPES.__getitem__
 SIZES: Final = _Sizes()
+STRIDES: Final = _Strides()
 
 
 class _Plain(dict[type, bool]):
