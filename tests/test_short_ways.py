@@ -30,13 +30,17 @@ def taken(request):
     (way,) = REGISTRY.short_ways[name]
     fn = way.registration.fn
 
-    def counted(*args, **kwargs):
-        found = fn(*args, **kwargs)
-        if found is not NotImplemented:
-            runs.append(name)
-        return found
+    def count(fn):
+        def counted(*args, **kwargs):
+            found = fn(*args, **kwargs)
+            if found is not NotImplemented:
+                runs.append(name)
+            return found
 
-    options = {"parts": way.parts, "autograd": way.autograd, "itself": way.itself}
+        return counted
+
+    counted = (lambda *kernels: count(fn(*kernels))) if way.uses else count(fn)
+    options = {"parts": way.parts, "uses": way.uses, "autograd": way.autograd, "itself": way.itself}
     with REGISTRY.transaction(level="backend"):
         put = REGISTRY.add_short_way(name, way.registration.key, counted, **options)
     yield runs

@@ -244,4 +244,16 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
 }
 """Every kernel by operator name with overload, in the ``aten`` namespace."""
 
+#: Those that give the bits of the backend's own kernels: they only choose, or round in the same places.
+EXACT: Final = (
+    "leaky_relu",
+    "leaky_relu_backward",
+    "lerp.Scalar",
+    "masked_fill.Scalar",
+    "rsqrt",
+    "where.self",
+)
+for _name in EXACT:
+    KERNELS[_name].is_exact = True  # type: ignore[attr-defined]  # dispatch_core asks for it
+
 PROVIDER: Final = dc.KernelProvider("cpu", {f"aten::{name}": kernel for name, kernel in KERNELS.items()})

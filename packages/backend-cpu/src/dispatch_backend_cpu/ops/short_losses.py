@@ -10,14 +10,12 @@ import numpy as np
 from ..arrays import Array
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from . import loss, reduction
+from . import loss
 from .constants import NUMBERS, number
 from .numpy_formulas import clamp
 from .reduce_ufuncs import SUM
 
 _NLL: Final = loss.KERNELS["nll_loss_forward"]
-_NORM: Final = reduction.KERNELS["linalg_vector_norm"]
-_LOG_SOFTMAX: Final = loss.KERNELS["_log_softmax"]
 
 
 def decline(*args: Any, **kwargs: Any) -> Any:
@@ -40,12 +38,15 @@ def _nll_loss(self: Array, target: Array, weight: Array | None, reduction: int, 
     return _NLL(self, target, weight, reduction, ignore_index)[0] if _is_batch(self, target) else NotImplemented
 
 
-def _cross_entropy(
-    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, label_smoothing: float
-) -> Any:
-    if label_smoothing or not _is_batch(self, target):
-        return NotImplemented
-    return _NLL(_LOG_SOFTMAX(self, 1, False), target, weight, reduction, ignore_index)[0]
+def _make_cross_entropy(log_softmax: Kernel) -> Kernel:
+    def way(
+        self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, label_smoothing: float
+    ) -> Any:
+        if label_smoothing or not _is_batch(self, target):
+            return NotImplemented
+        return _NLL(log_softmax(self, 1, False), target, weight, reduction, ignore_index)[0]
+
+    return way
 
 
 def _divergence(a: Array, b: Array) -> Any:
@@ -53,11 +54,14 @@ def _divergence(a: Array, b: Array) -> Any:
     return own - b * a
 
 
-def _cosine_similarity(x1: Array, x2: Array, dim: int, eps: float) -> Any:
-    if x1.dtype is not x2.dtype or x1.dtype not in NUMBERS or x1.shape != x2.shape or not x1.size:
-        return NotImplemented
-    first, second = (_NORM(each, 2, [dim], True, dtype=None) for each in (x1, x2))
-    return run(_product_of_units, x1, x2, first, second, dim, number(eps, x1))
+def _make_cosine_similarity(norm: Kernel) -> Kernel:
+    def way(x1: Array, x2: Array, dim: int, eps: float) -> Any:
+        if x1.dtype is not x2.dtype or x1.dtype not in NUMBERS or x1.shape != x2.shape or not x1.size:
+            return NotImplemented
+        first, second = (norm(each, 2, [dim], True, dtype=None) for each in (x1, x2))
+        return run(_product_of_units, x1, x2, first, second, dim, number(eps, x1))
+
+    return way
 
 
 def _product_of_units(x1: Array, x2: Array, first: Array, second: Array, dim: int, least: Array) -> Any:
@@ -66,13 +70,13 @@ def _product_of_units(x1: Array, x2: Array, first: Array, second: Array, dim: in
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "softmax.int": (_without_dtype(loss.KERNELS["_softmax"]), {"parts": ("_softmax",)}),
-    "log_softmax.int": (_without_dtype(_LOG_SOFTMAX), {"parts": ("_log_softmax",)}),
+    "softmax.int": (_without_dtype, {"uses": ("_softmax",)}),
+    "log_softmax.int": (_without_dtype, {"uses": ("_log_softmax",)}),
     "nll_loss": (_nll_loss, {"parts": ("nll_loss_forward",)}),
     "nll_loss_nd": (_nll_loss, {"parts": ("nll_loss", "nll_loss_forward")}),
     "cross_entropy_loss": (
-        _cross_entropy,
-        {"parts": ("log_softmax.int", "_log_softmax", "nll_loss_nd", "nll_loss", "nll_loss_forward")},
+        _make_cross_entropy,
+        {"parts": ("log_softmax.int", "nll_loss_nd", "nll_loss", "nll_loss_forward"), "uses": ("_log_softmax",)},
     ),
     "l1_loss": (
         loss.make_loss(loss.absolute_loss, decline, also="reduction == 1"),
@@ -83,7 +87,10 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
         {"parts": ("eq.Scalar", "masked_fill.Scalar", "log", "mul.Tensor", "sub.Tensor", "mean")},
     ),
     "cosine_similarity": (
-        _cosine_similarity,
-        {"parts": ("expand", "linalg_vector_norm", "clamp_min", "div.Tensor", "mul.Tensor", "sum.dim_IntList")},
+        _make_cosine_similarity,
+        {
+            "parts": ("expand", "clamp_min", "div.Tensor", "mul.Tensor", "sum.dim_IntList"),
+            "uses": ("linalg_vector_norm",),
+        },
     ),
 }

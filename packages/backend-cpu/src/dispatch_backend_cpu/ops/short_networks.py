@@ -11,11 +11,10 @@ import numpy as np
 from ..arrays import Array
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from . import convolution, loss, normalization, resampling
+from . import convolution, normalization, resampling
 from .constants import NUMBERS, number
 
 _CONVOLUTION: Final = convolution.KERNELS["convolution"]
-_LAYER_NORM: Final = normalization.KERNELS["native_layer_norm"]
 _GROUP_NORM: Final = normalization.KERNELS["native_group_norm"]
 _EVALUATE: Final = normalization.KERNELS["_native_batch_norm_legit_no_training"]
 
@@ -33,10 +32,13 @@ def _direct(count: int) -> Kernel:
     return way
 
 
-def _layer_norm(
-    input: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float, cudnn_enable: bool
-) -> Any:
-    return _LAYER_NORM(input, shape, weight, bias, eps)[0]
+def _make_layer_norm(native: Kernel) -> Kernel:
+    def way(
+        input: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float, cudnn_enable: bool
+    ) -> Any:
+        return native(input, shape, weight, bias, eps)[0]
+
+    return way
 
 
 def _group_norm(
@@ -65,39 +67,50 @@ def _batch_norm(
     return _EVALUATE(input, weight, bias, running_mean, running_var, momentum, eps)[0]
 
 
-def _attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    attn_mask: Array | None,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    scale: float | None,
-    enable_gqa: bool,
-) -> Any:
-    """Return what all queries of all heads gather from all keys, for arrays without gaps."""
-    shape = query.shape
-    if attn_mask is not None or dropout_p or is_causal or enable_gqa or len(shape) != 4 or query.dtype not in NUMBERS:
-        return NotImplemented
-    if not (query.dtype is key.dtype is value.dtype and key.ndim == value.ndim == 4 and query.size and key.size):
-        return NotImplemented
-    if not (shape[:2] == key.shape[:2] == value.shape[:2] and shape[-1] == value.shape[-1]):
-        return NotImplemented
-    if not (query.flags.c_contiguous and key.flags.c_contiguous and value.flags.c_contiguous):
-        return NotImplemented
-    factor = 1.0 / math.sqrt(shape[-1]) if scale is None else scale
-    batch = shape[0] * shape[1]
-    first, second, third = (each.reshape(batch, *each.shape[2:]) for each in (query, key, value))
-    return run(_attend, first, second, third, number(factor, query)).reshape(shape)
+def _make_attention(softmax: Kernel) -> Kernel:
+    def way(
+        query: Array,
+        key: Array,
+        value: Array,
+        attn_mask: Array | None,
+        dropout_p: float,
+        is_causal: bool,
+        *,
+        scale: float | None,
+        enable_gqa: bool,
+    ) -> Any:
+        """Return what all queries of all heads gather from all keys, for arrays without gaps."""
+        shape = query.shape
+        if (
+            attn_mask is not None
+            or dropout_p
+            or is_causal
+            or enable_gqa
+            or len(shape) != 4
+            or query.dtype not in NUMBERS
+        ):
+            return NotImplemented
+        if not (query.dtype is key.dtype is value.dtype and key.ndim == value.ndim == 4 and query.size and key.size):
+            return NotImplemented
+        if not (shape[:2] == key.shape[:2] == value.shape[:2] and shape[-1] == value.shape[-1]):
+            return NotImplemented
+        if not (query.flags.c_contiguous and key.flags.c_contiguous and value.flags.c_contiguous):
+            return NotImplemented
+        factor = 1.0 / math.sqrt(shape[-1]) if scale is None else scale
+        batch = shape[0] * shape[1]
+        first, second, third = (each.reshape(batch, *each.shape[2:]) for each in (query, key, value))
+        return run(np.matmul, softmax(run(_scores, first, second, number(factor, query)), -1, False), third).reshape(
+            shape
+        )
+
+    return way
 
 
-def _attend(query: Array, key: Array, value: Array, factor: Array) -> Any:
-    scores = np.matmul(query * factor, key.swapaxes(1, 2))
-    return np.matmul(loss.exponents(scores, -1), value)
+def _scores(query: Array, key: Array, factor: Array) -> Any:
+    return np.matmul(query * factor, key.swapaxes(1, 2))
 
 
-_ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul reshape view bmm softmax.int _softmax"
+_ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul reshape view bmm softmax.int"
 
 
 def _pixel_shuffle(self: Array, upscale_factor: int) -> Any:
@@ -131,10 +144,13 @@ _PIXELS: Final = {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2, 3)},
     **resampling.SHORT_WAYS,
-    "scaled_dot_product_attention": (_attention, {"parts": tuple(_ATTENTION_PARTS.split())}),
+    "scaled_dot_product_attention": (
+        _make_attention,
+        {"parts": tuple(_ATTENTION_PARTS.split()), "uses": ("_softmax",)},
+    ),
     "pixel_shuffle": (_pixel_shuffle, _PIXELS),
     "pixel_unshuffle": (_pixel_unshuffle, _PIXELS),
-    "layer_norm": (_layer_norm, {"parts": ("native_layer_norm",)}),
+    "layer_norm": (_make_layer_norm, {"uses": ("native_layer_norm",)}),
     "group_norm": (_group_norm, {"parts": ("native_group_norm",)}),
     "batch_norm": (_batch_norm, {"parts": ("native_batch_norm", "_native_batch_norm_legit_no_training")}),
 }

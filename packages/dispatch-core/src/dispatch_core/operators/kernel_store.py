@@ -240,6 +240,7 @@ class KernelStore(OperatorIndex):
         fn: Callable[..., Any],
         *,
         parts: Sequence[str] = (),
+        uses: Sequence[str] = (),
         autograd: bool = False,
         itself: bool = False,
     ) -> ShortWay:
@@ -248,7 +249,8 @@ class KernelStore(OperatorIndex):
         The operator need not be defined yet, nor is it for that.
         """
         made = _make_registration("short way", name, as_key(key), fn, None, is_short=True)
-        way = ShortWay(made, tuple(str(parse_name(part)) for part in parts), autograd, itself)
+        used = tuple(str(parse_name(part)) for part in uses)
+        way = ShortWay(made, (*[str(parse_name(part)) for part in parts], *used), used, autograd, itself)
         self._change_short_ways(name, (way, *self.short_ways.get(name, ())))
         transactions.on_rollback(lambda: self.remove_short_way(name, way))
         return way

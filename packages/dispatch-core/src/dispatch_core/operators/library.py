@@ -214,6 +214,7 @@ class Library:
         key: KeyLike = "",
         *,
         parts: Sequence[str] = (),
+        uses: Sequence[str] = (),
         autograd: bool = False,
         itself: bool = False,
     ) -> None:
@@ -222,7 +223,9 @@ class Library:
         ``fn`` takes what a kernel under ``key`` would and returns what it would. Where it returns ``NotImplemented`` or
         raises, before it has written to anything, the call goes the usual way. It is not used under masks of the context
         (profiles, traces, pipelines), nor where a kernel that is not the backend's own is registered for the operator or
-        for one of ``parts``: the operators that the usual way calls for such arguments, all of them. With ``autograd``
+        for one of ``parts``: the operators that the usual way calls for such arguments, all of them. A way may be made of
+        the kernels of some of these, ``uses``, which need not be named twice: ``fn`` takes them and returns the way, and
+        takes an alternative's kernels where these are on. With ``autograd``
         it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
         the array of the argument it belongs to stands for that argument. Raises ``RegistrationError`` where there is no
         key.
@@ -243,8 +246,8 @@ class Library:
         if chosen is None:
             raise RegistrationError("a short way needs the key of a device")
         full = str(parse_name(f"{self.ns}::{name}"))
-        named = [part if "::" in part else f"{self.ns}::{part}" for part in parts]
-        way = self.registry.add_short_way(full, chosen, fn, parts=named, autograd=autograd, itself=itself)
+        named, used = ([part if "::" in part else f"{self.ns}::{part}" for part in each] for each in (parts, uses))
+        way = self.registry.add_short_way(full, chosen, fn, parts=named, uses=used, autograd=autograd, itself=itself)
         self._keep(lambda: self.registry.remove_short_way(full, way))
 
     def close(self) -> None:

@@ -7,26 +7,36 @@ Note [When a short way is taken]
     masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
     which the usual way calls, run the kernels that the backend and the libraries registered for them. That is decided when
     a slot of the table for ordinary calls is filled; a registration for the operator or one of its parts empties the
-    tables, and so does a refresh. A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
+    tables, and so does a refresh. An alternative's kernel for a part leaves the way on where it has an attribute
+    ``is_exact``, by which it promises the results of the device's own, and where the way ``uses`` the part: such a way
+    is made of the kernels that its parts run.
+
+    A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
     then says what is wrong. Its results are compared with the shape rule as a kernel's are, in the first calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
 from ..calls.boundary import make_boundary
+from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, keys_of
+from ..levels import Level
 from . import call_trace
 from .late_calls import computes_late
 from .registration import Registration
 from .result_watch import make_watch
+from .runners import make_kernel
 
 if TYPE_CHECKING:
+    from ..keys.table import DispatchKey
     from .entry import OperatorEntry
+    from .registries import Registry
     from .resolution import Resolution
 
 Runner = Callable[..., Any]
@@ -38,6 +48,8 @@ class ShortWay(Record):
     registration: Registration
     #: The full names of the operators that the usual way calls.
     parts: tuple[str, ...]
+    #: Those of the parts whose kernels the function that is registered takes, to make the way.
+    uses: tuple[str, ...]
     #: Whether tensors with a history are served, too.
     autograd: bool
     #: Whether the array of the argument that a result belongs to stands for the argument itself.
@@ -46,15 +58,42 @@ class ShortWay(Record):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
+    def function(self, registry: Registry, mask: int) -> Callable[..., Any]:
+        """Return the way for the calls of a mask; it `uses` the kernels that the parts run for this mask."""
+        way: Any = self.registration.fn
+        found: Callable[..., Any] = way
+        if self.uses:
+            found = way(*[_kernel_of(registry, part, mask, self.registration.key) for part in self.uses])
+        return found
+
 
 def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
     """Return the way that an ordinary call takes for a mask; see Note [When a short way is taken]."""
     for way in entry.registry.short_ways.get(entry.name, ()):
         if _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask):
             found = [entry, *map(entry.registry.find_entry, way.parts)]
-            if all(each is not None and _is_usual(each, way.registration, mask) for each in found):
+            if all(each is not None and _is_usual(each, way, mask) for each in found):
                 return way
     return None
+
+
+def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) -> Callable[..., Any]:
+    """Return the kernel that an operator runs for arrays of a device: of those that may decline, one after the other."""
+    entry = registry.find_entry(name)
+    assert entry is not None
+    found = [
+        make_kernel(registration.fn, entry, DispatchKeySet(mask))
+        for key in keys_of(mask, registry.profile)
+        if (key.target or key) is device and (registration := entry.slot(key).registration) is not None
+    ]
+    return found[0] if len(found) == 1 else partial(_first_that_serves, found)
+
+
+def _first_that_serves(kernels: Sequence[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:
+    for kernel in kernels:
+        if (found := kernel(*args, **kwargs)) is not NotImplemented:
+            return found
+    return NotImplemented
 
 
 def shorten(resolution: Resolution, run: Runner) -> Runner:
@@ -66,7 +105,7 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
     boundary = make_boundary(way.registration.key, frontend)
     watch = make_watch(entry, boundary, way.registration)
     found: Runner = entry.registry.engine.make_backend_runner(
-        entry, boundary, way.registration.fn, (), (), watch, run, is_short=True, itself=way.itself
+        entry, boundary, way.function(entry.registry, mask), (), (), watch, run, is_short=True, itself=way.itself
     )
     if way.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
         return found
@@ -100,10 +139,14 @@ def _serves(way: ShortWay, mask: int) -> bool:
     return mask & (ARRAYS if may_pass else ARRAYS | AUTOGRAD) == way.registration.key
 
 
-def _is_usual(entry: OperatorEntry, short: Registration, mask: int) -> bool:
+def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int) -> bool:
     """Return whether an operator has no kernel for a mask that would hide the short way: one of a higher or later level."""
+    short = way.registration
     for key in keys_of(mask, entry.registry.profile):
         found = entry.slot(key).registration if key.target is None or mask & key.target else None
-        if found is not None and (found.level > short.level or (found.key.owns_arrays and found.is_above(short))):
+        if found is None or (found.level <= short.level and not (found.key.owns_arrays and found.is_above(short))):
+            continue
+        is_part = key.target is short.key and found.level is Level.ALTERNATIVE and entry.name in way.parts
+        if not (is_part and (entry.name in way.uses or getattr(found.fn, "is_exact", False))):
             return False
     return True
