@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 BACKENDS: Final = "dispatch_core.backends"
@@ -36,6 +37,8 @@ DISTRIBUTIONS: Final = frozenset(
 )
 _GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS})
 _MENTIONED: Final = "dispatch_core."
+#: A header that goes on in no second line.
+_HEADER: Final = re.compile(r"[A-Za-z-]+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,9 @@ def scan() -> Scan:
     versions: dict[str, str] = {}
     problems: list[str] = []
     first: dict[str, Any] = {}
-    for found in importlib_metadata.distributions():
+    # For a path that does not exist, as Python's own zip file mostly does, it would import what reads zip files.
+    paths = [path for path in sys.path if Path(path or ".").exists()]
+    for found in importlib_metadata.distributions(path=paths):
         try:
             text = found.read_text("entry_points.txt")
             folder = _folder_name(found)
@@ -162,12 +167,33 @@ def _order(claim: Claim) -> tuple[str, str, str]:
 
 
 def _describe(found: Any) -> Distribution:
-    metadata = found.metadata
-    name, version = metadata.get("Name"), metadata.get("Version")
+    headers = _plain_headers(found.read_text("METADATA") or "")
+    if headers is None:
+        metadata = found.metadata
+        name, version = metadata.get("Name"), metadata.get("Version")
+        requires: Iterable[str] = found.requires or ()
+    else:
+        name, version = (headers.get(each, [""])[0] for each in ("name", "version"))
+        requires = headers.get("requires-dist", ())
     if not name or not version:
         raise ValueError("its metadata has no name or no version")
-    requires: Iterable[str] = found.requires or ()
     return Distribution(name, version, tuple(requires), _location(found))
+
+
+def _plain_headers(text: str) -> dict[str, list[str]] | None:
+    r"""Return the values of metadata's headers by their names in small letters; None where a parser of mails has to read it.
+
+    >>> _plain_headers("Name: mine\nRequires-Dist: one\nRequires-Dist: two>=2\n\nWords: here")
+    {'name': ['mine'], 'requires-dist': ['one', 'two>=2']}
+    """
+    head = text.partition("\n\n")[0]
+    if not head.isascii() or "\r" in head or not all(map(_HEADER.match, head.split("\n"))):
+        return None
+    headers: dict[str, list[str]] = {}
+    for line in head.split("\n"):
+        name, _, value = line.partition(":")
+        headers.setdefault(name.lower(), []).append(value.strip())
+    return headers
 
 
 def _version(found: Any) -> str:

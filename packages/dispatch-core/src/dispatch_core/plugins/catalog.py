@@ -44,6 +44,10 @@ _NOUNS: Final = {
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_RELEASE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_BOUND: Final = re.compile(rf"\s*(>=|<)\s*({_RELEASE.pattern})\s*")
+#: The end of a requirement that only an extra has.
+_OPTIONAL: Final = re.compile(r"""^[^;]*;\s*extra\s*==\s*(["'])[^"']+\1\s*$""")
 _EXTRA: Final = re.compile(r"""\bextra\s*==\s*["']([^"']+)["']""")
 
 
@@ -95,7 +99,8 @@ class Catalog:
     @classmethod
     def from_installed(cls) -> Catalog:
         """Scan the installed distributions."""
-        return cls(distributions.scan(), distributions.core_version())
+        scan = distributions.scan()
+        return cls(scan, scan.versions.get("dispatch-core") or distributions.core_version())
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str], list[Claim]]:
@@ -216,13 +221,15 @@ class Catalog:
         for line in claim.distribution.requires:
             match = _REQUIREMENT_NAME.match(line)
             name = "" if match is None else normalize(match[0])
-            if match is None or name not in DISTRIBUTIONS or line.strip() == match[0]:
+            if match is None or name not in DISTRIBUTIONS or line.strip() == match[0] or _OPTIONAL.search(line):
                 continue
             # A missing distribution is reported by the import that needs it, and by `absent`.
             installed = self.core if name == "dispatch-core" else self.scan.versions.get(name)
             if installed is None:
                 continue
-            # packaging takes 15 ms to import, so a requirement without conditions does without it.
+            # packaging takes 15 ms to import, so plain requirements do without it.
+            if _is_plainly_met(line[match.end() :], installed):
+                continue
             from packaging.requirements import InvalidRequirement, Requirement
 
             try:
@@ -240,6 +247,30 @@ class Catalog:
                     f"install versions that fit: pip install --upgrade {claim.distribution.name} {name}",
                 )
         return None
+
+
+def _is_plainly_met(conditions: str, installed: str) -> bool:
+    """Return whether bounds of plain numbers let an installed version in; False where that takes more to tell.
+
+    >>> _is_plainly_met("<0.2,>=0.1", "0.1.5"), _is_plainly_met(">=0.2", "0.1"), _is_plainly_met("~=0.1", "0.1")
+    (True, False, False)
+    """
+    bounds = [_BOUND.fullmatch(each) for each in conditions.split(",")]
+    if not _RELEASE.fullmatch(installed) or None in bounds:
+        return False
+    found = _release(installed)
+    return all(
+        bound is not None and (found >= _release(bound[2]) if bound[1] == ">=" else found < _release(bound[2]))
+        for bound in bounds
+    )
+
+
+def _release(version: str) -> list[int]:
+    """Return the numbers of a version without the zeros at its end, which mean nothing."""
+    numbers = [int(each) for each in version.split(".")]
+    while numbers and not numbers[-1]:
+        del numbers[-1]
+    return numbers
 
 
 def _is_installed(module: str) -> bool:
