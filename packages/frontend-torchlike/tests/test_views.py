@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+import dispatch_core as dc
 import torchlike
 from torchlike import no_grad, tensor
 
@@ -20,6 +21,34 @@ def test_views_of_views_have_the_same_base_and_version():
     inner.add_(1)
     assert base._version == inner._version == 1
     assert base.tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("mode", [torchlike.enable_grad, no_grad])
+@pytest.mark.parametrize("make", [lambda: torchlike.ones(2, 3), lambda: torchlike.ones(4, 2, 3)[1]])
+def test_views_by_generated_code_have_the_state_that_the_hook_makes(make, mode):
+    calls = [
+        ("view", ((3, 2),)),
+        ("t", ()),
+        ("select.int", (0, 1)),
+        ("slice.Tensor", (1, 0, 2, 1)),
+        ("reshape", ((-1,),)),
+    ]
+    for name, rest in calls:
+        packet, _, overload = name.partition(".")
+        op = getattr(getattr(dc.ops.aten, packet), overload or "default")
+        for _ in range(8):  # the code is made in the first calls
+            base = make()
+            before = getattr(base, "_autograd", None)
+            with mode():
+                view = op(base, *rest)
+                wanted = torchlike.Tensor._dispatch_view(base, view._dispatch_data, op, (base, *rest))
+            assert view._dispatch_mask == wanted._dispatch_mask
+            # The second is a time.
+            state, by_hook = view._autograd, wanted._autograd
+            assert type(state) is type(by_hook) is tuple and state[0] is by_hook[0] and state[5] is by_hook[5] is before
+            assert state[2:5] == by_hook[2:5]
+            base.add_(1)
+            assert view._version == wanted._version == base._version == 1 and view._base is wanted._base
 
 
 VIEWS = {

@@ -17,6 +17,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from .creation import FACTORIES, tensor
 from .dtypes import format_type
+from .history.metadata import is_plain
 from .tensors import Tensor
 
 _LONGEST_TUPLE = 32
@@ -35,8 +36,6 @@ _copy, _fill_number, _fill_tensor, _view = (
     _aten.fill_.Tensor,
     _aten.view.default,
 )
-#: The types of indices that take rows and ranges, and nothing else.
-_BASIC: Final = frozenset({int, slice, type(None), type(...)})
 _INDEX_TYPES = frozenset({ScalarType.Long, ScalarType.Int, ScalarType.Short, ScalarType.Char})
 
 
@@ -76,7 +75,7 @@ def _count_dims(item: Any) -> int:
 
 def _as_index(item: Any, self: Tensor) -> Any:
     """Turn one index into None, ``...``, a slice, an int or a tensor; raises ``IndexError`` for anything else."""
-    if type(item) in _BASIC:
+    if type(item) is int:
         return item
     if item is None or item is ... or isinstance(item, (slice, Tensor)):
         if isinstance(item, Tensor) and not (item.dtype in _INDEX_TYPES or _is_mask(item)):
@@ -100,17 +99,16 @@ def _as_index(item: Any, self: Tensor) -> Any:
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Apply the part of an index that makes views; return the view and the tensors that are left to index it with."""
     try:
-        rank = len(self._meta()[0])
+        shape = _read_shape(self)
+        rank = len(shape)
         if isinstance(index, Tensor):
             count, is_mask = index.dim(), index.dtype is ScalarType.Bool
             if count and rank >= (count if is_mask else 1) and (is_mask or index.dtype in _INDEX_TYPES):
                 return self, [index]
+        elif (found := _take_ranges(self, index if type(index) is tuple else (index,), shape)) is not None:
+            return found, []
         items = _as_tuple(index)
-        if _BASIC.issuperset(map(type, items)):
-            skipped = rank - len(items) + items.count(None) + (dots := items.count(...))
-            if skipped >= 0 and dots < 2:
-                return _take_ranges(self, items, skipped), []
-        elif len(items) <= rank and all(map(_is_list_of_places, items)):
+        if len(items) <= rank and all(map(_is_list_of_places, items)):
             return self, [*items]
         used = sum(_count_dims(item) for item in items)
         if not rank and isinstance(index, int) and not isinstance(index, bool):
@@ -158,22 +156,39 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
         raise
 
 
-def _take_ranges(self: Tensor, items: tuple[Any, ...], skipped: int) -> Tensor:
-    """Apply indices of one dimension or none each; ``...`` stands for the ``skipped`` dimensions that have no index."""
+def _take_ranges(self: Tensor, items: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor | None:
+    """Apply indices of one dimension or none each, without ado; None where they have other types, or do not fit."""
+    skipped, dots = len(shape) - len(items), 0
+    for item in items:
+        kind = type(item)
+        if kind is not int and kind is not slice:
+            if item is None:
+                skipped += 1
+            elif item is ... and not dots:
+                skipped += 1
+                dots = 1
+            else:
+                return None
+    if skipped < 0:
+        return None
     result, dim, place = self, 0, 0
     for item in items:
         kind = type(item)
         if kind is slice:
-            result = _slice(result, dim, item)
+            if not item.start is item.stop is item.step is None:
+                result = _slice_tensor(result, dim, *_read_bounds(item))
             dim += 1
             place += 1
         elif kind is int:
-            result = _select(result, dim, item, place)
+            size = shape[place]
+            if not -size <= item < size:
+                raise IndexError(f"index {item} is out of bounds for dimension {place} with size {size}")
+            result = _select_int(result, dim, item)
             place += 1
         elif item is None:
             result = _unsqueeze(result, dim)
             dim += 1
-        else:
+        else:  # ``...`` stands for the dimensions that have no index
             dim += skipped
             place += skipped
     return result
@@ -187,9 +202,15 @@ def _is_mask(item: Tensor) -> bool:
     return item.dtype in (ScalarType.Bool, ScalarType.Byte)
 
 
+def _read_shape(self: Tensor) -> tuple[int, ...]:
+    data = self._dispatch_data
+    shape: tuple[int, ...] = data.shape if is_plain[type(data)] else dc.shape(data)
+    return shape
+
+
 def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
-    size = self._meta()[0][dim]
+    size = _read_shape(self)[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select_int(self, dim, index)
@@ -198,19 +219,23 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
 def _read_bounds(item: slice) -> tuple[int | None, int | None, int]:
     """Read the bounds of a slice; raises ``ValueError`` for the steps that torch refuses."""
     start, stop, step = item.start, item.stop, item.step
-    start = None if start is None else _to_int(start)
-    stop = None if stop is None else _to_int(stop)
-    step = None if step is None else _to_int(step)
+    if start is not None and (type(start) is not int or not -_FARTHEST <= start <= _FARTHEST):
+        start = _to_int(start)
+    if stop is not None and (type(stop) is not int or not -_FARTHEST <= stop <= _FARTHEST):
+        stop = _to_int(stop)
+    if step is None:
+        return start, stop, 1
+    step = _to_int(step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    if step is not None and step < 0:
+    if step < 0:
         raise ValueError("step must be greater than zero")
-    return start, stop, 1 if step is None else step
+    return start, stop, step
 
 
 def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
     start, stop, step = _read_bounds(item)
-    if start is None and stop is None and step == 1:
+    if start is stop is None and step == 1:
         return self
     return _slice_tensor(self, dim, start, stop, step)
 
@@ -231,11 +256,22 @@ def _to_int(part: Any) -> int:
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Read elements: a view where the index has no tensors, else a copy."""
-    if type(index) is int and (shape := self._meta()[0]):
-        if not -shape[0] <= index < shape[0]:
-            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {shape[0]}")
-        return _select_int(self, 0, index)
-    if index is None:
+    # The plain cases of `_split`, at once.
+    kind = type(index)
+    if kind is int or kind is slice or kind is tuple:
+        data = self._dispatch_data
+        shape = data.shape if is_plain[type(data)] else dc.shape(data)
+        result = None
+        if kind is tuple:
+            result = _take_ranges(self, index, shape)
+        elif shape:
+            if kind is slice:
+                result = _slice(self, 0, index)
+            elif -shape[0] <= index < shape[0]:
+                return _select_int(self, 0, index)
+        if result is not None:
+            return _alias(result) if result is self else result
+    elif index is None:
         return _unsqueeze(self, 0)
     result, left = _split(self, index)
     if left:

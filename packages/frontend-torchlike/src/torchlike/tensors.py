@@ -26,7 +26,7 @@ from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
-from .history.view_hooks import make_view_hooks
+from .history.view_hooks import find_view_code, make_view_hooks
 from .history.views import (
     join,
     share_memory,
@@ -120,6 +120,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return Tensor._call_mixed(op, args, kwargs)
 
     _dispatch_prepare = staticmethod(prepare)
+    _dispatch_view_code = staticmethod(find_view_code)
 
     @staticmethod
     def _dispatch_has_history(tensor: Tensor) -> bool:

@@ -94,26 +94,8 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
     return _BY_RULE["as_strided"](self, size, stride, storage_offset)
 
 
-def view_row_major(self: Array, size: Any) -> Any:
-    """Return an array that lies row by row in another shape; ``NotImplemented`` for other arrays, and what NumPy refuses."""
-    # As `is_row_major`, whose call would cost as much as the view.
-    if (
-        self.flags.c_contiguous
-        and self.size
-        and (1 not in (shape := self.shape) or self.strides == _row_major_strides(shape, self.itemsize))
-    ):
-        try:
-            result = self.reshape(size)
-        except _REFUSALS:
-            return NotImplemented
-        # NumPy takes any negative size for -1.
-        if result.shape == size or -1 in size:
-            return result
-    return NotImplemented
-
-
 def _view_with_gaps(self: Array, size: Any) -> Any:
-    """Return an array that does not lie row by row in another shape; ``NotImplemented`` where NumPy refuses it.
+    """Return an array that does not lie row by row in another shape.
 
     NumPy chooses the strides of dimensions of size 1 in its own way, and takes any negative size for -1.
     """
@@ -121,18 +103,39 @@ def _view_with_gaps(self: Array, size: Any) -> Any:
         try:
             result = self.reshape(size, copy=False)
         except _REFUSALS:
-            return NotImplemented
-        if result.shape == size:
-            return result
-    return NotImplemented
+            pass
+        else:
+            if result.shape == size:
+                return result
+    return _BY_RULE["view"](self, size)
 
 
-@KERNELS("view", "_unsafe_view")
-def _view(self: Array, size: Any) -> Any:
-    found = view_row_major(self, size)
-    if found is NotImplemented:
-        found = _view_with_gaps(self, size)
-    return _BY_RULE["view"](self, size) if found is NotImplemented else found
+def _make_row_major_view(otherwise: Kernel) -> Kernel:
+    """Return a function that views what lies row by row in another shape; other arrays, and what NumPy refuses, are left."""
+
+    def view(self: Array, size: Any) -> Any:
+        # As `is_row_major`, whose call would cost as much as the view.
+        if (
+            self.flags.c_contiguous
+            and self.size
+            and (1 not in (shape := self.shape) or self.strides == _row_major_strides(shape, self.itemsize))
+        ):
+            try:
+                result = self.reshape(size)
+            except _REFUSALS:
+                pass
+            else:
+                # NumPy takes any negative size for -1.
+                if result.shape == size or -1 in size:
+                    return result
+        return otherwise(self, size)
+
+    return view
+
+
+#: Returns ``NotImplemented`` for what it leaves.
+view_row_major: Final = _make_row_major_view(lambda self, size: NotImplemented)
+KERNELS("view", "_unsafe_view")(_make_row_major_view(_view_with_gaps))
 
 
 @KERNELS("alias", "detach")
@@ -145,8 +148,10 @@ def _unsqueeze(self: Array, dim: int) -> Any:
     shape = self.shape
     place = dim + len(shape) + 1 if dim < 0 else dim
     # NumPy gives a last dimension the strides of the one before.
-    if 0 <= place <= len(shape) and (is_row_major(self) or (place < len(shape) and 1 not in shape and 0 not in shape)):
-        return self.reshape((*shape[:place], 1, *shape[place:]))
+    if (0 <= place < len(shape) and 1 not in shape and 0 not in shape) or (
+        0 <= place <= len(shape) and is_row_major(self)
+    ):
+        return self.reshape((*shape[:place], 1, *shape[place:]) if place else (1, *shape))
     return _BY_RULE["unsqueeze"](self, dim)
 
 
@@ -244,7 +249,13 @@ def _before(self: Array, dim: int) -> Any:
 def _select(self: Array, dim: int, index: int) -> Any:
     if self.size:
         try:
-            return self[(*_before(self, dim), index, ...)] if dim else self[index, ...]
+            return (
+                self[index, ...]
+                if dim == 0
+                else self[:, index, ...]
+                if dim == 1
+                else self[(*_before(self, dim), index, ...)]
+            )
         except _REFUSALS:
             pass
     return _BY_RULE["select.int"](self, dim, index)
@@ -254,7 +265,12 @@ def _select(self: Array, dim: int, index: int) -> Any:
 def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     if self.size and step > 0:
         try:
-            result = self[(*_before(self, dim), slice(start, end, step))] if dim else self[start:end:step]
+            if dim == 0:
+                result = self[start:end:step]
+            elif dim == 1:
+                result = self[:, start:end:step]
+            else:
+                result = self[(*_before(self, dim), slice(start, end, step))]
         except _REFUSALS:
             pass
         else:

@@ -7,6 +7,8 @@ Note [The boundary contract]
     ``_dispatch_new()``                    a bare object for a fresh result
     ``_dispatch_view(base, data, op, args)``  the tensor for a result that the schema calls a view of ``base``
     ``_dispatch_views(base, parts, op, args)``  the same for a list of views of ``base``; without it each is made alone
+    ``_dispatch_view_code(op, mask)``      (static) the views that generated code may make of tensors with this mask, and
+                                           of their views, where arrays can be written: a list of `ViewCode`
     ``_dispatch_mutated(tensor)``          a kernel wrote to this tensor
     ``_dispatch_rebind(tensor, data)``     the tensor's array is now ``data``
     ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
@@ -58,6 +60,22 @@ class AutogradFormula(Record):
     setup_context: Callable[..., Any] | None = None
 
 
+class ViewCode(Record):
+    """How generated code makes a view of some tensors, in the place of the hook: it gets a mask and one attribute.
+
+    Its value, and the condition that the tensor must meet besides its mask, if any, are text. There ``{base}`` stands for
+    the tensor that is viewed, ``{rest}`` for the further arguments as the items of a tuple, ``__op`` for the operator;
+    ``constants`` have names that begin with two underscores.
+    """
+
+    base_mask: int
+    condition: str
+    mask: int
+    attribute: str
+    value: str
+    constants: dict[str, Any]
+
+
 class Frontend(Record, Generic[T]):
     """A registered frontend: its tensor class, the marker bit that its tensors carry, and its hooks."""
 
@@ -77,6 +95,7 @@ class Frontend(Record, Generic[T]):
     capture: Callable[[Any], Any] | None = None
     environment: Callable[[], Any] | None = None
     has_history: Callable[[Any], bool] | None = None
+    view_code: Callable[[Any, int], list[ViewCode]] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -177,6 +196,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_capture", None),
             getattr(tensor_type, "_dispatch_environment", None),
             getattr(tensor_type, "_dispatch_has_history", None),
+            getattr(tensor_type, "_dispatch_view_code", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

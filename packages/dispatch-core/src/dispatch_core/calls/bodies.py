@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from ..arrays.frontend import ViewCode
 from .boundary import Boundary, make_coercer, make_view_checker
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import body_lines
@@ -83,8 +84,20 @@ class Body:
             }
 
     def lines(self, signature: CallSignature) -> list[str]:
-        """Return the lines, with the arguments' names as ``signature`` has them."""
-        return body_lines(signature, *self._shape, **self._options)
+        """Return the lines, with the arguments' names as ``signature`` has them; the constants are complete then."""
+        views = self._find_view_code(signature)
+        for view in views:
+            self.constants |= view.constants
+        return body_lines(signature, *self._shape, **self._options, views=views)
+
+    def _find_view_code(self, signature: CallSignature) -> list[ViewCode]:
+        """Return how code makes views in the place of the frontend's hook, which may know only after a first view."""
+        boundary = self._shape[0]
+        frontend = boundary.frontend
+        if frontend is None or frontend.view_code is None or not (boundary.array_types and boundary.mutable):
+            return []
+        is_view = any(result.kind == "view" and not result.is_list for result in signature.results)
+        return frontend.view_code(self.constants["__op"], boundary.mask) if is_view else []
 
 
 def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:

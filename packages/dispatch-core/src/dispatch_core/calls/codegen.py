@@ -258,8 +258,9 @@ def make_backend_runner(
             entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
         )
     body = Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
+    lines = body.lines(signature)
     names = dict(body.constants)
-    run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
+    run: Any = _compile(runner_source(signature, lines), "kernel", names, signature)
     if watch is None:
         run.body = body
         return run

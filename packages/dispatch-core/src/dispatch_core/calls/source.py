@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._record import Record
+from ..arrays.frontend import ViewCode
 from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, has_stop, parameter_list
 from .argument_checks import check_lines
 from .boundary import Boundary
@@ -144,6 +145,7 @@ def body_lines(
     is_short: bool = False,
     itself: bool = False,
     in_order: bool = False,
+    views: Sequence[ViewCode] = (),
 ) -> list[str]:
     """Return the lines that call a backend's kernel and turn its results into those of the schema.
 
@@ -151,6 +153,7 @@ def body_lines(
     arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another,
     ``is_short`` that it does so by an error, too, and ``itself`` that the array of the argument that the result belongs to
     stands for that argument, and ``in_order`` that the kernel takes the keyword-only arguments by position, too.
+    By ``views`` a view is made, where one of them is for its base.
     """
     wrapped = boundary.frontend is not None
     lines = []
@@ -172,7 +175,7 @@ def body_lines(
     if itself:
         base = signature.parameters[signature.results[0].source].word
         lines += [f"if __d is {base}{'._dispatch_data' if wrapped else ''}:", f"    return {base}"]
-    return lines + _result_lines(signature, boundary)
+    return lines + _result_lines(signature, boundary, views)
 
 
 def _trim_errors(lines: list[str]) -> list[str]:
@@ -223,7 +226,7 @@ def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str 
     return lines
 
 
-def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
+def _result_lines(signature: CallSignature, boundary: Boundary, views: Sequence[ViewCode]) -> list[str]:
     """Return lines that turn the kernel's returned value, ``__d``, into the results of the call."""
     frontend = boundary.frontend
     count = len(signature.results)
@@ -236,7 +239,7 @@ def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
         made += [f"{', '.join(names)} = __d"]
     for index, result in enumerate(signature.results):
         # See Note [Nothing is written before everything is checked].
-        first, last, output = _one_result(signature, result, names[index], f"__r{index}", boundary)
+        first, last, output = _one_result(signature, result, names[index], f"__r{index}", boundary, views)
         made += first
         written += last
         outputs.append(output)
@@ -255,7 +258,7 @@ def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
 
 
 def _one_result(
-    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary
+    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary, views: Sequence[ViewCode]
 ) -> tuple[list[str], list[str], str]:
     """Return the lines that make one result, those that write to its argument, and the caller's name for it."""
     if result.kind == "other":
@@ -264,7 +267,7 @@ def _one_result(
     if result.kind == "self":
         return _written_result(signature, result, data, made, boundary, base)
     if not result.is_list:
-        lines, output = _made_result(signature, result, data, made, boundary, base)
+        lines, output = _made_result(signature, result, data, made, boundary, base, views)
         return lines, [], output
     lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
     if result.kind == "view" and boundary.frontend is not None and boundary.frontend.views is not None:
@@ -299,7 +302,13 @@ def _written_result(
 
 
 def _made_result(
-    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary, base: str
+    signature: CallSignature,
+    result: Result,
+    data: str,
+    made: str,
+    boundary: Boundary,
+    base: str,
+    views: Sequence[ViewCode] = (),
 ) -> tuple[list[str], str]:
     """Treat a result that is a fresh tensor or a view."""
     frontend = boundary.frontend
@@ -309,12 +318,23 @@ def _made_result(
     if frontend is None:
         made = data
     elif is_view and frontend.view is not None:
-        lines += [f"{made} = __view({base}, {data}, __op, ({_all_values(signature)}))"]
+        asked = [f"{made} = __view({base}, {data}, __op, ({_all_values(signature)}))"]
+        rest = "".join(f"{each.word}, " for index, each in enumerate(signature.parameters) if index != result.source)
+        for number, view in enumerate(views):
+            test = f"{base}._dispatch_mask == {view.base_mask}" + f" and {view.condition}" * bool(view.condition)
+            new = [*_new(made, view.mask, data), f"{made}.{view.attribute} = {view.value}"]
+            branch = [f"{'elif' if number else 'if'} {test}:", *indent(new)]
+            lines += [line.replace("{base}", base).replace("{rest}", rest) for line in branch]
+        lines += ["else:", *indent(asked)] if views else asked
     else:
-        lines += [f"{made} = __new()", f"{made}._dispatch_mask = {boundary.mask}", f"{made}._dispatch_data = {data}"]
+        lines += _new(made, boundary.mask, data)
     if result.is_optional:
         lines = [f"if {data} is None:", f"    {made} = None", "else:", *(f"    {line}" for line in lines)]
     return lines, made
+
+
+def _new(made: str, mask: int, data: str) -> list[str]:
+    return [f"{made} = __new()", f"{made}._dispatch_mask = {mask}", f"{made}._dispatch_data = {data}"]
 
 
 def _all_values(signature: CallSignature) -> str:

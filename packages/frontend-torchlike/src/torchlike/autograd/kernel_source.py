@@ -35,7 +35,9 @@ def _write_edges(derivative: Derivative) -> list[str]:
         if name in derivative.optional_inputs:
             condition = f"{name} is not None and {condition}"
         lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
-        lines += ["    if type(_s) is tuple:", f"        _s = _read_state({name})"]
+        # As `read_state`.
+        found = f"{name}._state if _s[0]._dispatch_mask & AUTO else NO_HISTORY"
+        lines += ["    if type(_s) is tuple:", f"        _s = {found}"]
         # Every other state is its own edge, and to ask for a property costs as much as all of this.
         lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge if type(_s) is View else _s"]
     return lines

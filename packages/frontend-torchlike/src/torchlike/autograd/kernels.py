@@ -31,6 +31,7 @@ from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
 from .saved import (
+    NO_HISTORY,
     Saved,
     make_released_error,
     make_storage,
@@ -131,6 +132,7 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
         **{f"_default_{name}": value for name, value in derivative.default_values.items()},
         "AUTO": mask & AUTOGRAD,
         "BELOW": below,
+        "NO_HISTORY": NO_HISTORY,
         "Node_": cls,
         "Output": Output,
         "RECORDED": below | AUTOGRAD_BITS[below],

@@ -86,14 +86,14 @@ def read_version(tensor: Tensor) -> int:
     return 0 if state is None else int(state.version)
 
 
-_NO_HISTORY: Final = TensorState()
+NO_HISTORY: Final = TensorState()
 
 
 def read_state(tensor: Tensor) -> TensorState:
     """Return the state of a tensor with an Autograd bit; that of no history where a view's need not be made."""
     state: Any = tensor._autograd
     if type(state) is tuple:
-        return tensor._state if state[0]._dispatch_mask & AUTOGRAD else _NO_HISTORY
+        return tensor._state if state[0]._dispatch_mask & AUTOGRAD else NO_HISTORY
     found: TensorState = state
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.frontends import find_array_type
+from dispatch_core.frontends import ViewCode, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
 from .device_keys import AUTOGRAD_BITS
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..tensors import Tensor
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
+#: What stands in the middle of the tuple of `Late`, as text.
+_LATE: Final = "__tick(), __op, ({rest}), None if __records() else __unrecorded"
 
 
 def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], Callable[..., list[Tensor]]]:
@@ -33,14 +35,15 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
                 tensor._dispatch_mask = mask & _NOT_AUTOGRAD
                 tensor._autograd = make_alias(self, op, args)
                 return tensor
-            if not mask & AUTOGRAD:
+            if mask & AUTOGRAD:
+                above = self._autograd
+                if type(above) is tuple:
+                    tensor._dispatch_mask = mask
+                    tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
+                    return tensor
+            else:
                 tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
                 tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
-                return tensor
-            above = self._autograd
-            if type(above) is tuple:
-                tensor._dispatch_mask = mask
-                tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
                 return tensor
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
         set_view(tensor, self, op, args)
@@ -69,3 +72,15 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
         return views
 
     return make_view, make_views
+
+
+def find_view_code(op: Any, mask: int) -> list[ViewCode]:
+    """Return how generated code makes views whose state is made late; none before a first view of such a tensor was."""
+    if mask & AUTOGRAD or mask not in AUTOGRAD_BITS or view_kinds[op] < 0:
+        return []
+    view = mask | AUTOGRAD_BITS[mask]
+    constants = {"__tick": tick, "__records": is_grad_enabled, "__unrecorded": UNRECORDED}
+    return [
+        ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants),
+        ViewCode(view, "type(__b := {base}._autograd) is tuple", view, "_autograd", f"__b[0], {_LATE}, __b", constants),
+    ]
