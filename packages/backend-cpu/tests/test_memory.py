@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -78,3 +82,25 @@ def test_threads_never_get_the_same_memory():
     for thread in threads:
         thread.join()
     assert not faults
+
+
+_FAULTS = """
+import resource
+import numpy as np
+import dispatch_backend_cpu.memory
+
+x = np.ones(1 << 17, np.float32)
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    kept = [x + 1 for _ in range(12)]
+    del kept
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is about glibc's malloc")
+def test_a_step_that_frees_much_pays_for_no_new_pages_in_the_next():
+    """Twelve arrays of 512 KiB are 1,536 pages; without the limit that is raised, all are new in every round."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
+    done = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True, env=settings)
+    assert int(done.stdout) < 100

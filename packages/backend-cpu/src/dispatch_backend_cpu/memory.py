@@ -9,6 +9,12 @@ The operating system takes longer to give new memory than the elements in it tak
 >>> empty(100_000, np.dtype(np.float32)).__array_interface__["data"][0] == address
 True
 >>> empty_cache()
+
+Note [What the C library keeps]
+    NumPy's own arrays come from malloc. glibc's takes what is larger than a limit from the operating system, and returns the
+    end of the heap once more than twice the limit is unused: by default 128 KiB, so that each step of a training loop pays
+    for new pages. The limit rises to the size of a larger piece when that is freed, up to 32 MiB. Freeing one of that size,
+    which has never been touched, says at once what a program's first large array would say of its own size.
 """
 
 from __future__ import annotations
@@ -26,6 +32,8 @@ from dispatch_core.forks import Order, forkable
 SMALL: Final = 1 << 16
 #: Bytes that are kept at most.
 LIMIT: Final = 1 << 28
+#: Bytes of the piece of Note [What the C library keeps]: the greatest that raises the limit, less malloc's own.
+_RAISES: Final = (1 << 25) - (1 << 14)
 
 #: Bytes → unused pieces of that size, with their addresses.
 _unused: Final[dict[int, list[tuple[int, NDArray[np.uint8]]]]] = {}
@@ -75,6 +83,14 @@ def _give_back(piece: tuple[int, NDArray[np.uint8]]) -> None:
         if _kept + nbytes <= LIMIT:
             _kept += nbytes
             _unused.setdefault(nbytes, []).append(piece)
+
+
+def _raise_limit() -> None:
+    """Let malloc keep memory that is freed; see Note [What the C library keeps]."""
+    np.empty(_RAISES, np.uint8)
+
+
+_raise_limit()
 
 
 def empty_cache() -> None:
