@@ -39,6 +39,10 @@ NUMPY_DTYPES: Final[dict[ScalarType, np.dtype[Any]]] = {
 }
 SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
 _EXTENDED: Final = NOT_IN_NUMPY - {ScalarType.ComplexHalf}
+FLOAT: Final = np.dtype(np.float32)
+HALF: Final = np.dtype(np.float16)
+NARROW: Final = {HALF}
+"""The 16-bit floats: NumPy's, and ``bfloat16`` once it is loaded."""
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
@@ -71,6 +75,7 @@ def _load_extended(wanted: object) -> None:
     for dtype in _EXTENDED:
         NUMPY_DTYPES[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
         SCALAR_TYPES[NUMPY_DTYPES[dtype]] = dtype
+    NARROW.add(NUMPY_DTYPES[ScalarType.BFloat16])
 
 
 def is_extended(dtype: np.dtype[Any]) -> bool:

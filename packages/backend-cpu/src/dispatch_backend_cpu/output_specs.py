@@ -14,7 +14,8 @@ import numpy as np
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
 from dispatch_aten.shapes import RULES, TensorMeta, memoize
 
-from .arrays import Array, as_array, describe, is_extended, numpy_dtype, with_strides
+from .arrays import FLOAT, Array, as_array, describe, is_extended, numpy_dtype, with_strides
+from .halves import convert
 
 
 class OutputSpec:
@@ -41,7 +42,7 @@ def conform(result: Any, spec: OutputSpec) -> Array:
     """
     array = as_array(result)
     if array.dtype is not spec.array_dtype:
-        array = array.astype(spec.array_dtype)
+        array = convert(array, spec.array_dtype)
     if array.shape != spec.shape:
         array = array.reshape(spec.shape)
     if array.strides == spec.byte_strides and array.size:
@@ -88,7 +89,7 @@ def _has_extended(values: Any) -> bool:
 def widen(value: Any) -> Any:
     """Return arrays of dtypes that NumPy lacks in ``float32``, also in lists; all else as it is."""
     if isinstance(value, np.ndarray):
-        return value.astype(_FLOAT) if is_extended(value.dtype) else value
+        return value.astype(FLOAT) if is_extended(value.dtype) else value
     return [widen(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -129,7 +130,7 @@ def promoting_rule(name: str, arity: int, promotion: Promotion | None, *, opmath
         operands: list[TensorMeta | Number] = [_describe(value) for value in args[:arity] if value is not None]
         dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
         if is_extended(dtype):
-            return spec, _FLOAT, dtype
+            return spec, FLOAT, dtype
         return spec, half_as_float(dtype) if opmath else dtype, None
 
     return memoize(name, ask, _KEY)
@@ -137,7 +138,4 @@ def promoting_rule(name: str, arity: int, promotion: Promotion | None, *, opmath
 
 def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that torch computes in: ``float32`` for 16-bit floats (source: ``at::opmath_type``)."""
-    return _FLOAT if dtype.char in "eE" else dtype
-
-
-_FLOAT: Final[np.dtype[Any]] = np.dtype(np.float32)
+    return FLOAT if dtype.char in "eE" else dtype

@@ -25,6 +25,7 @@ from ..arrays import (
 )
 from ..arrays import storage as storage_of
 from ..fp_errors import ignore_fp_errors, quietly
+from ..halves import convert
 from ..kernel_table import KernelTable
 from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
@@ -77,7 +78,7 @@ def _to_copy(
     made = _REAL.get(dtype)
     is_plain = memory_format is None and self.ndim < 2 < self.size and self.flags.c_contiguous
     if is_plain and made is not None and self.dtype.char in _REAL_CHARS:
-        return quietly(self.astype, made)
+        return quietly(convert, self, made)
     return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
 
 

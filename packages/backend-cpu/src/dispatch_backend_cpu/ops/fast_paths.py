@@ -25,8 +25,9 @@ import numpy as np
 from dispatch_core.calls import LazyFunction, define, make_function
 from dispatch_core.frontends import WINDOWS
 
-from ..arrays import Array, match_layout
+from ..arrays import FLOAT, NARROW, Array, match_layout
 from ..fp_errors import run
+from ..halves import MANY
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .constants import INTEGERS, NUMBERS, PLAIN
@@ -46,6 +47,9 @@ _SMALL = 1024
 
 #: The names that the texts of all fast paths may use.
 _NAMES: Final = {
+    "FLOAT": FLOAT,
+    "MANY": MANY,
+    "NARROW": NARROW,
     "INTEGERS": INTEGERS,
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
@@ -128,9 +132,23 @@ def _compile(parameters: str, when: str, call: str, operands: str, first: str, i
     return template
 
 
+def _is_few(array: str) -> str:
+    """Return the text that leaves many 16-bit floats of a ``dtype`` to the general kernel; see `halves`."""
+    return f"(dtype is FLOAT or dtype not in NARROW or {array}.size < MANY)"
+
+
+#: The ufuncs that NumPy computes of many halves at once.
+_QUICK: Final = frozenset(
+    getattr(np, name)
+    for name in """
+        absolute exp exp2 expm1 log log2 log10 log1p sin tan arctan sinh cosh tanh arcsinh
+    """.split()
+)
+
+
 def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
     """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
-    when = "(dtype := a.dtype) is b.dtype" + ("" if dtypes is None else " and dtype in dtypes")
+    when = f"(dtype := a.dtype) is b.dtype and {_is_few('a')}" + ("" if dtypes is None else " and dtype in dtypes")
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
 
@@ -152,7 +170,8 @@ def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "",
 
 def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
     """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
-    return attempt("a", "a.dtype in dtypes", "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
+    when = "(dtype := a.dtype) in dtypes" + ("" if ufunc in _QUICK else f" and {_is_few('a')}")
+    return attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
 
 
 def make_formula(
@@ -213,7 +232,7 @@ def make_inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel,
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
     return attempt(
         "self",
-        "self.dtype in dtypes",
+        f"(dtype := self.dtype) in dtypes and {_is_few('self')}",
         "run(write, self, self)",
         make_by_copy(name, functional),
         first="check_overlap(self)",
@@ -225,7 +244,7 @@ def make_inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel,
 def make_inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
     """Make the in-place kernel ``name`` of two arrays; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
     when = "type(other) is ndarray and (dtype := self.dtype) is other.dtype"
-    when += "" if dtypes is None else " and dtype in dtypes"
+    when += f" and {_is_few('self')}" + ("" if dtypes is None else " and dtype in dtypes")
     names: dict[str, Any] = {"ufunc": ufunc, "dtypes": dtypes}
     general = make_by_copy(name, functional)
     large = attempt(

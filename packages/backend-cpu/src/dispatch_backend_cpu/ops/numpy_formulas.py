@@ -207,8 +207,8 @@ ENDS: Final[dict[np.dtype[Any], tuple[Array, Array]]] = {np.dtype(char): _ends(c
 
 
 def select(condition: Array, a: Any, b: Any) -> Any:
-    """Do as ``np.where``, which has to guess each element's branch: of many floats by the bits of the condition."""
-    words = _WORDS.get(a.dtype)
+    """Do as ``np.where``, which has to guess each element's branch: of many elements by the bits of the condition."""
+    words = _WORDS.get(a.dtype.itemsize)
     if words is None or a.dtype is not b.dtype or type(condition) is not np.ndarray or condition.size < _MANY:
         return np.where(condition, a, b)
     mask = np.negative(condition.view(np.int8)).astype(words)
@@ -223,7 +223,7 @@ def select(condition: Array, a: Any, b: Any) -> Any:
 
 #: From how many elements bits are faster than branches.
 _MANY: Final = 4096
-_WORDS: Final[dict[np.dtype[Any], np.dtype[Any]]] = {np.dtype("f"): np.dtype("i"), np.dtype("d"): np.dtype("l")}
+_WORDS: Final = {dtype.itemsize: dtype for dtype in map(np.dtype, ("i1", "i2", "i4", "i8"))}
 
 
 def where(condition: Array, a: Array, b: Array) -> Any:

@@ -118,7 +118,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "sort.stable": _sort,
     "searchsorted.Tensor": _search,
 }
-KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute, in_float=compute is _sort) for name, compute in _COMPUTE.items()})
 
 
 def _make_search(general: Kernel) -> Kernel:

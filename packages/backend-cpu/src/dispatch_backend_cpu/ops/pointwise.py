@@ -10,8 +10,9 @@ import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import Array, is_extended
+from ..arrays import HALF, Array, is_extended
 from ..fp_errors import ignore_fp_errors
+from ..halves import MANY
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
@@ -292,7 +293,7 @@ _clip, _maximum = f.CLIP, np.maximum
 @KERNELS("relu")
 def _relu(self: Array) -> Any:
     bounds = _FROM_ZERO.get(self.dtype)
-    if bounds is None or not self.flags.c_contiguous:
+    if bounds is None or not self.flags.c_contiguous or (bounds[1] is None and self.size >= MANY):
         return _relu_general(self)
     zero, top = bounds
     return _maximum(self, zero) if top is None else _clip(self, zero, top)
@@ -370,7 +371,7 @@ def _div_mode(name: str) -> Kernel:
     rounded = make_elementwise(name, f.div_mode, 2, promotion=Promotion.SAME)
 
     def kernel(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
-        if rounding_mode == "trunc" and is_extended(self.dtype):
+        if rounding_mode == "trunc" and (self.dtype is HALF or is_extended(self.dtype)):
             # Torch rounds the quotient to the dtype before.
             return KERNELS["trunc"](unrounded(self, other, rounding_mode=None))
         return (unrounded if rounding_mode is None else rounded)(self, other, rounding_mode=rounding_mode)

@@ -37,8 +37,11 @@ def _accumulating(fold: Any) -> Callable[..., Any]:
 
     def compute(spec: OutputSpec, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         wanted = spec.array_dtype
-        a = cast(a, wanted)
-        return fold(a, _axes(a, dim), half_as_float(wanted), None, keepdim)
+        wide = half_as_float(wanted)
+        if dtype is not None:
+            a = cast(a, wanted)
+        a = cast(a, wide)
+        return fold(a, _axes(a, dim), wide, None, keepdim)
 
     return compute
 
@@ -230,12 +233,12 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
 }
 
 KERNELS["sum"], KERNELS["sum.dim_IntList"] = (
-    make_kernel(name, _accumulating(SUM)) for name in ("sum", "sum.dim_IntList")
+    make_kernel(name, _accumulating(SUM), in_float=True) for name in ("sum", "sum.dim_IntList")
 )
-KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute, in_float=name != "hash_tensor") for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", ANY), ("all", ALL)):
-    KERNELS[_name] = make_kernel(_name, lambda spec, a, fold=_fold: fold(a.astype(np.bool_), None))
+    KERNELS[_name] = make_kernel(_name, lambda spec, a, fold=_fold: fold(a.astype(np.bool_), None), in_float=True)
 
 
 def _divide(total: Any, count: int) -> Any:

@@ -16,16 +16,18 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import contiguous_strides, same_places
 
-from ..arrays import Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
+from ..arrays import FLOAT, HALF, Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors, quietly, run, settle
+from ..halves import LOOKED_UP, MANY, TILE, assign, convert, look_up
 from ..kernel_table import Kernel
 from ..output_specs import OutputSpec, conform, output_rule, prepared_rule, promoting_rule, widen
 
 
-def make_kernel(name: str, compute: Kernel) -> Kernel:
+def make_kernel(name: str, compute: Kernel, *, in_float: bool = False) -> Kernel:
     """Make the kernel of ``name`` from ``compute(spec, *args, **kwargs)``, where ``spec`` is the rule's answer.
 
-    An operator with several results has a tuple of specs, and ``compute`` returns a tuple.
+    An operator with several results has a tuple of specs, and ``compute`` returns a tuple. With ``in_float`` it computes as
+    well with many halves in ``float32``, its first argument.
     """
     infer, careful = output_rule(name), ignore_fp_errors(compute)
 
@@ -34,6 +36,8 @@ def make_kernel(name: str, compute: Kernel) -> Kernel:
         is_one = spec.__class__ is OutputSpec
         if (spec if is_one else spec[0]).widens:
             args = tuple(map(widen, args))
+        elif in_float and args[0].dtype is HALF and args[0].size >= MANY:
+            args = (quietly(convert, args[0], FLOAT), *args[1:])
         found = None
         try:
             found = run(compute, spec, *args, **kwargs)
@@ -97,7 +101,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
         array = array.real
     if dtype.char in _SATURATING:
         array = _saturate(array)
-    return array.astype(dtype)
+    return convert(array, dtype)
 
 
 #: The char of ``float8_e4m3fn``, which has no infinity: ml_dtypes makes nan of what is too large, torch the greatest number.
@@ -112,6 +116,15 @@ def _saturate(array: Array) -> Array:
 _KEEPS_NUMBERS: Final = frozenset({"mul", "div", "floor_divide"})
 
 
+#: Operators that give of halves in ``float32`` the results that they have, or those before they are rounded.
+_SAME_IN_FLOAT: Final = frozenset(
+    """
+    eq ne lt le gt ge maximum minimum fmax fmin clamp_min clamp_max copysign fmod remainder floor_divide hypot
+    logical_and logical_or logical_xor logaddexp2 mul div where
+    """.split()
+)
+
+
 def make_elementwise(
     name: str, fn: Callable[..., Any], arity: int, *, opmath: bool = False, promotion: Promotion | None = None
 ) -> Kernel:
@@ -121,17 +134,23 @@ def make_elementwise(
     Without ``promotion`` the operator's own rule decides which dtype that is.
     """
     infer = promoting_rule(name, arity, promotion, opmath=opmath)
-    rounds = name.partition(".")[0] not in _KEEPS_NUMBERS
+    stem = name.partition(".")[0]
+    rounds, widens = stem not in _KEEPS_NUMBERS, stem in _SAME_IN_FLOAT
     is_ufunc = isinstance(fn, np.ufunc)
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
         spec, dtype, rounded = infer(*args, **kwargs)
+        if spec.numel >= LOOKED_UP and (found := look_up(name, kernel, args, kwargs)) is not None:
+            return found
+        rounding = rounds
+        if dtype is HALF and widens and spec.numel >= MANY:
+            dtype, rounded, rounding = FLOAT, HALF, True
 
         def compute(*operands: Any) -> Any:
             if rounded is not None:
                 operands = tuple(
-                    cast(value, rounded) if isinstance(value, np.ndarray) or (value is not None and rounds) else value
+                    cast(value, rounded) if isinstance(value, np.ndarray) or (value is not None and rounding) else value
                     for value in operands
                 )
             arrays = [None if value is None else cast(value, dtype) for value in operands]
@@ -150,9 +169,7 @@ def make_elementwise(
 
 
 WHOLE = 1 << 20
-"""Up to so many elements formulas are computed whole, as long as nothing is converted."""
-TILE = 1 << 16
-"""Of more, so many elements are computed at a time, so that the values between stay in the cache."""
+"""Up to so many elements formulas are computed whole, as long as nothing is converted; of more, a `TILE` at a time."""
 
 
 def compute_in_tiles(compute: Callable[..., Any], operands: Sequence[Any], spec: OutputSpec) -> Array | None:
@@ -174,7 +191,9 @@ def _fill_by_tiles(out: Array, compute: Callable[..., Any], operands: Sequence[A
     size = -(-out.size // -(-out.size // TILE))  # of equal tiles
     for start in range(0, out.size, size):
         part = slice(start, start + size)
-        out[part] = compute(*[each[part] if is_full else each for each, is_full in zip(operands, full, strict=True)])
+        assign(
+            out[part], compute(*[each[part] if is_full else each for each, is_full in zip(operands, full, strict=True)])
+        )
 
 
 def formula_in_tiles(formula: Callable[..., Any], arrays: Sequence[Array], options: Sequence[Any] = ()) -> Any:
@@ -253,5 +272,5 @@ def write(written: Array, value: Any) -> Array:
         value = value.real
     if written.dtype.char in _SATURATING:
         value = _saturate(np.asarray(value))
-    np.copyto(written, value, casting="unsafe")
+    assign(written, value)
     return written

@@ -37,9 +37,13 @@ _WIDE: Final = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 _PLAIN: Final = frozenset(map(np.dtype, "fdlFD"))
 
 
-def _accumulate(ufunc: Any, a: Array, axis: int) -> Array:
-    """Scan an array; the sum of negative zeros is zero, because torch begins with one."""
-    wide = _WIDE.get(a.dtype.char, half_as_float(a.dtype))
+def _wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that a scan adds or multiplies in."""
+    return _WIDE.get(dtype.char, half_as_float(dtype))
+
+
+def _accumulate(ufunc: Any, a: Array, axis: int, wide: np.dtype[Any]) -> Array:
+    """Scan an array in a wider dtype; the sum of negative zeros is zero, because torch begins with one."""
     length = a.shape[axis]
     if 1 < length <= a.size // _LONG and axis < a.ndim - 1 and a.flags.c_contiguous:
         return _combine_slices(ufunc, a, axis, wide)
@@ -70,20 +74,25 @@ def _scan(ufunc: Any) -> Kernel:
     """Make cumsum or cumprod."""
 
     def compute(spec: OutputSpec, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
-        a = cast(a, spec.array_dtype)
-        return _accumulate(ufunc, a, wrap_dim(dim, a.ndim)) if a.ndim else a.copy()
+        wanted = spec.array_dtype
+        if dtype is not None:
+            a = cast(a, wanted)
+        a = cast(a, half_as_float(wanted))
+        if not a.ndim:
+            return a.copy()
+        return _accumulate(ufunc, a, wrap_dim(dim, a.ndim), _wide_dtype(wanted))
 
     return compute
 
 
 def _quick_scan(name: str, ufunc: Any) -> Kernel:
     """Make the kernel of a scan, which asks no rule for arrays without gaps that keep their dtype."""
-    general = make_kernel(name, _scan(ufunc))
+    general = make_kernel(name, _scan(ufunc), in_float=True)
 
     def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
         count = self.ndim
         if dtype is None and self.dtype in _PLAIN and -count <= dim < count and self.size and is_row_major(self):
-            return quietly(_accumulate, ufunc, self, dim % count)
+            return quietly(_accumulate, ufunc, self, dim % count, _wide_dtype(self.dtype))
         found: Array = general(self, dim, dtype=dtype)
         return found
 
@@ -166,4 +175,4 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "cummin": _extremum(np.minimum),
     "logcumsumexp": _logcumsumexp,
 }
-KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute, in_float=True) for name, compute in _COMPUTE.items()})

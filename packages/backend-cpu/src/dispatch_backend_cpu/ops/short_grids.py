@@ -11,9 +11,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..fp_errors import run
+from ..halves import TILE
 from .constants import NUMBERS, number
 from .reduce_ufuncs import SUM
-from .rule_kernels import TILE
 
 _NEAREST, _BICUBIC = 1, 2
 _ZEROS, _REFLECTION = 0, 2
