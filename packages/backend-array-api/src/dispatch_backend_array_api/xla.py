@@ -12,15 +12,27 @@ Note [Overlapping slices]
 
 Note [Numbers]
     Numbers are arguments of the compiled function: a new learning rate compiles nothing.
+
+Note [Donated buffers]
+    The array of a value with a successor is donated to the function that makes the successor, if that has its shape and
+    dtype: XLA writes the one into the memory of the other, and JAX calls the array deleted. JAX pairs donated arguments with
+    results of their look in the order of both, so successors are the first results, in the order of the arrays before them.
+    Memory that NumPy sees, or a DLPack capsule, JAX copies by itself.
+
+Note [Errors of callbacks]
+    A function that calls back into Python (``jax.pure_callback``) may have been left when the callback raises: the error
+    stands in its results. It is waited for, so that it is the step's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import jaxprs_in_params
 
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
@@ -37,9 +49,14 @@ def make_planner(library: ArrayLibrary, around: Callable[..., Any]) -> Callable[
     def plan(program: Program) -> list[PlannedStep]:
         if not program.fuse:
             return []
-        refused, fixed = around(_try_out)(program, library)
-        made = [Compiled(program, part, fixed) for part in _split(program, refused) if len(part) > 1]
-        return [PlannedStep(each.nodes, around(each.run), each.saved) for each in made]
+        refused, fixed, calls_back = around(_try_out)(program, library)
+        made = [Compiled(program, part, fixed, calls_back) for part in _split(program, refused)]
+        copy = around(partial(jnp.array, copy=True))
+        return [
+            PlannedStep(each.nodes, around(each.run), each.saved, each.donated, copy)
+            for each in made
+            if len(each.nodes) > 1 or each.donated
+        ]
 
     return plan
 
@@ -58,8 +75,11 @@ def _split(program: Program, refused: set[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(part)
 
 
-def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int]]:
-    """Return the nodes that cannot be traced, and the values that must be constants; see Note [What falls out]."""
+def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int], bool]:
+    """Return the nodes that cannot be traced, the values that must be constants, and whether a node calls back.
+
+    See Note [What falls out].
+    """
     refused: set[int] = set()
     fixed: set[int] = set()
 
@@ -78,8 +98,15 @@ def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int
 
     samples = {value.index: _SAMPLES[value.number] for value in program.values if value.number is not None}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
-    jax.eval_shape(trace, samples | arrays)
-    return refused, fixed
+    found = jax.make_jaxpr(trace)(samples | arrays)
+    return refused, fixed, _calls_back(found.jaxpr)
+
+
+def _calls_back(jaxpr: Any) -> bool:
+    """Return whether a traced program calls back into Python."""
+    return any(
+        "callback" in each.primitive.name or any(map(_calls_back, jaxprs_in_params(each.params))) for each in jaxpr.eqns
+    )
 
 
 def _can_run(node: Node, values: list[Any], fixed: set[int]) -> bool:
@@ -106,7 +133,8 @@ def _runs(node: Node, values: list[Any]) -> bool:
 class Compiled:
     """Nodes as one compiled function."""
 
-    def __init__(self, program: Program, nodes: Sequence[int], fixed: set[int]) -> None:
+    def __init__(self, program: Program, nodes: Sequence[int], fixed: set[int], calls_back: bool) -> None:
+        self._calls_back = calls_back
         self.nodes = tuple(nodes)
         self._own = [program.nodes[index] for index in nodes]
         self._count = len(program.values)
@@ -115,11 +143,24 @@ class Compiled:
         others = set(range(len(program.nodes))) - set(nodes)
         read_after = {value.index for index in others for value in program.nodes[index].inputs()}
         self._taken = sorted(read - set(made))
-        self._kept = [value.index for value in made.values() if value.kept or value.index in read_after]
+        kept = [value.index for value in made.values() if value.kept or value.index in read_after]
+        read_later = {value.index for index in others if index > nodes[0] for value in program.nodes[index].inputs()}
+        #: The values whose arrays are used up → those in their places; see Note [Donated buffers].
+        successors: dict[int, int] = {}
+        for index in self._taken:
+            value = program.values[index]
+            after = value.successor
+            if after not in kept or after in successors.values() or index in read_later:
+                continue
+            if _look(value) == _look(made[after]):
+                successors[index] = after
+        self.donated = tuple(successors)
+        self._kept = list(dict.fromkeys([*successors.values(), *kept]))
         #: Bytes of results that are never stored.
         self.saved = sum(_bytes(value) for value in made.values() if value.index not in self._kept)
         constants = [place for place, index in enumerate(self._taken) if index in fixed]
-        self._function = jax.jit(self.trace, static_argnums=constants)
+        donated = [place for place, index in enumerate(self._taken) if index in successors]
+        self._function = jax.jit(self.trace, static_argnums=constants, donate_argnums=donated)
 
     def trace(self, *given: Any) -> list[Any]:
         """Run the nodes' kernels on what stands for the arrays, while JAX compiles them."""
@@ -132,7 +173,15 @@ class Compiled:
 
     def run(self, values: list[Any]) -> None:
         """Run the function on the list of values."""
-        for index, result in zip(self._kept, self._function(*[values[index] for index in self._taken]), strict=True):
+        try:
+            results = self._function(*[values[index] for index in self._taken])
+            if self._calls_back:
+                jax.block_until_ready(results)
+        finally:
+            for index in self.donated:
+                if values[index].is_deleted():
+                    values[index] = None
+        for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 
 
@@ -146,6 +195,10 @@ def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int)
     place = jax.lax.broadcasted_iota(jnp.int32, array.shape, dim) - start
     is_inside = (place >= 0) & (place < end - start) & (place % step == 0)
     return jnp.where(is_inside, jax.lax.pad(src, jnp.zeros((), src.dtype), around), array)
+
+
+def _look(value: Value) -> tuple[Any, ...]:
+    return value.shape, value.dtype
 
 
 def _bytes(value: Value) -> int:

@@ -42,7 +42,7 @@ _LAYERS: Final = sum(
 )
 
 
-_OPTIONS: Final = ("check", "max_variants")
+_OPTIONS: Final = ("check", "max_variants", "donate")
 
 
 class Variant:
@@ -113,7 +113,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
     <CaptureStats: 1 variants, 2 replays, 2 recordings>
 
     ``check=n`` records every n-th call again, and raises where it differs from its variant. ``max_variants`` are kept; more
-    than that are said once, by a warning. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
+    than that are said once, by a warning. With ``donate=False`` no device's compiler uses up the memory of an array that is
+    overwritten. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
     differ; ``ArgumentError`` for anything but a function that can be captured.
     """
 
@@ -128,7 +129,9 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
             return functools.partial(cls, **options)
         return object.__new__(cls)
 
-    def __init__(self, function: Callable[..., Any], /, *, check: int = 0, max_variants: int = 8) -> None:
+    def __init__(
+        self, function: Callable[..., Any], /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+    ) -> None:
         _check(function, check, max_variants)
         # Not the attributes of an object that is called, such as a module.
         functools.update_wrapper(self, function, updated=())
@@ -138,7 +141,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         self._function: Callable[[], Any] = WeakMethod(function) if is_method else lambda: function
         if is_method:
             del vars(self)["__wrapped__"]
-        self._every, self._most = check, max_variants
+        self._every, self._most, self._donates = check, max_variants, bool(donate)
         #: Calls that did not run eagerly, and those of which the recording failed.
         self._calls = self._failed = 0
         self._variants: tuple[Variant, ...] = ()
@@ -263,7 +266,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         writer = ReplayWriter(recorded, arguments)
         made = Variant(recorded, writer.guard())
         if before is not None and fault is None:
-            segments = split(recorded)
+            segments = split(recorded, donate=self._donates)
             made.fused = sum(segment.plan.fused for segment in segments)
             made.replays = make_replay(writer, segments, result)
             made.run = made.first_run
@@ -336,7 +339,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
 
     def __reduce__(self) -> Any:
         # A copy has recorded nothing.
-        return _capture_again, (self._function(), self._every, self._most)
+        return _capture_again, (self._function(), self._every, self._most, self._donates)
 
     def __repr__(self) -> str:
         return f"<captured {self._name}: {len(self._variants)} variants>"
@@ -365,8 +368,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         return function
 
 
-def _capture_again(function: Any, check: int, most: int) -> Any:
-    return capture(function, check=check, max_variants=most)
+def _capture_again(function: Any, check: int, most: int, donate: bool = True) -> Any:
+    return capture(function, check=check, max_variants=most, donate=donate)
 
 
 def _check(function: Any, check: Any, most: Any) -> None:

@@ -28,6 +28,9 @@ class Value:
     given: bool = True
     #: Whether it can be read once the program has run. Other values need not be stored.
     kept: bool = True
+    #: Where nothing needs the array once the program has run, because the tensor that holds it gets another one: the index
+    #: of that value. See Note [Donation] in `donation`.
+    successor: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +96,10 @@ class PlannedStep:
     ``run(values)`` reads the nodes' inputs from the list of all values, by their indices, and stores their results; a
     value that is not kept and that no other node reads may be left out. If it raises, it has written to nothing: the
     nodes are then run one by one, so that the error belongs to one of them.
+
+    It may use the memory of given values that have a successor, and that no node reads after it. ``donated`` has the
+    indices of these; ``run`` sets their entries to None once their arrays are used up, whether or not it raises then.
+    ``copy`` copies such an array, where something else refers to it.
     """
 
     #: Indices into the program's nodes, ascending.
@@ -100,6 +107,8 @@ class PlannedStep:
     run: Callable[[list[Any]], None]
     #: Bytes of results that are never stored.
     saved: int = 0
+    donated: tuple[int, ...] = ()
+    copy: Callable[[Any], Any] | None = None
 
 
 def filled(value: Any, values: list[Any]) -> Any:

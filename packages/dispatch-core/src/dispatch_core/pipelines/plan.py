@@ -19,6 +19,7 @@ from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
 from ..operators.entry import CHANGES
+from .donation import check_donated
 from .liveness import observable_nodes
 from .model import Node, PlannedStep, Program, Value, filled
 from .program import ProgramFingerprint, build
@@ -39,7 +40,7 @@ _clock: Final = itertools.count()
 class Part:
     """One step of a plan: the recorded steps that it covers, the function that runs, and the values that it uses last."""
 
-    __slots__ = ("frees", "is_planned", "made", "needed", "nodes", "run")
+    __slots__ = ("frees", "is_planned", "made", "needed", "nodes", "planned", "run")
 
     def __init__(
         self,
@@ -48,12 +49,11 @@ class Part:
         frees: tuple[int, ...],
         made: tuple[tuple[int, Value], ...],
         needed: frozenset[int],
-        *,
-        is_planned: bool,
+        planned: PlannedStep | None,
     ) -> None:
         self.nodes, self.run, self.frees = nodes, run, frees
-        #: Whether the device's plugin has planned it; otherwise it is one node's own kernel.
-        self.is_planned = is_planned
+        #: What the device's plugin has planned; otherwise it is one node's own kernel.
+        self.planned, self.is_planned = planned, planned is not None
         #: The results of its nodes, each with its node's index.
         self.made = made
         #: The indices of those results that are kept, or that another part reads.
@@ -138,13 +138,13 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
     constants: list[Any] = []
-    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]] = []
+    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]] = []
     for index, node in enumerate(program.nodes):
         if index in runs_last:
-            order.append((runs_last[index].nodes, runs_last[index].run, True))
+            order.append((runs_last[index].nodes, runs_last[index].run, runs_last[index]))
         elif index not in covered:
             run = _one_kernel(node, found.steps[live[index]], len(program.values), constants)
-            order.append(((index,), run, False))
+            order.append(((index,), run, None))
     return Plan(list(_add_frees(program, order, live)), constants, planned, dropped)
 
 
@@ -185,10 +185,14 @@ def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
                     f"{node.name} would run before its inputs are there",
                     hint="a planned step runs where its last node stands",
                 )
+    for step in planned:
+        check_donated(step, program, turn)
 
 
 def _add_frees(
-    program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]], live: Sequence[int]
+    program: Program,
+    order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]],
+    live: Sequence[int],
 ) -> Iterable[Part]:
     """Yield the parts, each with the values that are needed for the last time; ``live`` has the step of each node."""
     last: dict[int, int] = {}
@@ -200,12 +204,12 @@ def _add_frees(
     frees: list[list[int]] = [[] for _ in order]
     for value_index, place in last.items():
         frees[place].append(value_index)
-    for place, (nodes, run, is_planned) in enumerate(order):
+    for place, (nodes, run, planned) in enumerate(order):
         made = tuple([(live[index], out) for index in nodes for out in program.nodes[index].outputs if out is not None])
         inside = {value.index for _, value in made if last.get(value.index) == place}
         needed = frozenset(value.index for _, value in made if value.index not in inside)
         steps = tuple([live[index] for index in nodes])
-        yield Part(steps, run, tuple(frees[place]), made, needed, is_planned=is_planned)
+        yield Part(steps, run, tuple(frees[place]), made, needed, planned)
 
 
 def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import owners
 from . import plan as plans
 from .blocks import paused
+from .donation import find_successors
 from .model import Node, Value
 from .pending import Pending, PendingMemory, storage_key
 from .program import ProgramFingerprint, build, device_of
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 class PlannedRun:
     """Steps of a recorded call for one device and under one set of masks, and their plan."""
 
-    def __init__(self, steps: Sequence[Step], recorded: RecordedRun) -> None:
+    def __init__(self, steps: Sequence[Step], recorded: RecordedRun, *, donate: bool) -> None:
         self.steps = steps
         self.found = _number_values(steps, recorded)
+        if donate:
+            self.found.successors = find_successors(self.found, steps, recorded)
         self.device = device_of(steps[0])
         self.program = build(self.found, fuse=True)
         with paused(steps[0].state):  # A planner may run kernels on stand-ins.
@@ -112,8 +115,8 @@ def _places(found: ProgramFingerprint) -> list[int]:
     return places
 
 
-def split(recorded: RecordedRun) -> list[PlannedRun]:
-    """Return the segments of a recorded call."""
+def split(recorded: RecordedRun, *, donate: bool) -> list[PlannedRun]:
+    """Return the segments of a recorded call; with ``donate`` their plans may use up arrays that are overwritten."""
     groups: list[list[Step]] = []
     before = None
     for step in recorded.steps:
@@ -122,4 +125,4 @@ def split(recorded: RecordedRun) -> list[PlannedRun]:
             groups.append([])
             before = here
         groups[-1].append(step)
-    return [PlannedRun(group, recorded) for group in groups]
+    return [PlannedRun(group, recorded, donate=donate) for group in groups]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class ProgramFingerprint:
     """The structure of calls for one device, the values that they start from, and the indices of their results."""
 
-    __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "values")
+    __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "successors", "values")
 
     def __init__(self, records: Sequence[RecordedCall], take: Callable[[], Sequence[Step]] | None) -> None:
         self._steps: Any = records if take is None else None
@@ -52,6 +52,8 @@ class ProgramFingerprint:
         self.slots: dict[int, int] = {}
         #: Which values share memory, by index; empty where nothing is written to.
         self.places: list[int] = []
+        #: Index of an array whose memory may be used up → the value in its place; see Note [Donation] in `donation`.
+        self.successors: dict[int, int] = {}
         #: The context's masks at the calls.
         first = records[0]
         self.state: context.State | None = first[5] if isinstance(first, tuple) else first.state
@@ -260,7 +262,8 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
             continue
         place = found.places[slot] if found.places else slot
         look = access.shape(source), access.strides(source), access.dtype(source)
-        values.append(Value(slot, None, *look, place, output is None, bool(kept >> slot & 1)))
+        uses = output is None, bool(kept >> slot & 1), found.successors.get(slot)
+        values.append(Value(slot, None, *look, place, *uses))
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
     for step in found.steps:

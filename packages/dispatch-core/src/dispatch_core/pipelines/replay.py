@@ -27,6 +27,7 @@ from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS
 from .blocks import paused
 from .capturing import layout_of
+from .donation import keep_shared, list_donated
 from .live_numbers import SIGNS, Expression, in_order
 from .model import Value
 from .pending import storage_key
@@ -61,6 +62,8 @@ class ReplayWriter:
         self._values: dict[int, str] = {}
         self._numbers: dict[int, str] = {}
         self.parts: list[PartOfReplay] = []
+        #: The segments whose lists of values are there.
+        self._begun: list[PlannedRun] = []
         self.names.scope |= {
             "miss": MISS,
             "changes": CHANGES,
@@ -225,7 +228,7 @@ class ReplayWriter:
     def replay(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
         """Return the replay; with ``compared`` the one that compares results with the shape rules."""
         recorded = self.recorded
-        self.parts = []
+        self.parts, self._begun = [], []
         for index, each in enumerate(recorded.inputs):
             for array in each.arrays():
                 self._values.setdefault(id(array), f"x{index}")
@@ -234,16 +237,18 @@ class ReplayWriter:
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
         self.names.scope["fail"] = partial(find_fault, self.parts)
+        rebound = self._rebinding()
+        donates = any(each.donated for each in self.parts)
         if body:
             lines += [
                 "try:",
-                *indent(body),
-                "except Exception as error:",
+                *indent([*body, *rebound] if donates else body),
+                f"except {'BaseException' if donates else 'Exception'} as error:",
                 "    fault = fail(error)",
                 "else: fault = None",
             ]
             lines += ["if fault is not None: raise fault"]
-        lines += self._ending(result)
+        lines += [*([] if donates else rebound), *self._ending(result)]
         return self._compile(lines, f"replay of {recorded.recording.name}")
 
     def _host_arrays(self) -> list[str]:
@@ -266,6 +271,7 @@ class ReplayWriter:
     def _segment(self, number: int, segment: PlannedRun, *, compared: bool) -> list[str]:
         found, plan = segment.found, segment.plan
         name = f"v{number}" if number else "v"
+        self._begun.append(segment)
         entries = [self._entry(value) for value in found.values]
         lines = [f"{name} = [{', '.join(entries)}]"]
         for slot, output in found.pending.items():
@@ -296,9 +302,14 @@ class ReplayWriter:
 
     def _part(self, name: str, segment: PlannedRun, part: Part, place: int) -> list[str]:
         """Return the lines that run a part of a plan."""
-        if part.is_planned:
+        if part.planned is not None:
             self.names.scope[f"run{place}"] = part.run
-            return [f"run{place}({name})"]
+            if not part.planned.donated:
+                return [f"run{place}({name})"]
+            donated = list_donated(part.planned.donated, self._begun, self.recorded.inputs, self.tensors)
+            self.parts[place].donated = donated
+            self.names.scope[f"spare{place}"] = partial(keep_shared, part.planned.copy, donated)
+            return [f"copied{place} = spare{place}({name})", f"run{place}({name})"]
         node, step = segment.program.nodes[part.nodes[0]], segment.steps[part.nodes[0]]
         if segment.is_last_use(part, node, self.recorded):
             # The copy of an array that nothing else refers to is that array.
@@ -333,16 +344,21 @@ class ReplayWriter:
             return f"[{', '.join(items)}]" if type(given) is list else f"({''.join(f'{item}, ' for item in items)})"
         return self.names.add(given)
 
-    def _ending(self, result: Any) -> list[str]:
-        """Return the lines that bring about everything but the arrays, and return the result."""
-        recorded, names = self.recorded, self.names
-        lines = []
+    def _rebinding(self) -> list[str]:
+        """Return the lines that give inputs the arrays that the call has left them with."""
+        recorded, lines = self.recorded, []
         for index, value in recorded.rebound.items():
             tensor = recorded.inputs[index].tensor
             lines.append(f"{self.tensors[index]}._dispatch_data = {self._array(value)}")
             mask = _mask_of(tensor)
             if mask != recorded.inputs[index].mask:
                 lines.append(f"{self.tensors[index]}._dispatch_mask = {mask}")
+        return lines
+
+    def _ending(self, result: Any) -> list[str]:
+        """Return the lines that bring about everything but the arrays, and return the result."""
+        recorded, names = self.recorded, self.names
+        lines = []
         for function, operands in recorded.recording.effects:
             lines.append(f"{names.add(function)}({', '.join(map(self.operand, operands))})")
         made: dict[int, str] = {id(each.tensor): self.tensors[at] for at, each in enumerate(recorded.inputs)}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..operators import conformance
+from .donation import DonatedArray, fail_holders
 from .errors import located_error
 from .model import Node
 from .program import slot_of
@@ -28,6 +29,9 @@ class PartOfReplay:
         self.calls = [calls[id(segment.steps[index])] for index in part.nodes]
         self.nodes: list[Node] = [segment.program.nodes[index] for index in part.nodes]
         self.registration = slot_of(segment.steps[part.nodes[0]]).registration
+        #: What holds the values that the part uses up.
+        self.donated: tuple[DonatedArray, ...] = ()
+        self.session = recorded.recording.session
 
     def compare(self, values: list[Any]) -> None:
         """Compare the results with the shape rules' answers; raises ``KernelResultError`` where one differs."""
@@ -42,23 +46,43 @@ class PartOfReplay:
             who = conformance.describe_kernel(self.device, self.registration)
         raise conformance.misfit_error(self.entries[index], found[1], who)
 
-    def find_failed(self, values: list[Any], error: Exception) -> tuple[int, Exception]:
-        """Return which call has failed, by running a planned step's calls one by one, and its error."""
-        if len(self.nodes) > 1:
-            for index, node in enumerate(self.nodes):
+    def locate(self, values: list[Any], error: Exception) -> Exception:
+        """Return the error of the call that has failed, which is found by running a planned step's calls one by one.
+
+        Where arrays are used up they cannot run again: then it is one of them.
+        """
+        failed, call = error, self.calls[-1]
+        shown = call.shown
+        if len(self.nodes) > 1 and any(values[each.slot] is None for each in self.donated):
+            shown = (
+                f"one of {len(self.calls)} calls that run as one program, from {self.calls[0].shown} to {call.shown},"
+            )
+        elif len(self.nodes) > 1:
+            for each, node in zip(self.calls, self.nodes, strict=True):
                 try:
                     node.run(values)
                 except Exception as raised:  # noqa: BLE001  # it is what is looked for
-                    return index, raised
-        return len(self.nodes) - 1, error
+                    failed, call, shown = raised, each, each.shown
+                    break
+        return located_error(shown, "a captured replay", call.line, failed)
 
 
-def find_fault(parts: Sequence[PartOfReplay], error: Exception) -> Exception:
-    """Return the error for a replay of which a part has raised: it names the call, and where it was recorded."""
+def find_fault(parts: Sequence[PartOfReplay], error: BaseException) -> BaseException:
+    """Return the error for a replay of which a part has raised: it names the call, and where it was recorded.
+
+    Tensors whose arrays are used up carry it; see Note [Donation] in `donation`.
+    """
     trace = error.__traceback__
-    part = next((each for each in parts if trace is not None and each.line == trace.tb_lineno), None)
-    if part is None or trace is None:
+    if trace is None:
         return error
-    index, raised = part.find_failed(trace.tb_frame.f_locals[part.name], error)
-    call = part.calls[index]
-    return located_error(call.shown, "a captured replay", call.line, raised)
+    names = trace.tb_frame.f_locals
+    part = next((each for each in parts if each.line == trace.tb_lineno), None)
+    fault = part.locate(names[part.name], error) if part is not None and isinstance(error, Exception) else error
+    for place, each in enumerate(parts):
+        copied = names.get(f"copied{place}")
+        if copied is None:
+            continue
+        values = names[each.name]
+        used_up = [array for array in each.donated if values[array.slot] is None and array.slot not in copied]
+        fail_holders(used_up, names, each.device, each.session, fault)
+    return fault
