@@ -116,14 +116,40 @@ def _nll_loss_forward(
     return (loss / total if reduction == _MEAN else loss), total
 
 
-def _nll_of_rows(self: Array, target: Array, reduction: int) -> Any:
-    """Return the sum or mean of the rows' losses, where every target counts, and the number of rows."""
-    count, classes = self.shape
+def _choose(target: Array, classes: int, ignore_index: int) -> tuple[Array, Array | None]:
+    """Return targets that are classes, and which are ignored, None for none."""
     # As unsigned numbers the negative ones are the greatest.
+    if ignore_index < 0 and MAX(target.view(np.uint64)) < classes:
+        return target, None
+    ignored = target == ignore_index
+    target = np.where(ignored, 0, target)
     if MAX(target.view(np.uint64)) >= classes:
         raise ValueError("a target that is no class, or is ignored")
-    chosen = self.reshape(-1).take(np.arange(0, count * classes, classes) + target)
-    loss, total = SUM(np.negative(chosen)), self.dtype.type(count)
+    return target, ignored
+
+
+def nll_of_places(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
+    """Return the losses of all places, or their sum or mean, and the sum of their weights; the classes are dimension 1."""
+    count, classes, inner = self.shape[0], self.shape[1], target.size // self.shape[0]
+    target, ignored = _choose(target.reshape(-1), classes, ignore_index)
+    if inner == 1:
+        places = np.arange(0, count * classes, classes) + target
+    else:
+        places = target * inner
+        by_image = places.reshape(count, inner)
+        by_image += np.arange(inner)
+        by_image += np.arange(0, self.size, classes * inner)[:, None]
+    losses: Array = np.negative(self.reshape(-1).take(places))
+    each = None if weight is None else weight.take(target)
+    if ignored is not None:
+        zero = number(0, self)
+        losses = np.where(ignored, zero, losses)
+        each = np.where(ignored, zero, number(1, self) if each is None else each)
+    if each is not None:
+        losses = losses * each
+    if reduction not in (_MEAN, _SUM):
+        return losses, np.zeros((), self.dtype)
+    loss, total = SUM(losses), self.dtype.type(target.size) if each is None else SUM(each)
     return loss / total if reduction == _MEAN else loss, total
 
 
@@ -149,7 +175,8 @@ def _nll_loss_backward(
     return rows if self.ndim == 2 else rows[0]
 
 
-def _reduce(losses: Array, reduction: int) -> Any:
+def reduce(losses: Array, reduction: int) -> Any:
+    """Return the losses themselves, their mean or their sum."""
     if reduction == _MEAN:
         return SUM(losses, None) / losses.dtype.type(losses.size)
     return SUM(losses, None) if reduction == _SUM else losses
@@ -196,7 +223,7 @@ def make_loss(formula: Callable[..., Any], general: Kernel, options: str = "", *
     names = "".join(f", {each.partition('=')[0]}" for each in by_position.split(", ") if each)
 
     def compute(self: Array, target: Array, reduction: int, *options: float) -> Any:
-        return _reduce(formula_in_tiles(formula, (self, target), options), reduction)
+        return reduce(formula_in_tiles(formula, (self, target), options), reduction)
 
     return attempt(
         "self, target, reduction=1" + (f", {options}" if options else ""),
@@ -220,7 +247,7 @@ _LOSSES: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
 def _loss_kernel(name: str, formula: Callable[..., Any], options: str, also: str) -> Kernel:
     def general(spec: OutputSpec, self: Array, target: Array, reduction: int = _MEAN, *options: float) -> Any:
         dtype = half_as_float(np.promote_types(self.dtype, target.dtype))
-        return _reduce(formula(cast(self, dtype), cast(target, dtype), *options), reduction)
+        return reduce(formula(cast(self, dtype), cast(target, dtype), *options), reduction)
 
     return make_loss(formula, make_kernel(name, general), options, also=also)
 
@@ -247,7 +274,7 @@ def _cross_entropy_with_logits(
         infer_output("sub.Scalar", pos_weight, 1)  # refuses bool
     dtype = half_as_float(spec.array_dtype)
     arrays = [None if each is None else cast(each, dtype) for each in (self, target, weight, pos_weight)]
-    return _reduce(_with_logits(*arrays), reduction)  # type: ignore[arg-type]  # the first two are arrays
+    return reduce(_with_logits(*arrays), reduction)  # type: ignore[arg-type]  # the first two are arrays
 
 
 def _square_slope(grad: Array, a: Array, b: Array, reduction: int) -> Any:
@@ -261,14 +288,20 @@ def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array
     return _square_slope(cast(grad, dtype), cast(self, dtype), cast(target, dtype), reduction)
 
 
-def _nll_slope(grad: Array, self: Array, target: Array, reduction: int, total: Array) -> Any:
-    """Return the gradient of rows whose targets all count."""
+def _nll_slope(
+    grad: Array, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total: Array
+) -> Any:
     count, classes = self.shape
-    if MAX(target.view(np.uint64)) >= classes:
-        raise ValueError("a target that is no class, or is ignored")
-    found = np.zeros(self.shape, self.dtype)
+    target, ignored = _choose(target, classes, ignore_index)
     slope = np.negative(grad)
-    found.reshape(-1)[np.arange(0, count * classes, classes) + target] = slope / total if reduction == _MEAN else slope
+    if reduction == _MEAN:
+        slope = slope / total
+    if weight is not None:
+        slope = slope * weight.take(target)
+    if ignored is not None:
+        slope = np.where(ignored, number(0, self), slope)
+    found = np.zeros(self.shape, self.dtype)
+    found.reshape(-1)[np.arange(0, count * classes, classes) + target] = slope
     return found
 
 
@@ -284,7 +317,7 @@ def _binary_cross_entropy(
     one, bound = dtype.type(1), dtype.type(-100)
     hit, miss = np.maximum(np.log(chance), bound), np.maximum(np.log1p(-chance), bound)
     losses = (target - one) * miss - target * hit
-    return _reduce(losses if weight is None else losses * cast(weight, dtype), reduction)
+    return reduce(losses if weight is None else losses * cast(weight, dtype), reduction)
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {
@@ -304,7 +337,7 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     "run(compute, self, target, reduction)",
     make_kernel("binary_cross_entropy_with_logits", _cross_entropy_with_logits),
     operands="self, target",
-    compute=lambda self, target, reduction: _reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
+    compute=lambda self, target, reduction: reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
 KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", _softmax_slope)
 KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", _log_softmax_slope)
@@ -317,14 +350,14 @@ KERNELS["mse_loss_backward"] = attempt(
     compute=_square_slope,
 )
 _ROWS: Final = (
-    "weight is None and reduction and ignore_index < 0 and self.ndim == 2 and self.dtype in NUMBERS and self.size"
-    " and target.dtype is INT64 and target.shape == self.shape[:1]"
+    "self.ndim == 2 and self.dtype in NUMBERS and self.size and target.dtype is INT64 and target.shape == self.shape[:1]"
+    " and (weight is None or (weight.dtype is self.dtype and weight.shape == self.shape[1:]))"
 )
 KERNELS["nll_loss_backward"] = attempt(
     "grad_output, self, target, weight, reduction, ignore_index, total_weight",
-    f"{_ROWS} and grad_output.dtype is self.dtype is total_weight.dtype and not grad_output.ndim"
-    " and total_weight.size == 1",
-    "run(compute, grad_output, self, target, reduction, total_weight)",
+    f"{_ROWS} and grad_output.dtype is self.dtype is total_weight.dtype and total_weight.size == 1"
+    " and grad_output.shape == (() if reduction else target.shape)",
+    "run(compute, grad_output, self, target, weight, reduction, ignore_index, total_weight)",
     KERNELS["nll_loss_backward"],
     compute=_nll_slope,
     INT64=np.dtype(np.int64),
@@ -332,8 +365,8 @@ KERNELS["nll_loss_backward"] = attempt(
 KERNELS["nll_loss_forward"] = attempt(
     "self, target, weight, reduction, ignore_index",
     f"{_ROWS} and self.flags.c_contiguous",
-    "run(compute, self, target, reduction)",
+    "run(compute, self, target, weight, reduction, ignore_index)",
     KERNELS["nll_loss_forward"],
-    compute=_nll_of_rows,
+    compute=nll_of_places,
     INT64=np.dtype(np.int64),
 )

@@ -8,7 +8,17 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
-from . import activation, short_formulas, short_grids, short_indexing, short_losses, short_networks, short_views
+from . import (
+    activation,
+    short_bags,
+    short_formulas,
+    short_grids,
+    short_indexing,
+    short_losses,
+    short_margins,
+    short_networks,
+    short_views,
+)
 
 
 def _contiguous(self: Array, *, memory_format: int) -> Any:
@@ -33,4 +43,6 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **short_networks.SHORT_WAYS,
     **short_views.SHORT_WAYS,
     **short_grids.SHORT_WAYS,
+    **short_bags.SHORT_WAYS,
+    **short_margins.SHORT_WAYS,
 }

@@ -120,7 +120,7 @@ def embedding_bag(
     if mode == _MEAN:
         counts = cast(aten.clamp_min.default(sizes, 1), dc.dtype(output))
         output = aten.div.Tensor(output, aten.unsqueeze.default(counts, 1))
-    return cast(output, dtype), bags, sizes, sizes
+    return cast(output, dtype), bags, sizes, aten.clone.default(sizes)
 
 
 def embedding_renorm(self: Array, indices: Array, max_norm: float, norm_type: float) -> Array:

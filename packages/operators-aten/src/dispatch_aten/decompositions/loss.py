@@ -136,7 +136,7 @@ def _nll_loss_nd(
     # Classes last and all other dimensions in one: the loss of a picture is that of its pixels.
     rows = aten.reshape.default(aten.movedim.int(self, 1, -1), (-1, shape[1]))
     loss = aten.nll_loss.default(rows, aten.reshape.default(target, (-1,)), weight, reduction, ignore_index)
-    return aten.reshape.default(loss, wanted) if reduction == _NONE else loss
+    return aten._unsafe_view.default(loss, wanted) if reduction == _NONE else loss
 
 
 def _cross_entropy_loss(

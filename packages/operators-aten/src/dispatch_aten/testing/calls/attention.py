@@ -22,5 +22,8 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("_safe_softmax", lambda r: (r.f(4, 3), 1)),
     call("embedding_bag", lambda r: (*_bag(r), False, 1)),
     call("embedding_bag.padding_idx", lambda r: (*_bag(r), False, 1, False, None, False, 2)),
+    call("embedding_bag.padding_idx", lambda r: (*_bag(r), False, 1, False, None, False, None)),
+    call("embedding_bag", lambda r: (r.f(6, 3), r.i(6, 4), np.array([0, 2]), False, 2)),
+    call("embedding_bag", lambda r: (r.f(6, 3), r.i(6, 4), np.array([0, 2]), False, 0, False, r.f(4))),
     call("embedding_renorm", lambda r: (r.f(6, 3), r.i(6, 4), 0.7, 2.0)),
 )
