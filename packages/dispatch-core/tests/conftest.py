@@ -13,6 +13,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.arrays import frontend, owners
+from dispatch_core.calls import lazy_function
 from dispatch_core.operators import runners
 from dispatch_core.operators.registries import invalidate_everywhere
 from dispatch_core.pipelines import materialize
@@ -64,8 +65,9 @@ def run_python(tmp_path):
 
 
 @pytest.fixture(params=["generated", "interpreted"])
-def registry(request):
-    """A registry of the test's own, once with generated calls and once with their plain twins."""
+def registry(request, monkeypatch):
+    """A registry of the test's own, once with generated calls, after the first one, and once with their plain twins."""
+    monkeypatch.setattr(lazy_function, "FIRST_CALLS", 1)
     return dc.Registry(interpreted=request.param == "interpreted")
 
 

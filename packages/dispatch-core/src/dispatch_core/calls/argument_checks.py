@@ -71,3 +71,31 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
             test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
         lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]
     return lines + late
+
+
+def is_common(type: str, value: object) -> bool:
+    """Return whether a value is of the common types of an argument, so that the generated lines take it as it is.
+
+    >>> is_common("int[2]?", (1, 2)), is_common("int", True), is_common("Scalar?", None)
+    (True, False, True)
+    """
+    if type.endswith("?") and value is None:
+        return True
+    if _INT_LIST.fullmatch(type):
+        return isinstance(value, (tuple, list)) and value.__class__ in (tuple, list) and all(map(_is_int, value))
+    match type.rstrip("?"):
+        case "int" | "SymInt":
+            return _is_int(value)
+        case "float":
+            return value.__class__ is float
+        case "bool":
+            return value is True or value is False
+        case "Scalar":
+            return value.__class__ is float or _is_int(value, most=2**64 - 1)
+        case "ScalarType":
+            return getattr(value.__class__, "__schema_type__", "") == "ScalarType"
+    return type.rstrip("?") == "Any"
+
+
+def _is_int(value: object, most: int = 2**63 - 1) -> bool:
+    return value.__class__ is int and -(2**63) <= value <= most

@@ -31,11 +31,12 @@ from ..keys.table import MARKERS
 from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
-from . import reference
+from . import first_calls, reference
 from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
 from .bodies import Body, takes_in_order
 from .boundary import Boundary
 from .emit import indent, make_function, rename_parameters
+from .lazy_function import FirstCalls, LazyFunction
 from .signature import CallSignature, SpecializedKernels
 from .source import (
     SpecializedMask,
@@ -56,11 +57,26 @@ if TYPE_CHECKING:
 Runner = Callable[..., Any]
 
 
-def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Look up the runner of a first call, so that its mask is known when the code is made.
+def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
+    """Return the function by which plain code serves the first calls; see Note [First calls run in plain code].
 
-    Errors of the arguments are left to the call itself.
+    For other calls of an overload it looks the runner up, so that its mask is known when the code is made.
     """
+    find = first_calls.make_first_calls(entry, adapter)
+    if adapter is not None:
+        return find
+
+    def find_or_warm_up(args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
+        found = find(args, kwargs)
+        if found is None:
+            _warm_up(entry, args, kwargs)
+        return found
+
+    return find_or_warm_up
+
+
+def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Look up the runner of a call; errors of the arguments are left to the call itself."""
     signature = entry.signature
     if signature is None or not signature.is_specializable or context.current() is not None:
         return
@@ -258,22 +274,25 @@ def make_backend_runner(
             entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
         )
     body = Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
-    lines = body.lines(signature)
-    names = dict(body.constants)
-    run: Any = _compile(runner_source(signature, lines), "kernel", names, signature)
+    plain: Any = reference.make_backend_runner(
+        entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
+    )
+
+    def make() -> Runner:
+        lines = body.lines(signature)  # which completes the constants
+        return _compile(runner_source(signature, lines), "kernel", dict(body.constants), signature)
+
+    run: Any = LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
     if watch is None:
         run.body = body
         return run
-    names["__kernel"] = watch.over(kernel, len(prefix))
-    for number, (index, only, special) in enumerate(specialized):
-        names[f"__special{number}"] = watch.over(special, fixed=(index, only))
 
     def drop_watch() -> None:
-        names.update(body.constants)
+        plain.is_watched = run.is_watched = False
         run.body = body
         entry.specialize_for_runner(run)
 
-    run.is_watched = True
+    plain.is_watched = run.is_watched = True
     watch.when_ended = drop_watch
     return run
 

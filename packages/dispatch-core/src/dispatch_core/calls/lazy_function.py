@@ -8,7 +8,7 @@ Note [Globals live as long as their code]
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -19,15 +19,26 @@ from .emit import is_generated
 
 __all__ = ["LazyFunction"]
 
+#: How many calls of a function are served by others, before it gets code of its own.
+FIRST_CALLS = 8
+#: Finds for the arguments of a call a function and arguments in order that serve it, or None.
+FirstCalls = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Callable[..., Any], Sequence[Any]] | None]
+
 _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
     try:
-        return __become(args, kwargs)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+        __function, __args, __kwargs = __find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+        return __function(*__args, **__kwargs)
     except Exception as error:
         __trim(error)  # type: ignore[name-defined]  # noqa: F821  # as above
         raise
+
+
+def _first_inside(*args: Any, **kwargs: Any) -> Any:
+    __function, __args, __kwargs = __find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
+    return __function(*__args, **__kwargs)
 
 
 def _forward(*args: Any, **kwargs: Any) -> Any:
@@ -39,11 +50,13 @@ def _forward(*args: Any, **kwargs: Any) -> Any:
 
 
 class LazyFunction:
-    """A function whose code is made when it is first called.
+    """A function whose code is made when it is first called, or once it has been called a few times.
 
     ``make`` returns a function, whose code is taken over where `emit.make_function` made it, and which is called
-    otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``warm_up`` gets the arguments
-    of the first call before that, without the lock. A function without a ``name`` takes those of what ``make`` returned.
+    otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``first_calls`` gets the
+    arguments of a call as long as there is no code, without the lock. It may return a function and arguments that serve
+    the call: the first `FIRST_CALLS` of these are, and besides all those by a function that ``is_watched``.
+    A function without a ``name`` takes those of what ``make`` returned; ``is_inside`` others, it leaves tracebacks alone.
 
     >>> from dispatch_core.calls.emit import define, make_function
     >>> text = define("add(x, y=2)", ["return x + y"])
@@ -52,31 +65,39 @@ class LazyFunction:
     (3, (2,))
     """
 
-    __slots__ = ("_codes", "_generation", "_is_named", "_lock", "_make", "_warm_up", "function")
+    __slots__ = ("_codes", "_first", "_first_calls", "_generation", "_is_named", "_left", "_lock", "_make", "function")
 
     def __init__(
         self,
         make: Callable[[], Any],
         lock: AbstractContextManager[Any] = _NO_LOCK,
-        warm_up: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+        first_calls: FirstCalls | None = None,
         *,
         name: str = "",
+        is_inside: bool = False,
     ) -> None:
+        self._make, self._lock, self._is_named = make, lock, bool(name)
+        self._first_calls, self._left, self._first = first_calls, FIRST_CALLS, (_first_inside if is_inside else _first)
         #: How often the meaning of its globals has changed since it first had code; -1 before that.
-        self._make, self._lock, self._warm_up, self._generation, self._is_named = make, lock, warm_up, -1, bool(name)
+        self._generation = -1
         #: Generation → references to its code, which go with the code.
         self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
-        names = {"__builtins__": builtins, "__name__": __name__, "__become": self._become, "__trim": trim_traceback}
-        self.function = FunctionType(_first.__code__, names, name)
+        names = {"__builtins__": builtins, "__name__": __name__, "__find": self._find, "__trim": trim_traceback}
+        self.function = FunctionType(self._first.__code__, names, name)
         if name:
             self.function.__qualname__ = name  # what CPython's own argument errors begin with
 
-    def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
-        if self._warm_up is not None:
-            self._warm_up(args, kwargs)
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
+        """Return a function and arguments that serve a call: those of the first calls, or this one with code."""
+        found = None if self._first_calls is None else self._first_calls(args, kwargs)
+        if found is not None:
+            is_watched = getattr(found[0], "is_watched", False)
+            if is_watched or self._left > 0:
+                self._left -= not is_watched
+                return *found, {}
         with self._lock:
             self.take(self._make())
-        return self.function
+        return self.function, args, kwargs
 
     def take(self, made: Any) -> None:
         """Run as ``made`` does from now on; calls under way in other threads end as they began."""
@@ -123,7 +144,7 @@ class LazyFunction:
 
     def reset(self) -> None:
         """Make the code again at the next call."""
-        self.function.__code__ = _first.__code__
+        self.function.__code__ = self._first.__code__
 
     def invalidate(self) -> None:
         """Make the code again, with globals that may mean something else: see Note [Globals live as long as their code]."""

@@ -65,8 +65,8 @@ def make_caller(entry: OperatorEntry) -> Runner:
     return call
 
 
-def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Do nothing: plain code is the same for every call."""
+def make_first_calls(entry: OperatorEntry, adapter: Any = None) -> None:
+    """Return None: plain code is the same for every call."""
 
 
 def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
@@ -195,18 +195,20 @@ def make_backend_runner(
             data = signature.unwrap(values)
         positional, keywords = signature.split(data)
         for index, only, special in specialized:
-            if type(values[index]) is type(only) and values[index] == only:
+            if values[index] is only or (type(values[index]) is type(only) and values[index] == only):
                 if signature.parameters[index].keyword_only:
                     del keywords[signature.parameters[index].name]
                 else:
                     del positional[index]
-                return wrap_results(special(*positional, **keywords), values)
-        try:
-            found = kernel(*prefix, *positional, **keywords)
-        except Exception:
-            if not is_short:
-                raise
-            found = NotImplemented
+                found = special(*positional, **keywords)
+                break
+        else:
+            try:
+                found = kernel(*prefix, *positional, **keywords)
+            except Exception:
+                if not is_short:
+                    raise
+                found = NotImplemented
         if itself and found is data[signature.results[0].source]:
             return values[signature.results[0].source]
         return below(*values) if found is NotImplemented and below is not None else wrap_results(found, values)

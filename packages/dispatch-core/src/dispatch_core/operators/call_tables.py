@@ -69,7 +69,7 @@ class _Call(Table):
         everywhere = included_mask()
         effective = arguments | everywhere | DispatchKey.BackendSelect
         runner = self.tables.fill(self, mask, arguments, effective, is_plain=True)
-        if not hasattr(runner, "is_watched"):
+        if not getattr(runner, "is_watched", False):
             self.tables.entry.specialize_for(mask, runner)
         return runner
 

@@ -65,9 +65,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
     engine, lock = entry.registry.engine, entry.registry.lock
     name = entry.operator_name
-    call = LazyFunction(
-        lambda: engine.make_caller(entry), lock, lambda args, kwargs: engine.warm_up(entry, args, kwargs)
-    )
+    call = LazyFunction(lambda: engine.make_caller(entry), lock, engine.make_first_calls(entry))
     redispatch = LazyFunction(lambda: engine.make_redispatcher(entry), lock)
     op: Any = call.function
     op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
@@ -133,7 +131,8 @@ def rename_arguments(
     engine = entry.registry.engine
     types = frozenset(slow_path_types)
     adapter = SignatureAdapter(name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone)
-    lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, name=name)
+    first_calls = engine.make_first_calls(entry, adapter)
+    lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)
     op._callers.append(lazy)
     return lazy.function
 
