@@ -16,8 +16,11 @@ from .tensors import Tensor
 def _adapt_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a tuple instead of a list of tensors, as torch does."""
 
-    def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple(function(*args, **kwargs))
+    def many(self: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        # To spread arguments costs as much as the check of them.
+        if not kwargs and len(args) == 1:
+            return tuple(function(self, args[0]))
+        return tuple(function(self, *args, **kwargs))
 
     return many
 
@@ -185,7 +188,13 @@ def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., 
 
     def adapt(function: Callable[..., Any]) -> Callable[..., Any]:
         def join(tensors: Any, *args: Any, **kwargs: Any) -> Tensor:
-            if not isinstance(tensors, Tensor) and not len(tensors):
+            if type(tensors) is list or type(tensors) is tuple:
+                if not tensors:
+                    raise error(text)
+                # To spread arguments costs as much as the check of them.
+                if not kwargs and len(args) < 2:
+                    return function(tensors, args[0]) if args else function(tensors)
+            elif not isinstance(tensors, Tensor) and not len(tensors):
                 raise error(text)
             return function(tensors, *args, **kwargs)
 

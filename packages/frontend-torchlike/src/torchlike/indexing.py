@@ -176,7 +176,8 @@ def _take_ranges(self: Tensor, items: tuple[Any, ...], shape: tuple[int, ...]) -
         kind = type(item)
         if kind is slice:
             if not item.start is item.stop is item.step is None:
-                result = _slice_tensor(result, dim, *_read_bounds(item))
+                start, stop, step = _read_bounds(item)
+                result = _slice_tensor(result, dim, start, stop, step)
             dim += 1
             place += 1
         elif kind is int:

@@ -102,36 +102,53 @@ _COMPUTE: Final[dict[str, Kernel]] = {
 _BY_RULE: Final = {name: make_kernel(name, compute) for name, compute in _COMPUTE.items()}
 
 
-def _are_alike(arrays: Sequence[Array], *, of_one_shape: bool = False) -> bool:
-    """Return whether arrays have one dtype, of NumPy's own, elements, and lie row by row; perhaps one shape, too."""
-    if not arrays:
-        return False
-    dtype, shape = arrays[0].dtype, arrays[0].shape
-    for each in arrays:
-        if each.dtype is not dtype or not is_row_major(each) or (of_one_shape and each.shape != shape):
-            return False
-    return dtype.isbuiltin == 1
+#: `numpy.concatenate` without the look for arrays of other libraries.
+_concatenate: Final[Any] = getattr(np.concatenate, "_implementation", np.concatenate)
+#: From how many dimensions on channels may lie innermost, which torch keeps.
+_MAY_HAVE_CHANNELS: Final = 4
 
 
 @KERNELS("cat")
 def _join(tensors: Sequence[Array], dim: int = 0) -> Any:
-    if _are_alike(tensors):
-        try:
-            return np.concatenate(tensors, dim)
-        except ValueError:
-            pass
+    try:
+        first, length = tensors[0], 0
+        dtype, ndim = first.dtype, first.ndim
+        for each in tensors:
+            if each.dtype is not dtype or (ndim >= _MAY_HAVE_CHANNELS and not is_row_major(each)):
+                break
+            length += each.shape[dim]
+        else:
+            if length and dtype.isbuiltin == 1:
+                if ndim == 1:
+                    return _concatenate(tensors, dim)
+                sizes = [*first.shape]
+                sizes[dim] = length
+                # A result of its own is row-major, as the arrays need not be.
+                result = np.empty(sizes, dtype)
+                if result.size:
+                    return _concatenate(tensors, dim, result)
+    except (IndexError, ValueError):
+        pass
     return _BY_RULE["cat"](tensors, dim)
 
 
 @KERNELS("stack")
 def _join_on_top(tensors: Sequence[Array], dim: int = 0) -> Any:
-    if _are_alike(tensors, of_one_shape=True):
-        shape = tensors[0].shape
-        place = dim if dim >= 0 else dim + len(shape) + 1
-        if 0 <= place < len(shape):
-            return np.concatenate(tensors, place).reshape(*shape[:place], len(tensors), *shape[place:])
-        if place == len(shape):
-            return np.concatenate([each.reshape(*shape, 1) for each in tensors], place)
+    first = tensors[0] if tensors else None
+    if first is not None and first.ndim and first.size and first.dtype.isbuiltin == 1:
+        dtype, shape = first.dtype, first.shape
+        for each in tensors:
+            if each.dtype is not dtype or each.shape != shape:
+                break
+        else:
+            place = dim if dim >= 0 else dim + len(shape) + 1
+            if 0 <= place < len(shape):
+                head, tail = shape[:place], shape[place + 1 :]
+                result = np.empty((*head, len(tensors) * shape[place], *tail), dtype) if len(shape) > 1 else None
+                return _concatenate(tensors, place, result).reshape(*head, len(tensors), *shape[place:])
+            if place == len(shape):
+                result = np.empty((*shape, len(tensors)), dtype)
+                return _concatenate([each[..., None] for each in tensors], place, result)
     return _BY_RULE["stack"](tensors, dim)
 
 

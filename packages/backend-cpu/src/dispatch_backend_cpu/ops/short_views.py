@@ -82,9 +82,12 @@ def _move(self: Array, source: Any, destination: Any) -> Any:
     return self.transpose([taken[dim] if dim in taken else next(rest) for dim in range(count)])
 
 
+_split, _split_with_sizes = VIEWS["split.Tensor"], VIEWS["split_with_sizes"]
+
+
 def _chunk(self: Array, chunks: int, dim: int = 0) -> Any:
     length = -(-self.shape[dim] // chunks) if chunks > 0 and self.size else 0
-    return VIEWS["split.Tensor"](self, length, dim) if length else NotImplemented
+    return _split(self, length, dim) if length else NotImplemented
 
 
 def _tensor_split(self: Array, sections: int, dim: int = 0) -> Any:
@@ -92,7 +95,7 @@ def _tensor_split(self: Array, sections: int, dim: int = 0) -> Any:
     if not 0 < sections <= min(size, _MOST_PARTS):
         return NotImplemented
     short, longer = divmod(size, sections)
-    return VIEWS["split_with_sizes"](self, [short + 1] * longer + [short] * (sections - longer), dim)
+    return _split_with_sizes(self, [short + 1] * longer + [short] * (sections - longer), dim)
 
 
 def _grow(arrays: Sequence[Array], least: int) -> list[Array]:
@@ -103,7 +106,7 @@ def _split_at(self: Array, indices: Sequence[int], dim: int = 0) -> Any:
     ends = [*indices, self.shape[dim]]
     lengths = [end - start for start, end in zip([0, *indices], ends, strict=True)]
     # A part without elements may begin anywhere.
-    return VIEWS["split_with_sizes"](self, lengths, dim) if min(lengths) > 0 else NotImplemented
+    return _split_with_sizes(self, lengths, dim) if min(lengths) > 0 else NotImplemented
 
 
 def _pad(self: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:

@@ -6,9 +6,7 @@ view is always an array: ``a[1]`` would be a NumPy scalar where one dimension is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
-from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -290,13 +288,6 @@ def _unbind(self: Array, dim: int = 0) -> Any:
     return _BY_RULE["unbind.int"](self, dim)
 
 
-def _slice_along(self: Array, dim: int, ends: Iterable[tuple[int, int]]) -> list[Array]:
-    before = _before(self, dim) if dim else ()
-    if before:
-        return [self[(*before, slice(start, end))] for start, end in ends]
-    return [self[start:end] for start, end in ends]
-
-
 @KERNELS("unfold")
 def _unfold(self: Array, dimension: int, size: int, step: int) -> Any:
     ndim = self.ndim
@@ -313,22 +304,37 @@ def _unfold(self: Array, dimension: int, size: int, step: int) -> Any:
 
 @KERNELS("split.Tensor")
 def _split(self: Array, split_size: int, dim: int = 0) -> Any:
-    ndim = self.ndim
-    if self.size and split_size > 0 and -ndim <= dim < ndim:
-        starts = range(0, self.shape[dim], split_size)
-        if len(starts) < _MANY:
-            return _slice_along(self, dim, [(start, start + split_size) for start in starts])
+    shape = self.shape
+    if split_size > 0 and -len(shape) <= dim < len(shape) and self.size:
+        size = shape[dim]
+        if size < _MANY * split_size:
+            # A loop: for a few parts a comprehension costs as much again.
+            parts, start, before = [], 0, _before(self, dim) if dim else ()
+            while start < size:
+                stop = start + split_size
+                parts.append(self[(*before, slice(start, stop))] if dim else self[start:stop])
+                start = stop
+            return parts
     return _BY_RULE["split.Tensor"](self, split_size, dim)
 
 
 @KERNELS("split_with_sizes")
 def _split_with_sizes(self: Array, split_sizes: Any, dim: int = 0) -> Any:
-    ndim = self.ndim
+    shape = self.shape
     # A part without elements begins elsewhere in NumPy.
-    if self.size and -ndim <= dim < ndim and min(split_sizes, default=0) > 0:
-        ends = [*accumulate(split_sizes)]
-        if ends[-1] == self.shape[dim]:
-            return _slice_along(self, dim, zip([0, *ends], ends, strict=False))
+    if (
+        -len(shape) <= dim < len(shape)
+        and self.size
+        and split_sizes
+        and min(split_sizes) > 0
+        and sum(split_sizes) == shape[dim]
+    ):
+        parts, start, before = [], 0, _before(self, dim) if dim else ()
+        for length in split_sizes:
+            stop = start + length
+            parts.append(self[(*before, slice(start, stop))] if dim else self[start:stop])
+            start = stop
+        return parts
     return _BY_RULE["split_with_sizes"](self, split_sizes, dim)
 
 

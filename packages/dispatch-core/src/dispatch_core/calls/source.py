@@ -271,8 +271,9 @@ def _one_result(
         return lines, [], output
     lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
     if result.kind == "view" and boundary.frontend is not None and boundary.frontend.views is not None:
-        checked = f"[__i if type(__i) is __array else __view_of(__i) for __i in {data}]"
-        return [*lines, f"{made} = __views({base}, {checked}, __op, ({_all_values(signature)}))"], [], made
+        # A comprehension costs as much as two such loops.
+        lines += [f"for __i in {data}:", "    if type(__i) is not __array:", "        __view_of(__i)"]
+        return [*lines, f"{made} = __views({base}, {data}, __op, ({_all_values(signature)}))"], [], made
     lines += [f"{made} = []", f"for __i in {data}:"]
     inner, output = _made_result(signature, result, "__i", "__x", boundary, base)
     return [*lines, *(f"    {line}" for line in inner), f"    {made}.append({output})"], [], made

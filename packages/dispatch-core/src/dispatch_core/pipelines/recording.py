@@ -156,6 +156,7 @@ def _mark_views(frontend: Frontend[Any]) -> Frontend[Any]:
         frontend,
         view=None if view is None else make_view,
         views=None if views is None else make_views,
+        view_code=None,
     )
 
 

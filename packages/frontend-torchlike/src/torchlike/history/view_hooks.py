@@ -46,28 +46,32 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
                 tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
                 return tensor
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
-        set_view(tensor, self, op, args)
+        set_view(tensor, self, op, args[1:])
         return tensor
 
     def make_views(self: Tensor, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
+        part, steps = describe_parts(op, self, parts, args)
         mask = self._dispatch_mask
         above = self._autograd if mask & AUTOGRAD else None
-        known = find_array_type(type(parts[0])) if parts else None
-        is_late = known is not None and known.mutable and (above is None or type(above) is tuple)
-        base = above[0] if type(above) is tuple else self
-        time = tick()
-        is_one_of_several = op.name not in CUT_ONE_BY_ONE
-        refusal = UNRECORDED if not is_grad_enabled() else ONE_OF_SEVERAL if is_one_of_several else None
-        mask |= AUTOGRAD_BITS[mask]
+        is_one_of_several = op not in CUT_ONE_BY_ONE
         views = []
-        for data, (part, rest) in zip(parts, describe_parts(op, self, parts, args), strict=True):
+        place, time, mask = 0, tick(), mask | AUTOGRAD_BITS[mask]
+        if parts and (above is None or type(above) is tuple) and find_array_type(type(parts[0])).mutable:  # type: ignore[union-attr]  # as described
+            base = self if above is None else above[0]
+            refusal = UNRECORDED if not is_grad_enabled() else ONE_OF_SEVERAL if is_one_of_several else None
+            for data in parts:
+                tensor = bare()
+                tensor._dispatch_data = data
+                tensor._dispatch_mask = mask
+                tensor._autograd = base, time, part, steps[place], refusal, above
+                views.append(tensor)
+                place += 1
+            return views
+        for data, rest in zip(parts, steps, strict=True):
             tensor = bare()
             tensor._dispatch_data = data
             tensor._dispatch_mask = mask
-            if is_late:
-                tensor._autograd = base, time, part, rest, refusal, above
-            else:
-                set_view(tensor, self, part, (self, *rest), is_part=is_one_of_several)
+            set_view(tensor, self, part, rest, is_part=is_one_of_several)
             views.append(tensor)
         return views
 

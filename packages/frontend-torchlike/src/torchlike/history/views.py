@@ -23,8 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate, pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import dispatch_core as dc
@@ -204,7 +202,7 @@ class _ViewKinds(dict[Any, int]):
 view_kinds: Final = _ViewKinds()
 
 #: Functions of several views that make each of them alone, so that all may be changed in place.
-CUT_ONE_BY_ONE: Final = frozenset({"aten::tensor_split.sections", "aten::tensor_split.indices"})
+CUT_ONE_BY_ONE: Final = frozenset({dc.ops.aten.tensor_split.sections, dc.ops.aten.tensor_split.indices})
 
 
 #: A view whose state was not needed yet; see Note [The state of a view is made late].
@@ -246,15 +244,17 @@ def make_alias(base: Tensor, op: Any, args: tuple[Any, ...]) -> View:
     return state
 
 
-def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...], *, is_part: bool = False) -> None:
-    """Make ``tensor`` a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
-    above = base._state
+def set_view(tensor: Tensor, base: Tensor, op: Any, rest: tuple[Any, ...], *, is_part: bool = False) -> None:
+    """Make ``tensor`` a view of ``base``, made by ``op`` with ``rest``, its arguments after the first in schema order."""
+    above = base._autograd if base._dispatch_mask & AUTOGRAD else base._state
+    if type(above) is tuple:
+        above = base._state
     storage = above.storage
     if storage is None:
         storage = above.shared_storage()
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
     state.storage = storage
-    state.chain = (above.chain, op, args[1:])
+    state.chain = (above.chain, op, rest)
     state.version_seen = storage.version
     if view_kinds[op] < 0:  # detach: an alias, but no view that gradients follow
         tensor._dispatch_mask &= ~AUTOGRAD
@@ -286,14 +286,15 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...], *, is
 
 def describe_parts(
     op: Any, base: Tensor, parts: Sequence[Any], args: tuple[Any, ...]
-) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Return for each part in a list of views the operator that makes it alone, and its arguments after the first.
+) -> tuple[Any, list[tuple[Any, ...]]]:
+    """Return the operator that makes each part in a list of views alone, and the arguments after the first for each.
 
     Raises ``KernelResultError`` where the parts, made by the device's own kernel, do not tell where in the base they begin.
     """
     if not parts:
-        return []
-    known = find_array_type(type(parts[0]))
+        return op, []
+    kind = type(parts[0])
+    known = find_array_type(kind)
     if known is None or known.strides is None:
         raise dc.KernelResultError(
             f"{op.name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in"
@@ -302,14 +303,24 @@ def describe_parts(
         )
     place = view_kinds[op]
     if place <= 0:
-        return [(op, args[1:])] * len(parts)
-    dim = args[place] % max(len(dc.shape(base)), 1)
+        return op, [args[1:]] * len(parts)
+    dim = args[place]
     if place == 1:  # unbind takes the dimension away
-        select = dc.ops.aten.select.int
-        return [(select, (dim, index)) for index in range(len(parts))]
-    piece, read = dc.ops.aten.slice.Tensor, attrgetter("shape") if is_plain[type(parts[0])] else dc.shape
-    stops = list(accumulate([read(part)[dim] for part in parts], initial=0))
-    return [(piece, (dim, start, stop, 1)) for start, stop in pairwise(stops)]
+        dim = dim if dim >= 0 else dim + len(dc.shape(base))
+        return _SELECT, [(dim, index) for index in range(len(parts))]
+    plain, start, steps = is_plain[kind], 0, []
+    for each in parts:
+        shape = each.shape if plain else dc.shape(each)
+        if dim < 0:
+            dim += len(shape)
+        stop = start + shape[dim]
+        steps.append((dim, start, stop, 1))
+        start = stop
+    return _SLICE, steps
+
+
+_SELECT: Final = dc.ops.aten.select.int
+_SLICE: Final = dc.ops.aten.slice.Tensor
 
 
 def find_aliases(tensor: Tensor) -> Aliases:
