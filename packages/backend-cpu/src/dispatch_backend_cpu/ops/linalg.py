@@ -10,10 +10,11 @@ import numpy as np
 
 from dispatch_aten.errors import LinAlgError, OperatorError
 
-from ..arrays import Array
+from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable
 from ..libraries import scipy
 from ..output_specs import OutputSpec
+from .factors import as_batch, factorize, lapack, solve_each
 from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -45,15 +46,6 @@ def _check_finite(A: Array, api: str) -> None:
         raise OperatorError(f"torch.{api}: input tensor should not contain infs or NaNs.")
 
 
-def _matrices(array: Array) -> Array:
-    """Return an array as one batch of matrices."""
-    return array.reshape(-1, *array.shape[-2:])
-
-
-def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
-    return scipy("linalg.lapack").get_lapack_funcs(name, dtype=dtype)
-
-
 def _find_fault(info: Array) -> tuple[str, int]:
     """Return how errors name the first matrix with a code, and the code; 0 where there is none."""
     codes = info.reshape(-1)
@@ -72,8 +64,8 @@ def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool
     except np.linalg.LinAlgError:
         pass
     found, codes = np.array(A), info.reshape(-1)
-    potrf = _lapack("potrf", A.dtype)
-    for place, matrix in enumerate(_matrices(found)):
+    potrf = lapack("potrf", A.dtype)
+    for place, matrix in enumerate(as_batch(found)):
         matrix[...], codes[place] = potrf(matrix, lower=not upper, clean=True)
     batch, code = _find_fault(info)
     if check_errors and code:
@@ -84,23 +76,12 @@ def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool
     return found, info
 
 
-def _factorize(A: Array, pivots: Array, info: Array) -> Array:
-    """Return the factors of matrices; write the exchanges of their rows, counted from 1, and LAPACK's codes."""
-    found = np.array(A)
-    if found.size:
-        getrf, rows, codes = _lapack("getrf", A.dtype), pivots.reshape(-1, pivots.shape[-1]), info.reshape(-1)
-        for place, matrix in enumerate(_matrices(found)):
-            matrix[...], exchanges, codes[place] = getrf(matrix)
-            rows[place] = exchanges + 1
-    return found
-
-
 @_add("linalg_lu_factor_ex")
 def _lu_factor_ex(spec: Any, A: Array, *, pivot: bool = True, check_errors: bool = False) -> Any:
     if not pivot:
         raise OperatorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU", argument="pivot")
     pivots, info = np.zeros(spec[1].shape, np.int32), np.zeros(spec[2].shape, np.int32)
-    found = _factorize(A, pivots, info)
+    found = factorize(A, pivots, info)
     batch, code = _find_fault(info)
     if check_errors and code:
         raise OperatorError(
@@ -111,28 +92,16 @@ def _lu_factor_ex(spec: Any, A: Array, *, pivot: bool = True, check_errors: bool
     return found, pivots, info
 
 
-def _solve_each(factors: Array, pivots: Array, B: Array, shape: tuple[int, ...], *, left: bool) -> Array:
-    """Solve by factors and exchanges; ``B`` and the result are stacks of matrices."""
-    found = np.empty(shape, factors.dtype)
-    getrs = _lapack("getrs", factors.dtype)
-    factors, pivots = np.broadcast_to(factors, (*shape[:-2], *factors.shape[-2:])), pivots - 1
-    pivots, sides = np.broadcast_to(pivots, factors.shape[:-1]), np.broadcast_to(B, shape)
-    for index in np.ndindex(shape[:-2]):
-        each = getrs(factors[index], pivots[index], sides[index] if left else sides[index].T, trans=int(not left))[0]
-        found[index] = each if left else each.T
-    return found
-
-
 @_add("_linalg_solve_ex")
 def _solve_ex(spec: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Any:
     pivots, info = np.zeros(spec[2].shape, np.int32), np.zeros(spec[3].shape, np.int32)
-    factors = _factorize(A, pivots, info)
+    factors = factorize(A, pivots, info)
     batch, code = _find_fault(info)
     if check_errors and code:
         raise LinAlgError(f"linalg.solve: {batch}The solver failed because the input matrix is singular.")
     shape, vector = spec[0].shape, B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     sides, shape = (B[..., None], (*shape, 1)) if vector else (B, shape)
-    found = _solve_each(factors, pivots, sides, shape, left=left) if spec[0].numel else np.empty(shape, A.dtype)
+    found = solve_each(factors, pivots, sides, shape, left=left) if spec[0].numel else np.empty(shape, A.dtype)
     return found[..., 0] if vector else found, factors, pivots, info
 
 
@@ -144,14 +113,14 @@ def _inv_ex(spec: Any, A: Array, *, check_errors: bool = False) -> Any:
         return np.linalg.inv(A), info
     except np.linalg.LinAlgError:
         pivots = np.zeros(A.shape[:-1], np.int32)
-    factors = _factorize(A, pivots, info)
+    factors = factorize(A, pivots, info)
     batch, code = _find_fault(info)
     if check_errors:
         raise LinAlgError(
             f"linalg.inv: {batch}The diagonal element {code} is zero, the inversion could not be completed because the "
             "input matrix is singular."
         )
-    return _solve_each(factors, pivots, np.eye(A.shape[-1], dtype=A.dtype), A.shape, left=True), info
+    return solve_each(factors, pivots, np.eye(A.shape[-1], dtype=A.dtype), A.shape, left=True), info
 
 
 @_add("linalg_solve_triangular")
@@ -235,10 +204,10 @@ def _ldl_factor_ex(spec: Any, A: Array, *, hermitian: bool = False, check_errors
     codes = info.reshape(-1)
     if found.size:
         factor, rows = (
-            _lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A.dtype),
+            lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A.dtype),
             pivots.reshape(-1, A.shape[-1]),
         )
-        for place, matrix in enumerate(_matrices(found)):
+        for place, matrix in enumerate(as_batch(found)):
             matrix[...], rows[place], codes[place] = factor(np.tril(matrix), lower=True)
     batch, code = _find_fault(info)
     if check_errors and code:
@@ -279,6 +248,18 @@ def _undo_factors(factor: Array, exchanges: list[int], B: Array, hermitian: bool
         B[[last, other]] = B[[other, last]]
 
 
+#: The places one and two after each of three, and up to how many elements they are taken at once.
+_NEXT, _LAST, _SMALL = np.array([1, 2, 0]), np.array([2, 0, 1]), 4096
+
+
 @_add("linalg_cross")
 def _cross(spec: OutputSpec, a: Array, b: Array, *, dim: int = -1) -> Any:
-    return np.cross(cast(a, spec.array_dtype), cast(b, spec.array_dtype), axis=dim)
+    if spec.numel <= _SMALL and a.shape == b.shape:
+        a, b = cast(a, spec.array_dtype), cast(b, spec.array_dtype)
+        return a.take(_NEXT, dim) * b.take(_LAST, dim) - a.take(_LAST, dim) * b.take(_NEXT, dim)
+    first, second = (np.moveaxis(np.broadcast_to(cast(each, spec.array_dtype), spec.shape), dim, 0) for each in (a, b))
+    found = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    into = np.moveaxis(found, dim, 0)
+    for place, one, other in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        np.subtract(first[one] * second[other], first[other] * second[one], into[place, ...])
+    return found
