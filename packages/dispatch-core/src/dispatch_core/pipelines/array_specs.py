@@ -10,7 +10,6 @@ Note [Array specs]
 from __future__ import annotations
 
 from collections.abc import Hashable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 from weakref import ref
@@ -58,27 +57,31 @@ def read_spec(array: Any) -> Any:
     known = ARRAY_SPECS.get(key)
     if known is not None:
         return known[1]
-    found = _read(array)
-    with suppress(TypeError):
-        ARRAY_SPECS[key] = ref(array, partial(ARRAY_SPECS.pop, key)), found, access.storage_of(array)
-    return found
+    return keep_spec(array)[1]
 
 
-def _read(array: Any) -> Any:
+def keep_spec(array: Any) -> tuple[Any, Any, Hashable]:
+    """Return the entry of `ARRAY_SPECS` for an array that has none yet, and keep it where weak references to it exist."""
     reader = owners.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
     if reader is None or read is None:
-        return _describe(array)
+        found = _describe(array)
+    else:
+        try:
+            # Not the array's own type, which may be a subclass that goes away.
+            look = reader.type, read(array)
+            found = _looks.get(look)
+        except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
+            fault = access.unread(reader, "layout", error)
+            raise fault from fault.__cause__
+        if found is None:
+            found = keep(_looks, look, _describe(array), _KEPT)
+    key = id(array)
     try:
-        # Not the array's own type, which may be a subclass that goes away.
-        look = reader.type, read(array)
-        known = _looks.get(look)
-    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
-        fault = access.unread(reader, "layout", error)
-        raise fault from fault.__cause__
-    if known is None:
-        known = keep(_looks, look, _describe(array), _KEPT)
-    return known
+        entry = ARRAY_SPECS[key] = ref(array, partial(ARRAY_SPECS.pop, key)), found, access.storage_of(array)
+    except TypeError:
+        return None, found, access.storage_of(array)
+    return entry
 
 
 def _describe(array: Any) -> Any:

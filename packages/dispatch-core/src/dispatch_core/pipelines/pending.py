@@ -14,7 +14,8 @@ Note [Storage keys]
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..arrays import access, owners
@@ -148,18 +149,21 @@ def pending_type(key: DispatchKey) -> type[Pending]:
     """Return the class of pending values of a backend's key."""
     found = _TYPES.get(key)
     if found is None:
-        found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
-        _TYPES[key] = found
+        found = _TYPES[key] = type(
+            f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__}
+        )
     # Tables of types change when a backend is taken back, and comes again.
     if found not in owners.ARRAY_TYPES:
-        known = owners.ARRAY_TYPES
         owner = owners.KEY_TYPES.get(key, ())
+        shape, dtype, strides = (_through_meta(each) for each in ("shape", "dtype", "strides"))
+        for name, read in (("shape", shape), ("dtype", dtype)):
+            setattr(found, name, property(read))
         owners.add_stand_in(
             ArrayType(
                 found,
-                shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
-                dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
-                strides=_strides if any(each.strides is not None for each in owner) else None,
+                shape=shape,
+                dtype=dtype,
+                strides=strides if any(each.strides is not None for each in owner) else None,
                 # Views of the array are placed within its own memory, which a kernel may have made larger.
                 storage_offset=_storage_offset,
                 storage=storage_key,
@@ -177,8 +181,14 @@ def _storage_offset(pending: Pending) -> int:
     return access.storage_offset(pending.meta) + (0 if pending.shared is None else pending.shared.offset)
 
 
-def _strides(pending: Pending) -> tuple[int, ...]:
-    return access.strides(pending.meta)
+def _through_meta(what: str) -> Callable[[Any], Any]:
+    """Return the reader of a pending value's look: that of its meta array, without a call of ours where it is none."""
+    meta = owners.KEY_TYPES.get(DispatchKey.Meta, ())
+    read = getattr(meta[0], what) if len(meta) == 1 else None
+    if isinstance(read, attrgetter):
+        return attrgetter(f"meta.{read.__reduce__()[1][0]}")
+    ask = getattr(access, what)
+    return lambda pending: ask(pending.meta)
 
 
 def _device_index(pending: Pending) -> int | None:

@@ -214,10 +214,9 @@ def _spec_lines(index: int, parameter: CallParameter, lent: str, *, wrapped: boo
         "    try:",
         f"        __d, {spec}, {key} = {known}" if lent else f"        {spec} = {known}[1]",
         "    except KeyError:",
-        f"        {data}, {spec} = __t.take({data})",
+        f"        {data}, {spec}, {key} = __t.take({data})",
         # A tensor whose value has been computed by now holds the array from the next call on.
         *([f"        {source} = {data}"] if wrapped else []),
-        *([f"        {key} = __storage_key({data})"] if lent else []),
         # The table is mostly empty, and its entries may be out of date: the plain recorder looks closer.
         *([f"    if __its_lent and {key} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]

@@ -13,12 +13,12 @@ from ..arrays.late_arrays import LISTENERS
 from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
-from .array_specs import read_spec
+from .array_specs import keep_spec
 from .blocks import Block, current, paused, tidy
 from .liveness import RANDOM, storage_keys_in
 from .lock import forget_others
 from .materialization import materialize_value, to_step_argument
-from .pending import Pending, describe, known_spec, storage_key
+from .pending import Pending, describe, known_spec, known_storage_key, storage_key
 from .run import with_arrays
 from .scheduler import Scheduler
 from .steps import Step
@@ -102,12 +102,13 @@ class Session(Scheduler):
 
     # Recording.
 
-    def take(self, value: Any) -> tuple[Any, Any]:
-        """Return an argument as a step keeps it, and its array spec."""
+    def take(self, value: Any) -> tuple[Any, Any, Hashable]:
+        """Return an argument as a step keeps it, its array spec and, where other values may share its memory, its key."""
         if not isinstance(value, Pending):
-            return value, read_spec(value)
+            _, spec, key = keep_spec(value)
+            return value, spec, key
         value = to_step_argument(value, self)
-        return value, describe(value)
+        return value, describe(value), known_storage_key(value)
 
     def take_list(self, tensors: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
         """Return the arguments in a list of tensors as a step keeps them, and their array specs."""

@@ -251,12 +251,17 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
         # Most edges are nodes of one result: for them this is `get_meta` and `_add_gradient`, without the calls.
         single = None if isinstance(edge, Output) or edge.metas is not None else edge
         meta = edge.get_meta(edge.output_nr) if single is None or single.is_leaf else single.meta
-        if meta is not None and grad._meta() != meta:
+        if meta is not None and (found := grad._meta()) != meta and not _is_alike(found, meta):
             grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
         if single is None or single in buffers:
             _add_gradient(buffers, edge, grad)
         else:
             buffers[single] = [grad]
+
+
+def _is_alike(found: Meta, meta: Meta) -> bool:
+    """Return whether two describe one shape and dtype; a pending value names its dtype otherwise than its array will."""
+    return found[0] == meta[0] and to_scalar_type(found[1]) is to_scalar_type(meta[1])
 
 
 def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
