@@ -229,6 +229,19 @@ NUMBERS = {
     ),
     "an error of its own": (lambda x, number: x * attempt(lambda: 1 / number), [1.0, 1.0, 1.0, 0.0, 0.0, 2.0]),
     "power of ints": (lambda x, number: x.long() * 2**number, [1, 1, 1, -1, -1, 2, 2]),
+    "steps": (lambda x, number: sum((x for _ in range(number)), x), [1, 1, 1, 3, 3, 2, 1]),
+    "places": (
+        lambda x, number: x[:number] * [1.0, 2.0, 3.0, 4.0][number] + [*"abc"].index("abc"[number]),
+        [1, 1, 1, 2, 2, 0, 1],
+    ),
+    "lengths": (lambda x, number: torchlike.cat([x] * number + [x]), [1, 1, 1, 2, 2, 0, 1]),
+    "bits": (lambda x, number: x * (number & 1) + (number << 1) + divmod(number, 2)[0] + ~number, [1, 1, 1, 2, 2, 3]),
+    "readings": (
+        lambda x, number: x * math.sqrt(number) + len(f"{number:b}") + number.bit_length() + round(number, -1),
+        [1, 1, 1, 4, 4, 16, 4],
+    ),
+    "a key": (lambda x, number: x + {4: 9}.get(number, 0), [1, 1, 1, 4, 4, 16, 4]),
+    "its type": (lambda x, number: x + isinstance(number, int), [1, 1, 1, 0.5, 0.5, 2]),
     "power of floats": (lambda x, number: abs(number**0.5) * x, [1.0, 1.0, 1.0, -4.0, -4.0, -9.0, -9.0]),
 }
 
@@ -265,6 +278,26 @@ def test_a_live_int_decides_once():
         "assert [captured(torchlike.ones(1)).item() for _ in range(3)] == [2] * 3 and captured.stats().replays\n"
     )
     subprocess.run([sys.executable, "-c", fresh], check=True)
+
+
+def test_which_containers_are_one_object_is_a_guard():
+    captured = dc.capture(
+        lambda one, *more, **named: ([one is each for each in (*more, *named.values())], more, one[0] * 2)
+    )
+    x, kinds = tensor(2), set()
+    for _ in range(4):
+        one, other = [x], [x]
+        for more, named in (((one, other), {}), ((other, one), {}), ((other, [x]), {}), ((), {"a": other, "b": other})):
+            same, given, made = captured(one, *more, **named)
+            assert same == [one is each for each in (*more, *named.values())]
+            assert (
+                all(found is each for found, each in zip(given, more, strict=True))
+                and made.tolist() == (x * 2).tolist()
+            )
+            kinds.add(tuple(same))
+    assert len(kinds) == 3
+    assert captured.stats().variants == 4
+    assert any("the one that is argument 0" in why for why in captured.stats().misses)
 
 
 def test_other_arguments_are_other_variants():

@@ -25,6 +25,7 @@ from ..operators.entry import CHANGES
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
 from .held_tensors import find_held
+from .live_numbers import to_plain
 from .materialization import materialize
 from .pending import Pending
 from .planned_runs import split
@@ -401,5 +402,8 @@ def _with_arrays(result: Any) -> Any:
         is_pending = any(isinstance(each, Pending) for each, _ in tensors_in(value, ""))
         return None if is_pending else names.add(value)
 
-    results = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), names.add, keep)
+    def add_plain(number: Any) -> str:
+        return names.add(to_plain(number))
+
+    results = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), add_plain, keep)
     return eval(results.text(result), names.scope)  # noqa: S307  # it is written here

@@ -4,8 +4,13 @@ Note [Live numbers]
     While a call is recorded, ``capture.number(function)`` gives a number that remembers where it comes from. Arithmetic
     with it gives numbers that remember, too: an `Expression`. As an argument of an operator it becomes an argument of the
     replay. A comparison decides which way Python goes, so its answer is a guard, as the number's type is. A replay computes
-    what a decision depends on, decides, and goes on; an expression that raises is a miss. Whatever else is done with it, by
-    ``math.sqrt``, gives an ordinary number, which the comparison of two recordings finds out if it changes.
+    what a decision depends on, decides, and goes on; an expression that raises is a miss. Whatever else is done with a
+    float, by ``math.sqrt``, gives an ordinary number, which the comparison of two recordings finds out if it changes.
+
+Note [Live ints]
+    Python reads an int's value without a call of ours, in ``range``, as an index or a count of repetitions. So a live int is
+    an object that says it is an int, and is none: there Python asks ``__index__``, and the value is a condition. So it is
+    for all that is no arithmetic and no comparison.
 """
 
 from __future__ import annotations
@@ -55,11 +60,35 @@ class LiveFloat(LiveNumber, float):
         return int(_decide(self, int))
 
 
-class LiveInt(LiveNumber, int):
-    """An int that a replay asks for again."""
+class LiveInt(LiveNumber):
+    """An int that a replay asks for again; see Note [Live ints]."""
 
-    def __int__(self) -> int:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    @property
+    def __class__(self) -> type:
+        return int
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError("__class__ assignment: a captured number stays an int")
+
+    def __index__(self) -> int:
         return int(_decide(self, whole))
+
+    __int__ = __trunc__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __hash__(self) -> int:
+        return hash(self.__index__())
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(int, name):
+            raise AttributeError(f"'int' object has no attribute {name!r}")
+        return getattr(self.__index__(), name)
 
 
 def whole(value: Any) -> Any:
@@ -99,7 +128,7 @@ def to_plain(value: Any) -> Any:
     """
     if isinstance(value, LiveFloat):
         return float.__float__(value)
-    return int.__int__(value) if isinstance(value, LiveInt) else value
+    return value.value if isinstance(value, LiveInt) else value
 
 
 def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
@@ -171,6 +200,9 @@ def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
 _BINARY: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _UNARY: Final = ("neg", "pos", "abs")
 _DECISIONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
+#: What else Python's ints can do, with one number and with two.
+_READING: Final = ("ceil", "floor", "format", "invert", "repr", "round", "str")
+_READING_PAIRS: Final = ("and", "divmod", "lshift", "or", "rshift", "xor")
 
 
 def _complete(kind: type) -> None:
@@ -183,11 +215,22 @@ def _complete(kind: type) -> None:
     for name in _DECISIONS:
         setattr(kind, f"__{name}__", _decision(getattr(operator, name)))
     kind.__bool__ = _decision(operator.truth)  # type: ignore[attr-defined]
-    kind.__hash__ = kind.__mro__[2].__hash__  # type: ignore[method-assign]
+
+
+def _reading(name: str) -> Callable[..., Any]:
+    """Return the method of an ordinary int, whose value is a condition."""
+
+    def method(self: LiveInt, *others: Any) -> Any:
+        return getattr(self.__index__(), name)(*map(to_plain, others))
+
+    return method
 
 
 for _kind in (LiveFloat, LiveInt):
     _complete(_kind)
+LiveFloat.__hash__ = float.__hash__  # type: ignore[method-assign]
+for _name in (*_READING, *[f"{side}{name}" for name in _READING_PAIRS for side in ("", "r")]):
+    setattr(LiveInt, f"__{_name}__", _reading(f"__{_name}__"))
 
 
 #: Functions that have a sign in Python's text.

@@ -120,6 +120,8 @@ class Arguments:
         self.described: dict[str, str] = {}
         #: id of an argument that is no tensor, or of a part of one → its name, the object, and what it contained.
         self._given: dict[int, tuple[str, Any, list[Any]]] = {}
+        #: id of a container that can be changed → its names and places.
+        self._changeable: dict[int, list[tuple[str, str]]] = {}
         self._count = 0
 
     def write(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -128,6 +130,17 @@ class Arguments:
         self._take("args", args, [f"argument {index}" for index in range(len(args))])
         if kwargs:
             self._dict("kwargs", kwargs, "")
+        self._tell_apart()
+
+    def _tell_apart(self) -> None:
+        """Write lines that see that the same containers are one object as before."""
+        for (first, known), *others in self._changeable.values():
+            for name, place in others:
+                self._check(f"{name} is not {first}")
+                self.described[place] += f", the one that is {known}"
+        if len(self._changeable) > 1:
+            each = ", ".join(f"id({names[0][0]})" for names in self._changeable.values())
+            self._check(f"len({{{each}}}) != {len(self._changeable)}")
 
     def name_of(self, value: Any) -> str | None:
         """Return the name of an argument that is no tensor, or of a part of one; None if the call has changed it."""
@@ -169,6 +182,8 @@ class Arguments:
         kind = type(value)
         if kind not in _SIMPLE:
             self._given.setdefault(id(value), (name, value, _items_of(value)))
+            if isinstance(value, (list, dict, set)) or _is_fielded(value):
+                self._changeable.setdefault(id(value), []).append((name, place))
         self.described[place] = f"{kind.__name__} {short_repr(value)}"
         if isinstance(value, (list, tuple)):
             self.described[place] = f"{kind.__name__} of {len(value)}"
