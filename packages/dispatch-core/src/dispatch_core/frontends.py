@@ -47,6 +47,7 @@ __all__ = [
     "bind",
     "check_writing",
     "find_array_type",
+    "has_masks",
     "included_mask",
     "is_lent_out",
     "is_pending",
@@ -136,6 +137,15 @@ def included_mask() -> int:
     """
     state = context.current()
     return 0 if state is None else state[0]
+
+
+def has_masks() -> bool:
+    """Return whether the running context includes or excludes keys, as profiles, traces and pipelines do.
+
+    >>> has_masks()
+    False
+    """
+    return context.current() is not None
 
 
 def recording() -> Recording | None:

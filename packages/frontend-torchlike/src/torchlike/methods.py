@@ -72,6 +72,12 @@ def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., A
     return make_kernel(op, keyset, formula)
 
 
+def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
+    from .autograd.short_nodes import make_runner  # the engine, which programs without gradients do without
+
+    return make_runner(op, mask, gradient, usual, short)
+
+
 def _set_part(name: str) -> Callable[[Tensor, Any], None]:
     def assign(self: Tensor, value: Any) -> None:
         part = FUNCTIONS[name](self)
@@ -110,6 +116,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "_construct": staticmethod(construct),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
     "_make_capture_part": staticmethod(_make_capture_part),
+    "_make_short_runner": staticmethod(_make_short_runner),
     "backward": _backward,
     **host_memory.METHODS,
     "cpu": cpu,

@@ -75,6 +75,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _dispatch_view: ClassVar[Callable[..., Any]]
     _dispatch_views: ClassVar[Callable[..., Any]]
     _make_capture_part: ClassVar[Callable[..., Any]]
+    _make_short_runner: ClassVar[Callable[..., Any]]
 
     if TYPE_CHECKING:
 
@@ -126,6 +127,10 @@ class Tensor(Differentiable, metaclass=_Constructor):
     def _dispatch_has_history(tensor: Tensor) -> bool:
         state = tensor._autograd
         return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
+
+    @staticmethod
+    def _dispatch_short_gradient(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
+        return Tensor._make_short_runner(op, mask, gradient, usual, short)
 
     @staticmethod
     def _dispatch_capture(recording: Any) -> Any:

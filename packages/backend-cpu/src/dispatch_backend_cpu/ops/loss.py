@@ -37,7 +37,7 @@ def exponents(a: Array, axis: int) -> Any:
     return powers
 
 
-def _logarithms(a: Array, axis: int) -> Any:
+def logarithms(a: Array, axis: int) -> Any:
     shifted = a - MAX(a, axis, None, None, True)
     shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
@@ -64,7 +64,7 @@ def _softmax_slope(grad: Array, output: Array, axis: int) -> Any:
     return weighted - output * SUM(weighted, axis, None, None, True)
 
 
-def _log_softmax_slope(grad: Array, output: Array, axis: int) -> Any:
+def log_softmax_slope(grad: Array, output: Array, axis: int) -> Any:
     return grad - np.exp(output) * SUM(grad, axis, None, None, True)
 
 
@@ -288,7 +288,7 @@ def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array
     return _square_slope(cast(grad, dtype), cast(self, dtype), cast(target, dtype), reduction)
 
 
-def _nll_slope(
+def nll_slope(
     grad: Array, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total: Array
 ) -> Any:
     count, classes = self.shape
@@ -329,7 +329,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 KERNELS.update({name: _loss_kernel(name, *row) for name, row in _LOSSES.items()})
 KERNELS["_softmax"] = _softmax_kernel("_softmax", exponents)
-KERNELS["_log_softmax"] = _softmax_kernel("_log_softmax", _logarithms)
+KERNELS["_log_softmax"] = _softmax_kernel("_log_softmax", logarithms)
 
 KERNELS["binary_cross_entropy_with_logits"] = attempt(
     "self, target, weight=None, pos_weight=None, reduction=1",
@@ -340,7 +340,7 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     compute=lambda self, target, reduction: reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
 KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", _softmax_slope)
-KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", _log_softmax_slope)
+KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", log_softmax_slope)
 KERNELS["mse_loss_backward"] = attempt(
     "grad_output, self, target, reduction",
     f"{_PLAIN} and {_DENSE} and grad_output.dtype is self.dtype and not grad_output.ndim",
@@ -359,7 +359,7 @@ KERNELS["nll_loss_backward"] = attempt(
     " and grad_output.shape == (() if reduction else target.shape)",
     "run(compute, grad_output, self, target, weight, reduction, ignore_index, total_weight)",
     KERNELS["nll_loss_backward"],
-    compute=_nll_slope,
+    compute=nll_slope,
     INT64=np.dtype(np.int64),
 )
 KERNELS["nll_loss_forward"] = attempt(

@@ -79,7 +79,7 @@ _ARE_STACKS: Final = (
 )
 
 
-def _product_plus(a: Array, b: Array, bias: Array) -> Any:
+def product_plus(a: Array, b: Array, bias: Array) -> Any:
     """Add a bias to a product: to few elements in new memory, which takes less time to begin with."""
     product = a.dot(b) if a.flags.forc and b.flags.forc and a.ndim == 2 else np.matmul(a, b)
     return product + bias if product.size <= _FEW else np.add(product, bias, product)
@@ -119,7 +119,7 @@ KERNELS["addmm"] = attempt(
     _IS_LINEAR,
     "run(product_plus, mat1, mat2, self)",
     make_kernel("addmm", _add_product),
-    product_plus=_product_plus,
+    product_plus=product_plus,
     dtypes=_BLAS,
 )
 KERNELS["baddbmm"] = attempt(
@@ -127,7 +127,7 @@ KERNELS["baddbmm"] = attempt(
     _ARE_STACKS,
     "run(product_plus, batch1, batch2, self)",
     make_kernel("baddbmm", _add_product),
-    product_plus=_product_plus,
+    product_plus=product_plus,
     dtypes=_BLAS,
 )
 KERNELS["addmm_"] = _inplace("addmm_")

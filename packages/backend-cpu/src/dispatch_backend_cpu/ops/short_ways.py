@@ -12,6 +12,7 @@ from . import (
     activation,
     short_bags,
     short_formulas,
+    short_gradients,
     short_grids,
     short_indexing,
     short_losses,
@@ -45,4 +46,5 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **short_grids.SHORT_WAYS,
     **short_bags.SHORT_WAYS,
     **short_margins.SHORT_WAYS,
+    **short_gradients.SHORT_WAYS,
 }

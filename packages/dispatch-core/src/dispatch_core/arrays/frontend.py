@@ -20,6 +20,9 @@ Note [The boundary contract]
     ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
     ``_dispatch_has_history(tensor)``      (static) whether a tensor with an Autograd key may need a gradient; where none
                                            of a call's does, the call may take a short way
+    ``_dispatch_short_gradient(op, mask, gradient, usual, short)``  (static) the runner of calls with an Autograd key in
+                                           their ``mask`` of an operator whose short way has a `ShortGradient`: it makes a
+                                           node, or goes on with ``usual``, and where nothing is recorded with ``short``
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
     ``_dispatch_capture(recording)``       (static) a captured function's call begins: see `pipelines.capture_parts`
     ``_dispatch_environment()``            (static) a value of the settings on which a captured call depends
@@ -96,6 +99,7 @@ class Frontend(Record, Generic[T]):
     environment: Callable[[], Any] | None = None
     has_history: Callable[[Any], bool] | None = None
     view_code: Callable[[Any, int], list[ViewCode]] | None = None
+    short_gradient: Callable[[Any, int, Any, Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -197,6 +201,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_environment", None),
             getattr(tensor_type, "_dispatch_has_history", None),
             getattr(tensor_type, "_dispatch_view_code", None),
+            getattr(tensor_type, "_dispatch_short_gradient", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

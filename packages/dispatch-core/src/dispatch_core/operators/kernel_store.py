@@ -24,7 +24,7 @@ from .registration import (
     insert_by_level,
     next_number,
 )
-from .short_ways import ShortWay
+from .short_ways import GradientFields, ShortGradient, ShortWay
 
 
 class KernelStore(OperatorIndex):
@@ -243,6 +243,7 @@ class KernelStore(OperatorIndex):
         uses: Sequence[str] = (),
         autograd: bool = False,
         itself: bool = False,
+        gradient: GradientFields | None = None,
     ) -> ShortWay:
         """Let ``fn`` serve an operator's plain calls on arrays of ``key``; see `Library.short_way`.
 
@@ -250,7 +251,12 @@ class KernelStore(OperatorIndex):
         """
         made = _make_registration("short way", name, as_key(key), fn, None, is_short=True)
         used = tuple(str(parse_name(part)) for part in uses)
-        way = ShortWay(made, (*[str(parse_name(part)) for part in parts], *used), used, autograd, itself)
+        named = (*[str(parse_name(part)) for part in parts], *used)
+        found = None
+        if gradient is not None:
+            forward, backward, keeps, called = gradient
+            found = ShortGradient(forward, backward, keeps, tuple(str(parse_name(part)) for part in called))
+        way = ShortWay(made, named, used, autograd, itself, found)
         self._change_short_ways(name, (way, *self.short_ways.get(name, ())))
         transactions.on_rollback(lambda: self.remove_short_way(name, way))
         return way
@@ -262,7 +268,7 @@ class KernelStore(OperatorIndex):
     def _change_short_ways(self, name: str, ways: tuple[ShortWay, ...]) -> None:
         with self.lock:
             self.short_ways[name] = ways
-            for part in {part for way in ways for part in way.parts}:
+            for part in {part for way in ways for part in (*way.parts, *(way.gradient.parts if way.gradient else ()))}:
                 self.part_of[part] = self.part_of.get(part, frozenset()) | {name}
             entry = self._entries.get(name)
             if entry is not None:

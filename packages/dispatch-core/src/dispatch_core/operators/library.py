@@ -17,6 +17,7 @@ from .operator_index import parse_name
 from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
+from .short_ways import GradientFields
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
@@ -217,6 +218,7 @@ class Library:
         uses: Sequence[str] = (),
         autograd: bool = False,
         itself: bool = False,
+        gradient: GradientFields | None = None,
     ) -> None:
         """Let ``fn`` serve plain calls of an operator on a device's arrays, in the place of a composite.
 
@@ -227,8 +229,8 @@ class Library:
         the kernels of some of these, ``uses``, which need not be named twice: ``fn`` takes them and returns the way, and
         takes an alternative's kernels where these are on. With ``autograd``
         it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
-        the array of the argument it belongs to stands for that argument. Raises ``RegistrationError`` where there is no
-        key.
+        the array of the argument it belongs to stands for that argument. ``gradient`` serves calls that are recorded for
+        backward: the fields of a `ShortGradient`. Raises ``RegistrationError`` where there is no key.
 
         >>> from dispatch_core import DispatchKey, Registry
         >>> class Text(str):
@@ -247,7 +249,11 @@ class Library:
             raise RegistrationError("a short way needs the key of a device")
         full = str(parse_name(f"{self.ns}::{name}"))
         named, used = ([part if "::" in part else f"{self.ns}::{part}" for part in each] for each in (parts, uses))
-        way = self.registry.add_short_way(full, chosen, fn, parts=named, uses=used, autograd=autograd, itself=itself)
+        if gradient is not None:
+            *fields, called = gradient
+            gradient = *fields, [part if "::" in part else f"{self.ns}::{part}" for part in called]  # type: ignore[assignment]
+        options: dict[str, Any] = {"parts": named, "uses": used, "autograd": autograd, "itself": itself}
+        way = self.registry.add_short_way(full, chosen, fn, gradient=gradient, **options)
         self._keep(lambda: self.registry.remove_short_way(full, way))
 
     def close(self) -> None:

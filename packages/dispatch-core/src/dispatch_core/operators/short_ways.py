@@ -13,13 +13,15 @@ Note [When a short way is taken]
 
     A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
     then says what is wrong. Its results are compared with the shape rule as a kernel's are, in the first calls.
+    A way with a `ShortGradient` serves calls that are recorded for backward, too: the frontend makes one node in the place
+    of those of the parts (``_dispatch_short_gradient``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
@@ -42,6 +44,37 @@ if TYPE_CHECKING:
 Runner = Callable[..., Any]
 
 
+#: A `ShortGradient` as it is registered: its fields in their order.
+GradientFields: TypeAlias = (
+    "tuple[Callable[..., Any], Callable[[Any, Any, tuple[Any, ...]], Any], dict[str, tuple[str, ...]], Sequence[str]]"
+)
+
+
+class ShortGradient(Record):
+    """How an operator's short way serves calls of which a gradient may be asked.
+
+    ``forward`` takes what the way takes, and returns its result and what backward needs, or ``NotImplemented``.
+    ``backward(kept, grad, wanted)`` returns the gradients of the operator's tensors, in the schema's order, None where
+    ``wanted`` has None; it, too, may return ``NotImplemented`` or raise, before it has written to anything. ``keeps`` are
+    the arguments whose elements backward needs, each with those whose gradients need it; ``parts`` are the operators that
+    backward calls in the usual way.
+    """
+
+    forward: Callable[..., Any]
+    backward: Callable[[Any, Any, tuple[Any, ...]], Any]
+    keeps: dict[str, tuple[str, ...]]
+    parts: tuple[str, ...]
+
+    def serves(self, entry: OperatorEntry, way: ShortWay, mask: int) -> bool:
+        """Return whether an operator and all parts run the kernels that the formulas are made of."""
+        registry, parts = entry.registry, (*way.parts, *self.parts)
+        found = [entry, *map(registry.find_entry, parts)]
+        return all(each is not None and _is_usual(each, way, mask, parts, ()) for each in found)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 class ShortWay(Record):
     """A function that serves an operator's plain calls on the arrays of one device."""
 
@@ -54,6 +87,7 @@ class ShortWay(Record):
     autograd: bool
     #: Whether the array of the argument that a result belongs to stands for the argument itself.
     itself: bool
+    gradient: ShortGradient | None = None
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -72,7 +106,7 @@ def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
     for way in entry.registry.short_ways.get(entry.name, ()):
         if _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask):
             found = [entry, *map(entry.registry.find_entry, way.parts)]
-            if all(each is not None and _is_usual(each, way, mask) for each in found):
+            if all(each is not None and _is_usual(each, way, mask, way.parts, way.uses) for each in found):
                 return way
     return None
 
@@ -109,6 +143,8 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
     )
     if way.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
         return found
+    if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):
+        return frontend.short_gradient(entry.op, mask & (ARRAYS | AUTOGRAD | MARKERS), way.gradient, run, found)
     return _make_unless_history(entry, found, run, frontend.has_history)
 
 
@@ -139,14 +175,14 @@ def _serves(way: ShortWay, mask: int) -> bool:
     return mask & (ARRAYS if may_pass else ARRAYS | AUTOGRAD) == way.registration.key
 
 
-def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int) -> bool:
+def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int, parts: tuple[str, ...], uses: tuple[str, ...]) -> bool:
     """Return whether an operator has no kernel for a mask that would hide the short way: one of a higher or later level."""
     short = way.registration
     for key in keys_of(mask, entry.registry.profile):
         found = entry.slot(key).registration if key.target is None or mask & key.target else None
         if found is None or (found.level <= short.level and not (found.key.owns_arrays and found.is_above(short))):
             continue
-        is_part = key.target is short.key and found.level is Level.ALTERNATIVE and entry.name in way.parts
-        if not (is_part and (entry.name in way.uses or getattr(found.fn, "is_exact", False))):
+        is_part = key.target is short.key and found.level is Level.ALTERNATIVE and entry.name in parts
+        if not (is_part and (entry.name in uses or getattr(found.fn, "is_exact", False))):
             return False
     return True

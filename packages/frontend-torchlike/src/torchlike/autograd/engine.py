@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core.frontends import has_masks
 
 from ..history.captures import PARTS, check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
@@ -88,10 +89,11 @@ def _execute(
     Without captures gradients are accumulated into leaves; with them only the nodes that they need run, and their
     gradients are returned (None where a gradient never arrives).
     """
+    is_checked, refuses_nan = anomaly_mode.get()
+    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
     buffers: _Buffers = {}
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
-    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots])
     if PARTS:
         _check_capture(order, waiting)
     needed: set[Node] | None = None
@@ -100,7 +102,6 @@ def _execute(
         if wanted.accumulates:
             needed |= wanted.nodes
     run_node = _run_node
-    is_checked, refuses_nan = anomaly_mode.get()
     if is_checked:
         from .anomaly_mode import check
 
@@ -130,8 +131,11 @@ def _execute(
     return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
 
 
-def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:
-    """Return the nodes that can be reached, latest first, the number of edges to each leaf, and each node's leaves."""
+def _sort_nodes(roots: list[Node], is_seen: bool) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:
+    """Return the nodes that can be reached, latest first, the number of edges to each leaf, and each node's leaves.
+
+    Where what they do ``is_seen``, short nodes are taken apart.
+    """
     waiting: dict[Node, int] = {}
     feeds: dict[Node, list[Node]] = {}
     seen: set[Node] = set()
@@ -144,6 +148,8 @@ def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int], dict[No
             stack.append(node)
     while stack:
         node = stack.pop()
+        if node.is_short and (is_seen or not node.is_current()):
+            node.take_apart()
         for edge in node.next:
             if edge is None:
                 continue

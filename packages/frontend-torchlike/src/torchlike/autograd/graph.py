@@ -34,7 +34,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     edge = tensor._state.edge
-    return GradientEdge(edge.node, edge.output_nr)
+    return GradientEdge(edge.node.take_apart(), edge.output_nr)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -29,7 +29,7 @@ def check_inplace(tensor: Tensor) -> None:
             raise state.make_refusal("is being")
         if state.requires_grad and state.base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if state.requires_grad and state.grad_fn is None:
+    if state.requires_grad and state.known_grad_fn is None and state.grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 

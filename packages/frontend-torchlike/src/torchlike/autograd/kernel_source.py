@@ -18,21 +18,23 @@ it, and rebases the history of the tensor instead of giving it a first one.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from dispatch_core.calls import define, indent
 
 from .derivative import Derivative
 
 
-def _write_edges(derivative: Derivative) -> list[str]:
-    """Return the lines that find where the gradients of the inputs go."""
+def write_edges(names: Iterable[str], lists: Container[str], optional: Container[str]) -> list[str]:
+    """Return the lines that find where the gradients of the inputs go; some are lists, and some may be None."""
     lines = []
-    for name in derivative.gradients:
-        if name in derivative.list_inputs:
+    for name in names:
+        if name in lists:
             wanted = "_t is not None and _t._dispatch_mask & AUTO and (_s := _read_state(_t)).requires_grad"
             lines += [f"e_{name} = [_s.edge if {wanted} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
-        if name in derivative.optional_inputs:
+        if name in optional:
             condition = f"{name} is not None and {condition}"
         lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
         # As `read_state`.
@@ -41,6 +43,20 @@ def _write_edges(derivative: Derivative) -> list[str]:
         # Every other state is its own edge, and to ask for a property costs as much as all of this.
         lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge if type(_s) is View else _s"]
     return lines
+
+
+def write_version(name: str, tensor: str = "") -> list[str]:
+    """Return the lines that read a tensor's version into ``v_name``; 0 for None."""
+    tensor = tensor or name
+    return [
+        f"v_{name} = 0",
+        # Asking for a state would make one.
+        f"_s = getattr({tensor}, '_autograd', None)",
+        "if type(_s) is tuple:",
+        f"    v_{name} = _read_version({tensor})",
+        "elif _s is not None and _s.storage is not None:",
+        f"    v_{name} = _s.storage.version",
+    ]
 
 
 def _write_condition(derivative: Derivative, names: list[str]) -> str:
@@ -68,19 +84,11 @@ def _write_saving(derivative: Derivative) -> list[str]:
         lines += [f"k_{name} = None", f"v_{name} = 0"]
         conditions = [f"{name} is not None"] if name in derivative.optional_inputs else []
         conditions += [] if always else [f"({_write_condition(derivative, users)})"]
-        body = [
-            f"k_{name} = {value}",
-            # Asking for a state would make one.
-            f"_s = getattr(k_{name}, '_autograd', None)",
-            "if type(_s) is tuple:",
-            f"    v_{name} = _read_version(k_{name})",
-            "elif _s is not None and _s.storage is not None:",
-            f"    v_{name} = _s.storage.version",
-        ]
+        first, *version = f"k_{name} = {value}", *write_version(name, f"k_{name}")
         if conditions:
-            lines += [f"if {' and '.join(conditions)}:", *indent(body)]
+            lines += [f"if {' and '.join(conditions)}:", *indent([first, *version[1:]])]
         else:
-            lines = [*lines[:-2], *body[:1], f"v_{name} = 0", *body[1:]]
+            lines = [*lines[:-2], first, *version]
     return lines + [f"{name} = {derivative.reading(name)}" for name in derivative.metadata if derivative.is_early(name)]
 
 
@@ -206,5 +214,6 @@ def write_kernel_source(derivative: Derivative) -> str:
         body += [*_write_attaching(derivative), *_write_keeping(derivative)]
     body += ["return _r"]
     condition = f"if {_write_condition(derivative, list(derivative.gradients))}:"
-    recorded = [*_write_edges(derivative), condition, *indent(body)]
+    edges = write_edges(derivative.gradients, derivative.list_inputs, derivative.optional_inputs)
+    recorded = [*edges, condition, *indent(body)]
     return define(f"kernel({derivative.parameters})", ["if _grad_enabled():", *indent(recorded), f"return {call}"])

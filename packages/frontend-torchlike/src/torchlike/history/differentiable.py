@@ -160,7 +160,8 @@ class Differentiable:
         if not self._dispatch_mask & AUTOGRAD:
             return True
         state = self._autograd
-        return (self._state if type(state) is tuple else state).grad_fn is None
+        state = self._state if type(state) is tuple else state
+        return state.known_grad_fn is None and state.grad_fn is None
 
     @property
     def output_nr(self) -> int:

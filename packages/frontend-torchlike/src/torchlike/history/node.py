@@ -138,8 +138,10 @@ class Node(TensorState):
     #: Where the gradients of the inputs go, in the order that ``apply`` returns them; None where no gradient is needed.
     next: tuple[Edge | None, ...] = ()
     #: The place in the order of making.
-    seq: int = 0
+    seq: float = 0
     is_leaf: ClassVar[bool] = False
+    #: Whether it stands for several nodes; see `autograd.short_nodes`.
+    is_short: ClassVar[bool] = False
     #: Shape and dtype of each result, if there are several.
     metas: tuple[Meta | None, ...] | None = None
     #: Hooks on results by number, on the node before it runs, and after.
@@ -185,6 +187,14 @@ class Node(TensorState):
         found = self.apply(list(grads))
         return found[0] if len(found) == 1 else found
 
+    def is_current(self) -> bool:
+        """Return whether its operator's calls would still make such a node."""
+        return True
+
+    def take_apart(self) -> Node:
+        """Return the node as users see it, with the nodes that lead to it."""
+        return self
+
     def release(self) -> None:
         """Let go of saved tensors; a second backward through the node then fails."""
 
@@ -195,7 +205,7 @@ class Node(TensorState):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes of the inputs, each with the number of the result that it made."""
-        return tuple((None, 0) if edge is None else (edge.node, edge.output_nr) for edge in self.next)
+        return tuple((None, 0) if edge is None else (edge.node.take_apart(), edge.output_nr) for edge in self.next)
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def cross_entropy(
     tensor(1.3863)
     """
     number = read_reduction(size_average, reduce, reduction)
-    return dc.ops.aten.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
+    return dc.ops.aten.cross_entropy_loss.default(input, target, weight, number, ignore_index, label_smoothing)
 
 
 def nll_loss(
@@ -76,7 +76,9 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log probability of the target classes, from log probabilities."""
-    return dc.ops.aten.nll_loss_nd(input, target, weight, read_reduction(size_average, reduce, reduction), ignore_index)
+    return dc.ops.aten.nll_loss_nd.default(
+        input, target, weight, read_reduction(size_average, reduce, reduction), ignore_index
+    )
 
 
 def linear_cross_entropy(

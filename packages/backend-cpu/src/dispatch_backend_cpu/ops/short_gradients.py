@@ -1,0 +1,160 @@
+"""Short ways of composites with a gradient: what their parts compute one after another, forward and backward, at once.
+
+Each has a forward function, which returns the result and what backward keeps, and a backward function; see
+`dispatch_core.operators.short_ways.ShortGradient`. Their formulas are those of the parts' kernels, so with their bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..arrays import Array
+from ..fp_errors import run
+from . import loss, matmul, short_losses
+from .constants import NUMBERS
+from .reduce_ufuncs import SUM
+
+GradientFields = tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[str, ...]], tuple[str, ...]]
+
+_BLAS: Final = frozenset(map(np.dtype, "fd"))
+_INT64: Final = np.dtype(np.int64)
+
+
+def _multiply(a: Array, b: Array) -> Any:
+    """Return a product of matrices, as the kernel of ``mm`` does."""
+    return a.dot(b) if a.flags.forc and b.flags.forc else np.matmul(a, b)
+
+
+def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
+    shape, dtype = input.shape, input.dtype
+    if dtype not in _BLAS or weight.dtype is not dtype or weight.ndim != 2 or len(shape) < 2:
+        return NotImplemented
+    if not (input.size and weight.size and input.flags.c_contiguous and weight.flags.c_contiguous):
+        return NotImplemented
+    flat = input if len(shape) == 2 else input.reshape(-1, shape[-1])
+    if bias is None:
+        found = run(_multiply, flat, weight.T)
+    elif bias.dtype is dtype and bias.shape == weight.shape[:1]:
+        found = run(matmul.product_plus, flat, weight.T, bias)
+    else:
+        return NotImplemented
+    return (found if flat is input else found.reshape(*shape[:-1], -1)), (flat, weight, shape)
+
+
+def _linear_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    flat, weight, shape = kept
+    if grad.dtype is not flat.dtype:
+        return NotImplemented
+    return run(_multiply_slopes, flat, weight, shape, grad if grad.ndim == 2 else grad.reshape(len(flat), -1), *wanted)
+
+
+def _multiply_slopes(
+    flat: Array, weight: Array, shape: tuple[int, ...], grad: Array, input: Any, for_weight: Any, bias: Any
+) -> Any:
+    return (
+        None if input is None else _multiply(grad, weight).reshape(shape),
+        None if for_weight is None else _multiply(grad.T, flat),
+        None if bias is None else SUM(grad, 0),
+    )
+
+
+def _is_classified(self: Array, target: Array, weight: Array | None) -> bool:
+    """Return whether each row has one target."""
+    return (
+        self.ndim == 2
+        and self.dtype in NUMBERS
+        and bool(self.size)
+        and self.flags.c_contiguous
+        and target.dtype is _INT64
+        and target.shape == self.shape[:1]
+        and (weight is None or (weight.dtype is self.dtype and weight.shape == self.shape[1:]))
+    )
+
+
+def _nll(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
+    if not _is_classified(self, target, weight):
+        return NotImplemented
+    found, total = run(loss.nll_of_places, self, target, weight, reduction, ignore_index)
+    return np.asarray(found), (self, target, weight, reduction, ignore_index, total)
+
+
+def _nll_slope(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    if grad.dtype is not kept[0].dtype:
+        return NotImplemented
+    return run(loss.nll_slope, grad, *kept), None, None
+
+
+def _cross_entropy(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
+    if label_smoothing or not _is_classified(self, target, weight):
+        return NotImplemented
+    return run(_log_likelihood, self, target, weight, reduction, ignore_index)
+
+
+def _log_likelihood(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
+    logs = loss.logarithms(self, 1)
+    found, total = loss.nll_of_places(logs, target, weight, reduction, ignore_index)
+    return np.asarray(found), (logs, target, weight, reduction, ignore_index, total)
+
+
+def _cross_entropy_slope(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    if grad.dtype is not kept[0].dtype:
+        return NotImplemented
+    return run(_likelihood_slope, grad, *kept), None, None
+
+
+def _likelihood_slope(
+    grad: Array, logs: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total: Any
+) -> Any:
+    """Return the gradient of both parts, at once where all rows have the same slope."""
+    count, classes = logs.shape
+    if weight is not None or not reduction or ignore_index >= 0 or target.item(target.argmin()) < 0:
+        return loss.log_softmax_slope(
+            loss.nll_slope(grad, logs, target, weight, reduction, ignore_index, total), logs, 1
+        )
+    slope = grad / total if reduction == 1 else grad
+    found = np.exp(logs)
+    found *= slope
+    found.reshape(-1)[np.arange(0, count * classes, classes) + target] -= slope
+    return found
+
+
+def _first_of(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the way without a gradient: the result of the one with it."""
+
+    def way(*args: Any) -> Any:
+        found = forward(*args)
+        return found if found is NotImplemented else found[0]
+
+    return way
+
+
+_NLL: Final[GradientFields] = (_nll, _nll_slope, {"self": ("self",), "target": ("self",)}, ("nll_loss_backward",))
+#: Operator → forward and backward, what backward needs and for which gradients, and the operators that it calls.
+_GRADIENTS: Final[dict[str, GradientFields]] = {
+    "linear": (
+        _linear,
+        _linear_slopes,
+        {"input": ("weight",), "weight": ("input",)},
+        ("t", "mm", "reshape", "view", "sum.dim_IntList"),
+    ),
+    "nll_loss": _NLL,
+    "nll_loss_nd": _NLL,
+    "cross_entropy_loss": (
+        _cross_entropy,
+        _cross_entropy_slope,
+        {"target": ("self",)},
+        ("nll_loss_backward", "_log_softmax_backward_data"),
+    ),
+}
+#: The parts of those that have no way for more calls where no gradient is asked for.
+_PARTS: Final = {"linear": ("t", "addmm", "matmul", "mm", "reshape", "view")}
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {}
+for _name, _fields in _GRADIENTS.items():
+    _way, _options = short_losses.SHORT_WAYS.get(_name) or (_first_of(_fields[0]), {"parts": _PARTS[_name]})
+    SHORT_WAYS[_name] = _way, {**_options, "gradient": _fields}
