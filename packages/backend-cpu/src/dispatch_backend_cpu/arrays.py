@@ -121,6 +121,18 @@ def strides_of(array: Array) -> tuple[int, ...]:
     return tuple([stride // itemsize for stride in strides])
 
 
+def is_row_major(array: Array) -> bool:
+    """Return whether an array's strides, those of sizes of 1 among them, are those that a new array of its shape has.
+
+    >>> is_row_major(np.zeros((2, 3))), is_row_major(np.zeros((2, 3))[:1]), is_row_major(np.zeros(4)[::2][:1])
+    (True, True, False)
+    """
+    if not array.flags.c_contiguous:
+        return False
+    shape = array.shape
+    return 1 not in shape or strides_of(array) == contiguous_strides(shape)
+
+
 def storage(array: Array) -> Array:
     """Return the array whose bounds are those of the storage that ``array`` is a view of.
 

@@ -63,11 +63,24 @@ class MersenneTwister:
             return np.array([(raw() & 0xFFFFFF) * 2.0**-24 for _ in range(count)], np.float32)
         if dtype.char == "d":
             return (self.double_words(count) & _LONG_BITS) * _LONG_STEP
+        if count <= _TILE:
+            return self._short_uniform(count)
+        made = np.empty(count, np.float32)
+        for start in range(0, count, _TILE):
+            stop = min(start + _TILE, count)
+            made[start:stop] = self._short_uniform(stop - start)
+        return made
+
+    def _short_uniform(self, count: int) -> Array:
         # The low words, whatever the order of bytes: they convert faster than 64 bits do.
-        bits = self.words(count).astype(np.uint32) & _SHORT_BITS
-        return bits.view(np.int32).astype(np.float32) * _SHORT_STEP
+        bits = self.words(count).astype(np.uint32)
+        bits &= _SHORT_BITS
+        made = bits.view(np.int32).astype(np.float32)
+        made *= _SHORT_STEP
+        return made
 
 
+_TILE: Final = 1 << 15  # elements whose words stay in the cache
 _FEW: Final = 4  # which Python computes in less time than NumPy begins to
 _LONG_BITS: Final = np.array((1 << 53) - 1, np.uint64)
 _LONG_STEP: Final = np.array(2.0**-53)

@@ -7,6 +7,7 @@ portable kernels, so their streams are torch's only where torch is built without
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
@@ -19,7 +20,17 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
 from . import distributions
-from .arrays import NUMPY_DTYPES, Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype, reinterpret
+from .arrays import (
+    NUMPY_DTYPES,
+    Array,
+    check_writable,
+    dtype_of,
+    empty_strided,
+    is_row_major,
+    memory_order,
+    numpy_dtype,
+    reinterpret,
+)
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
@@ -35,7 +46,7 @@ _BLOCK: Final = 16
 def check_generator(generator: Generator | None) -> Generator:
     """Return a generator of the cpu, its default one for None; raises ``OperatorError`` for another device's."""
     source = _DEFAULT if generator is None else generator
-    if source.device.type != "cpu":
+    if source is not _DEFAULT and source.device.type != "cpu":
         raise OperatorError(
             f"Expected a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
         )
@@ -84,45 +95,70 @@ def _parts(array: Array) -> Array:
 def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: float = 1.0) -> None:
     if array.dtype.kind == "c":
         array = _parts(array)
-    draws = engine.uniform(array.size, array.dtype)
-    if low == 0 and high == 1 and array.dtype is draws.dtype:
-        _fill(array, draws)
-        return
-    wide = half_as_float(array.dtype).type
+    _fill(array, _draw_uniform(engine, array.size, array.dtype, low, high))
+
+
+def _draw_uniform(
+    engine: MersenneTwister, size: int, dtype: np.dtype[Any], low: float = 0.0, high: float = 1.0
+) -> Array:
+    draws = engine.uniform(size, dtype)
+    if low == 0 and high == 1 and dtype is draws.dtype:
+        return draws
+    wide = half_as_float(dtype).type
     low, high = wide(low), wide(high)
     # torch multiplies and adds in one step, which rounds once: float64 is exact enough for the product.
-    draws = draws.astype(np.float64, copy=False)
-    values = (draws * np.float64(high - low) + np.float64(low)).astype(wide).astype(array.dtype, copy=False)
+    exact = draws.astype(np.float64, copy=False)
+    exact *= np.float64(high - low)
+    exact += np.float64(low)
+    values = exact.astype(wide, copy=False).astype(dtype, copy=False)
     # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
-    _fill(array, np.where(values == high, low, values))
+    rounded_up = values == high
+    if rounded_up.any():
+        values[rounded_up] = low
+    return values
 
 
 def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
     if array.dtype.kind == "c":
         # Each part has half of the variance.
         array, std = _parts(array), std / math.sqrt(2)
-    if array.size >= _BLOCK and array.flags.c_contiguous:
-        flat = _normal_blocks(engine, array.size, array.dtype)
-        if std != 1:
-            flat *= number(std, flat)
-        flat += number(mean, flat)
-        _fill(array, flat)
+    if array.flags.c_contiguous:
+        _fill(array, _draw_normal(engine, array.size, array.dtype, mean, std))
     else:
         _fill(array, np.asarray(_normal_singly(engine, array.size)) * std + mean)
+
+
+def _draw_normal(
+    engine: MersenneTwister, size: int, dtype: np.dtype[Any], mean: float = 0.0, std: float = 1.0
+) -> Array:
+    if size < _BLOCK:
+        return (np.asarray(_normal_singly(engine, size)) * std + mean).astype(dtype)
+    drawn = _normal_blocks(engine, size, dtype)
+    if std != 1:
+        drawn *= number(std, drawn)
+    drawn += number(mean, drawn)  # which makes 0.0 of -0.0
+    return drawn
 
 
 def _normal_blocks(engine: MersenneTwister, size: int, dtype: np.dtype[Any]) -> Array:
     """Draw by Box and Muller in blocks of sixteen; where the last block is cut, the last sixteen are drawn again."""
     whole = size - size % _BLOCK
     # The draws of the cut block are thrown away, but for float16 and bfloat16, where torch does not draw them.
-    draws = engine.uniform(whole if dtype.char in "eE" else size, dtype)
-    result = np.empty(size, draws.dtype)
-    for start in range(0, whole, _TILE):
-        stop = min(start + _TILE, whole)
+    again = 0 if whole == size else _BLOCK
+    drawn = whole if dtype.char in "eE" else size
+    draws = engine.uniform(drawn + again, dtype)
+    if again:
+        draws[whole : whole + _BLOCK] = draws[drawn:]
+    result = np.empty(whole + again, draws.dtype)
+    for start in range(0, whole + again, _TILE):
+        stop = min(start + _TILE, whole + again)
         _box_muller(draws[start:stop], result[start:stop])
-    if whole != size:
-        _box_muller(engine.uniform(_BLOCK, dtype), result[-_BLOCK:])
-    return result
+    if not again:
+        return result
+    made = np.empty(size, draws.dtype)
+    made[:-_BLOCK] = result[: size - _BLOCK]
+    made[-_BLOCK:] = result[whole:]
+    return made
 
 
 _TILE: Final = 32768  # elements whose intermediate values stay in the cache
@@ -136,8 +172,12 @@ def _box_muller(draws: Array, out: Array) -> None:
     radius *= number(-2, draws)
     np.sqrt(radius, radius)
     theta = pairs[:, 1] * number(2 * math.pi, draws)
-    places[:, 0] = radius * np.cos(theta)
-    places[:, 1] = radius * np.sin(theta)
+    part = np.cos(theta)
+    part *= radius
+    places[:, 0] = part
+    np.sin(theta, theta)
+    theta *= radius
+    places[:, 1] = theta
 
 
 def _normal_singly(engine: MersenneTwister, size: int) -> list[float]:
@@ -158,8 +198,14 @@ def _normal_singly(engine: MersenneTwister, size: int) -> list[float]:
 def _integers(engine: MersenneTwister, array: Array, low: int, high: int) -> None:
     """Draw from [low, high) by the remainder of a draw, a long one where the range needs it."""
     span = high - low
-    wide = span >= _LONG_RANGE
-    draws = engine.double_words(array.size) if wide else engine.words(array.size)
+    if span < _LONG_RANGE:
+        # 32 bits divide in a fraction of the time of 64.
+        offsets = (engine.words(array.size).astype(np.uint32) % np.uint32(span)).astype(np.int64)
+        if low:
+            offsets += low
+        _fill(array, offsets)
+        return
+    draws = engine.double_words(array.size)
     offsets = draws if span > 0xFFFFFFFFFFFFFFFF else draws % np.uint64(span)
     # The sum wraps around as in C, so a range of all 64 bits works as well.
     _fill(array, (offsets + np.uint64(low & 0xFFFFFFFFFFFFFFFF)).view(np.int64))
@@ -253,19 +299,16 @@ def _shuffle(draws: Array, count: int) -> Array:
 
 
 Draw = Callable[..., None]
-
-
-#: The arguments with which float32 and float64 need no rule.
-_STANDARD: Final = {"uniform_": (0, 1), "normal_": (0, 1)}
+Fresh = Callable[..., Array]
+"""Draws for an engine, a size and a dtype, and returns a new vector."""
 
 
 def _inplace(name: str, draw: Draw) -> Kernel:
-    infer, standard = output_rule(name), _STANDARD.get(name)
+    infer = output_rule(name)
 
     @ignore_fp_errors
     def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        if args != standard or self.dtype not in NUMBERS or kwargs:
-            infer(self, *args, **kwargs)
+        infer(self, *args, **kwargs)
         check_writable(self)
         source = check_generator(generator)
         with source.lock:
@@ -273,6 +316,25 @@ def _inplace(name: str, draw: Draw) -> Kernel:
         return self
 
     return kernel
+
+
+def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], general: Kernel) -> Kernel:
+    """Make an in-place kernel of two options that stores what ``draw`` returns for plain ones, which need no rule."""
+
+    def kernel(self: Array, first: float = 0.0, second: float = 1.0, generator: Generator | None = None) -> Array:
+        flags = self.flags
+        is_plain = generator is None and self.dtype in NUMBERS and flags.c_contiguous and flags.writeable
+        if not is_plain or not (abs(first) < _LARGE and abs(second) < _LARGE and is_valid(first, second)):
+            return general(self, first, second, generator=generator)
+        with _DEFAULT.lock:
+            drawn = draw(engine_of(_DEFAULT), self.size, self.dtype, first, second)
+        self[...] = drawn if self.ndim == 1 else drawn.reshape(self.shape)
+        return self
+
+    return kernel
+
+
+_LARGE: Final = 1e6  # far below what overflows
 
 
 def _random_from(engine: MersenneTwister, array: Array, low: int, high: int | None) -> None:
@@ -295,6 +357,8 @@ _INPLACE: Final[dict[str, Draw]] = {
     "random_.from": _random_from,
 }
 KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
+KERNELS["uniform_"] = _inplace_plain(_draw_uniform, operator.le, KERNELS["uniform_"])
+KERNELS["normal_"] = _inplace_plain(_draw_normal, lambda mean, std: std >= 0, KERNELS["normal_"])
 
 
 def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
@@ -338,31 +402,76 @@ for _name, (_draw, _sizes) in _FACTORIES.items():
         KERNELS[_overload] = _factory(_overload, _draw, _sizes)
 
 
-def _of_size(draw: Draw, general: Kernel) -> Kernel:
+def _of_size(fresh: Fresh, general: Kernel) -> Kernel:
     """Make the kernel of a factory of a size: small arrays of floats are made without the rule."""
 
-    def kernel(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> Array:
+    def kernel(
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        dtype: ScalarType | None = None,
+        **options: Any,
+    ) -> Array:
         made = NUMPY_DTYPES.get(dtype or DEFAULT_DTYPE.dtype)
-        if made not in NUMBERS or not -1 < prod(size) < _SMALL or min(size, default=0) < 0:
-            return general(size, dtype=dtype, **options)
-        array = np.empty(size, made)
-        source = check_generator(None)
+        source = _DEFAULT if generator is None else generator
+        if made not in NUMBERS or not -1 < (count := prod(size)) < _SMALL or (len(size) > 1 and min(size) < 0):
+            given = {} if generator is None else {"generator": generator}
+            return general(size, dtype=dtype, **given, **options)
+        if source is not _DEFAULT:
+            check_generator(source)
         with source.lock:
-            _draw_quietly(draw, engine_of(source), array)
-        return array
+            drawn = fresh(engine_of(source), count, made)
+        return drawn if len(size) == 1 else drawn.reshape(size)
+
+    return kernel
+
+
+def _like(fresh: Fresh, general: Kernel) -> Kernel:
+    """Make the same for an array whose shape and dtype are taken."""
+
+    def kernel(
+        self: Array,
+        *,
+        generator: Generator | None = None,
+        dtype: ScalarType | None = None,
+        memory_format: int | None = None,
+        **options: Any,
+    ) -> Array:
+        is_plain = generator is None and dtype is None and memory_format is None and self.dtype in NUMBERS
+        if is_plain and 0 < self.size < _SMALL and is_row_major(self):
+            with _DEFAULT.lock:
+                drawn = fresh(engine_of(_DEFAULT), self.size, self.dtype)
+            return drawn if self.ndim == 1 else drawn.reshape(self.shape)
+        given = {} if generator is None else {"generator": generator}
+        return general(self, dtype=dtype, memory_format=memory_format, **given, **options)
 
     return kernel
 
 
 _SMALL: Final = 4096
-_draw_quietly: Final = ignore_fp_errors(lambda draw, *args: draw(*args))
-for _name, _draw in (("rand", _uniform), ("randn", _normal)):
-    KERNELS[_name] = _of_size(_draw, KERNELS[_name])
+for _name, _fresh in (("rand", _draw_uniform), ("randn", _draw_normal)):
+    for _make_form, _forms in (
+        (_of_size, (_name, f"{_name}.generator")),
+        (_like, (f"{_name}_like", f"{_name}_like.generator")),
+    ):
+        for _overload in _forms:
+            KERNELS[_overload] = _make_form(_fresh, KERNELS[_overload])
 
 
 @KERNELS("bernoulli", "bernoulli.p")
-@ignore_fp_errors
 def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Generator | None = None) -> Array:
+    if p is None and self.dtype in NUMBERS and 0 < self.size < _SMALL and is_row_major(self):
+        flat = self.reshape(-1)
+        if np.minimum.reduce(flat) >= 0 and np.maximum.reduce(flat) <= 1:
+            source = check_generator(generator)
+            with source.lock:
+                drawn = engine_of(source).uniform(flat.size, self.dtype)
+            return (drawn < flat).astype(self.dtype).reshape(self.shape)
+    return _bernoulli_generally(self, p, generator=generator)
+
+
+@ignore_fp_errors
+def _bernoulli_generally(self: Array, p: float | None, *, generator: Generator | None) -> Array:
     spec = infer_output("bernoulli", self) if p is None else infer_output("bernoulli.p", self, p)
     array = empty_strided(spec.shape, spec.strides, numpy_dtype(dtype_of(self)))
     with hold_engine(generator) as engine:

@@ -136,9 +136,10 @@ def __getattr__(name: str) -> Any:
         from . import annotations
 
         return annotations
-    if name in FUNCTIONS:
-        found = globals()[name] = FUNCTIONS[name]
-        return found
+    for table in (FUNCTIONS, FACTORIES):
+        if name in table:
+            found = globals()[name] = table[name]
+            return found
     if name.startswith("_foreach_"):
         from .foreach import make_foreach
 
@@ -150,10 +151,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, "capture", "ops", "pipeline", "synchronize", "types"}]
+    return [*{*_list(), *FUNCTIONS, *FACTORIES, "capture", "ops", "pipeline", "synchronize", "types"}]
 
 
-globals().update(FACTORIES)
 globals().update(DTYPES)
 
 __all__ = [

@@ -14,6 +14,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
+from dispatch_core.caches import LazyTable
 
 from .chunks import make_in_chunks
 from .devices import as_device, default_device, factory_device
@@ -23,7 +24,7 @@ from .layouts import layout as Layout  # noqa: N812  # torch's name is that of a
 from .layouts import strided
 from .literals import is_sequence, read
 from .size import Size
-from .tensors import Tensor, frontend, wrap
+from .tensors import Tensor, wrap
 
 
 def wrap_result(made: Any, requires_grad: bool) -> Tensor:
@@ -162,52 +163,36 @@ def _check_output(out: Any, dtype: Any, device: Any) -> None:
         raise RuntimeError(f"device type {place.type} does not match device type of out parameter ({out.device.type})")
 
 
-#: The types of arguments that need no conversion; a size among them is checked by the operator.
-PLAIN: Final = frozenset({bool, int, float, tuple, list})
-_wrap: Final = frontend.wrap
+#: The keyword-only arguments of factories that take no tensor, some of which take a generator before them.
+_OPTIONS: Final = {"dtype", "layout", "device", "pin_memory"}
 
 
-def _find_forms(packet: Any) -> dict[int, Any]:
-    """Return the overloads that take no tensor, by the number of their positional arguments where that tells them apart."""
+def _find_forms(packet: Any, more: frozenset[str] = frozenset()) -> dict[int, Any]:
+    """Return the overloads that take no tensor, by the number of their positional arguments where that tells them apart.
+
+    They take the keywords ``more`` beside those of all factories.
+    """
     found: dict[int, list[Any]] = {}
     for name in packet.overloads():
         overload = getattr(packet, name)
         schema = overload.schema
         keywords = {argument.name for argument in schema.keyword_only}
-        if keywords - {"memory_format"} == {"dtype", "layout", "device", "pin_memory"} and "Tensor" not in str(
+        if keywords - {"memory_format"} == _OPTIONS | more and "Tensor" not in str(
             [argument.type for argument in schema.positional]
         ):
             found.setdefault(len(schema.positional), []).append(overload)
     return {count: overloads[0] for count, overloads in found.items() if len(overloads) == 1}
 
 
-def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
-    packet: Any = None
-    forms: dict[int, Any] = {}
-    is_sized = kind == "sizes"
+#: Stands for arguments that a call leaves out.
+_MISSING: Final = object()
 
-    def make_sized(*args: Any, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Tensor:
-        if not options:
-            size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-            try:
-                form, place = forms[bool(args)], default_device() if device is None else as_device(device)
-                found = form(size, device=place) if dtype is None else form(size, dtype=dtype, device=place)
-            except (TypeError, KeyError):
-                pass  # of arguments that are converted below, or refused
-            else:
-                return _wrap(found)
-        return make_generally(*args, dtype=dtype, device=device, **options)
 
-    def make(*args: Any, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Tensor:
-        if not options and PLAIN.issuperset(map(type, args)):
-            try:
-                form, place = forms[len(args)], default_device() if device is None else as_device(device)
-                found = form(*args, device=place) if dtype is None else form(*args, dtype=dtype, device=place)
-            except (TypeError, KeyError):
-                pass
-            else:
-                return _wrap(found)
-        return make_generally(*args, dtype=dtype, device=device, **options)
+def _make_factory(name: str) -> Callable[..., Tensor]:
+    """Make a function that is an overload itself, for the calls that it takes as they stand; others are looked at."""
+    packet = getattr(dc.ops.aten, name)
+    forms, drawn = _find_forms(packet), _find_forms(packet, frozenset({"generator"}))
+    is_sized = name in _SIZED
 
     def make_generally(
         *args: Any,
@@ -221,7 +206,6 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
         chunks: Any = None,
         **kwargs: Any,
     ) -> Tensor:
-        nonlocal packet
         if chunks is not None:
             given = {
                 "dtype": dtype,
@@ -231,9 +215,6 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
                 "generator": generator,
             }
             return make_in_chunks(function, chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
-        if packet is None:
-            packet = getattr(dc.ops.aten, name)
-            forms.update(_find_forms(packet))
         if is_sized and not args and "size" not in kwargs:
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
         args = _read_sizes(args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
@@ -248,64 +229,77 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
             return found.requires_grad_() if requires_grad else found
         if dtype is not None:
             kwargs["dtype"] = dtype
-        return wrap_result(packet(*args, device=factory_device(device), **kwargs), requires_grad)
+        overload = (
+            packet if generator is None or len(kwargs) > 1 + (dtype is not None) else drawn.get(len(args), packet)
+        )
+        return wrap_result(overload(*args, device=factory_device(device), **kwargs), requires_grad)
 
-    function: Any = make_sized if is_sized else make
+    def make_otherwise(*args: Any, **kwargs: Any) -> Tensor:
+        """Make what a direct form has left, which has put ``_MISSING`` and None for what the call left out."""
+        given = {key: value for key, value in kwargs.items() if value is not None}
+        while args and args[-1] is _MISSING:
+            args = args[:-1]
+        if given.get("requires_grad") is True and "out" not in given:
+            del given["requires_grad"]
+            return wrap_result(function(*args, **given), True)
+        return make_generally(*args, **given)
+
+    directs = {
+        count: dc.rename_arguments(
+            form,
+            name,
+            Tensor,
+            make_otherwise,
+            missing=_MISSING,
+            star="size" if is_sized else "",
+            fill={"device": default_device},
+        )
+        for count, form in forms.items()
+    }
+
+    def make(*args: Any, **kwargs: Any) -> Tensor:
+        direct = directs.get(len(args))
+        return make_generally(*args, **kwargs) if direct is None else direct(*args, **kwargs)
+
+    function: Any = next(iter(directs.values())) if len(directs) == 1 else make
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
-    return function
+    return _ADAPTED[name](function) if name in _ADAPTED else function
 
 
-#: Name → how its arguments are written: sizes one by one, or anything else as the schema says.
-_KINDS: Final = {
-    "arange": "",
-    "bartlett_window": "",
-    "blackman_window": "",
-    "empty": "sizes",
-    "empty_permuted": "",
-    "empty_strided": "",
-    "eye": "",
-    "full": "",
-    "hamming_window": "",
-    "hann_window": "",
-    "kaiser_window": "",
-    "linspace": "",
-    "normal": "",
-    "logspace": "",
-    "ones": "sizes",
-    "rand": "sizes",
-    "randint": "",
-    "randn": "sizes",
-    "randperm": "",
-    "range": "",
-    "scalar_tensor": "",
-    "tril_indices": "",
-    "triu_indices": "",
-    "zeros": "sizes",
-}
-FACTORIES: Final = {name: _make_factory(name, kind) for name, kind in _KINDS.items()}
+def _adapt_arange(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def arange(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
+        """Make the numbers from ``start`` on, ``step`` apart, up to but without ``end`` (source: ``torch.arange``)."""
+        if end is None:
+            start, end = 0, start
+        return plain(start, end, step, **kwargs)
+
+    return arange
 
 
-def _arange(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
-    """Make the numbers from ``start`` on, ``step`` apart, up to but without ``end`` (source: ``torch.arange``)."""
-    if end is None:
-        start, end = 0, start
-    return _plain_arange(start, end, step, **kwargs)
+def _adapt_normal(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def normal(mean: Any, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Tensor:
+        """Draw normal numbers of these means and standard deviations, tensors or numbers (source: ``torch.normal``)."""
+        if size is not None:
+            kwargs["device"] = kwargs.get("device") or "cpu"  # whatever the default is
+            return plain(float(mean), float(std), tuple(size), **kwargs)
+        found: Tensor = dc.ops.aten.normal(
+            mean, std, **{key: value for key, value in kwargs.items() if value is not None}
+        )
+        return found
+
+    return normal
 
 
-_plain_arange = FACTORIES["arange"]
-_arange.__name__ = _arange.__qualname__ = "arange"
-FACTORIES["arange"] = _arange
-
-
-def _normal(mean: Any, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Tensor:
-    """Draw normal numbers of these means and standard deviations, tensors or numbers (source: ``torch.normal``)."""
-    if size is not None:
-        kwargs["device"] = kwargs.get("device") or "cpu"  # whatever the default is
-        return _plain_normal(float(mean), float(std), tuple(size), **kwargs)
-    return dc.ops.aten.normal(mean, std, **{key: value for key, value in kwargs.items() if value is not None})
-
-
-_plain_normal = FACTORIES["normal"]
-_normal.__name__ = _normal.__qualname__ = "normal"
-FACTORIES["normal"] = _normal
+_ADAPTED: Final = {"arange": _adapt_arange, "normal": _adapt_normal}
+#: Functions whose sizes may be written one by one.
+_SIZED: Final = frozenset("empty ones rand randn zeros".split())
+#: The factories by name, each made when it is first looked up.
+FACTORIES: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(
+    _make_factory,
+    dict.fromkeys(
+        "arange bartlett_window blackman_window empty empty_permuted empty_strided eye full hamming_window hann_window"
+        " kaiser_window linspace normal logspace ones rand randint randn randperm range scalar_tensor tril_indices"
+        " triu_indices zeros".split()
+    ),
+)

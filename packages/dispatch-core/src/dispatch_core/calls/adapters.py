@@ -14,6 +14,7 @@ Note [Keyword-only arguments cost more]
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from .._record import Record, replace
@@ -40,6 +41,8 @@ class SignatureAdapter(Record):
     star: str = ""
     #: The function for calls with the first argument alone, where the schema requires another; None for the slow path.
     alone: Callable[..., Any] | None = None
+    #: An argument's name → the function that gives its value where that is None.
+    fill: Mapping[str, Callable[[], Any]] = MappingProxyType({})
 
 
 #: The value of ``__stop`` in calls without a positional argument too many.
@@ -103,6 +106,12 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         f"        if not isinstance({word}, (tuple, list)):",
         f"            {slow_path}",
     ]
+
+
+def fill_lines(signature: CallSignature, adapter: SignatureAdapter) -> list[str]:
+    """Return the lines that replace None by what `SignatureAdapter.fill` gives."""
+    filled = [each.word for each in signature.parameters if each.name in adapter.fill]
+    return [line for word in filled for line in (f"if {word} is None:", f"    {word} = __fill_{word}()")]
 
 
 def _alone_lines(signature: CallSignature) -> list[str]:

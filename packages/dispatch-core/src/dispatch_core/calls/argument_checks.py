@@ -22,6 +22,7 @@ _QUICK: Final = MappingProxyType(
         "bool": "{0} is not True and {0} is not False",
         "Scalar": (
             "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
+            " and {0} is not True and {0} is not False"
         ),
         "ScalarType": "getattr(type({0}), '__schema_type__', '') != 'ScalarType'",
         "Device": "type({0}) is not __device_type",
@@ -55,6 +56,9 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
         if _INT_LIST.fullmatch(parameter.type):
             item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
             test = [
+                # A shape, which is a tuple of another type.
+                f"if type({name}) is not tuple and type({name}) is not list and isinstance({name}, tuple):",
+                f"    {name} = tuple({name})",
                 f"if type({name}) is tuple or type({name}) is list:",
                 f"    for __i in {name}:",
                 f"        if {item}:",
@@ -67,6 +71,10 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
             if slow_path:
                 test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
             test += ["else:", f"    {name} = __check{index}({name})"]
+        elif slow_path and parameter.type.startswith("Device"):
+            # A name is converted here; the slow path says what is wrong.
+            check = [f"    {name} = __check{index}({name})", "except TypeError:", f"    {slow_path}"]
+            test = [f"if {quick.format(name)}:", *indent(["try:", *check])]
         else:
             test = [f"if {'True' if quick == 'True' else quick.format(name)}:", f"    {otherwise}"]
         lines += test if parameter.required else [f"if {name} is not __default{index}:", *indent(test)]

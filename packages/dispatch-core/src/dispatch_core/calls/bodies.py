@@ -6,7 +6,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.frontend import ViewCode
+from .._record import replace
+from ..arrays.frontend import Frontend, ViewCode
 from .boundary import Boundary, make_coercer, make_view_checker
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import body_lines
@@ -35,7 +36,7 @@ class Body:
         is_short: bool,
         itself: bool,
     ) -> None:
-        self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
+        self._shape: tuple[Boundary, int, list[int]] = boundary, len(prefix), [index for index, _, _ in specialized]
         in_order = not prefix and takes_in_order(kernel, signature)
         self._options: dict[str, Any] = {
             "declines": below is not None,
@@ -99,6 +100,13 @@ class Body:
         is_view = any(result.kind == "view" and not result.is_list for result in signature.results)
         return frontend.view_code(self.constants["__op"], boundary.mask) if is_view else []
 
+    def lines_of_tensors(self, signature: CallSignature, frontend: Frontend[Any]) -> list[str] | None:
+        """Return the same lines with the array that they return made a tensor; None where they may call another runner."""
+        boundary, *rest = self._shape
+        if self._options["declines"]:
+            return None
+        return body_lines(signature, replace(boundary, frontend=frontend), *rest, **self._options)
+
 
 def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
     """Return whether a kernel can take every argument by position: keyword-only ones too, if it has them in that order."""
@@ -108,4 +116,7 @@ def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
         return False
     code = kernel.__code__
     names = tuple(parameter.name for parameter in signature.parameters)
-    return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
+    further = code.co_argcount - len(names)
+    if further < 0 or further > len(kernel.__defaults__ or ()):
+        return False
+    return code.co_varnames[: len(names)] == names and not code.co_posonlyargcount

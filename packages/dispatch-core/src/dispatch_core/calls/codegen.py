@@ -22,7 +22,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.frontend import FRONTENDS
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..devices import Device
 from ..keys import context
@@ -44,6 +44,7 @@ from .source import (
     call_source,
     fast_redispatch_source,
     kernel_arguments,
+    makes_tensors,
     redispatch_source,
     runner_source,
     values,
@@ -135,6 +136,13 @@ def _call(
         names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
         names |= {"__missing": adapter.missing, "__alone": adapter.alone}
+        names |= {f"__fill_{parameter}": find for parameter, find in adapter.fill.items()}
+    if adapter is not None and makes_tensors(signature, adapter):
+        frontend = next(each for each in FRONTENDS.values() if each.tensor_type is adapter.tensor_type)
+        names["__wrap"] = _make_wrapper(frontend)
+        specialized, constants = _specialized_factory(entry, signature, frontend)
+        source = call_source(signature, specialized=specialized, adapter=adapter)
+        return _compile(source, "call", names, signature, constants, adapter)
     specialized, constants = _specialized_mask(entry, signature)
     if specialized is not None and specialized.raw and adapter is None:
         raw = True
@@ -191,6 +199,27 @@ def _chosen_device(
         lines = [test, *indent(body.lines(signature)), *lines]
         constants |= body.constants
     return SpecializedMask(mask, raw, lines, _tensor_type(mask)), constants
+
+
+def _specialized_factory(
+    entry: OperatorEntry, signature: CallSignature, frontend: Frontend[Any]
+) -> tuple[SpecializedMask | None, Mapping[str, Any]]:
+    """Return the lines by which a frontend's function makes a tensor on the usual device, and their constants."""
+    select = None if entry.specialized_mask != 0 else entry.call_table.get(0)
+    choice: DeviceChoice | None = getattr(select, "choice", None)
+    body: Body | None = None if choice is None else getattr(choice.find(), "body", None)
+    made = None if body is None else body.lines_of_tensors(signature, frontend)
+    if choice is None or body is None or made is None:
+        return None, {}
+    device = signature.parameters[choice.index].word
+    lines = [f"if {device} is None{'' if choice.home is None else f' or {device} is __home'}:", *indent(made)]
+    constants = {**body.constants, "__home": choice.home, "__new": frontend.new}
+    return SpecializedMask(0, False, lines), constants
+
+
+def _make_wrapper(frontend: Frontend[Any]) -> Callable[[Any], Any]:
+    tensor_type, wrap = frontend.tensor_type, frontend.wrap
+    return lambda found: found if isinstance(found, tensor_type) else wrap(found)
 
 
 def _tensor_type(mask: int) -> type | None:

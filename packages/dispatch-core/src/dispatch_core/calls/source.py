@@ -19,7 +19,15 @@ from collections.abc import Callable, Sequence
 
 from .._record import Record
 from ..arrays.frontend import ViewCode
-from .adapters import SignatureAdapter, arguments_as_given, by_keyword, early_lines, has_stop, parameter_list
+from .adapters import (
+    SignatureAdapter,
+    arguments_as_given,
+    by_keyword,
+    early_lines,
+    fill_lines,
+    has_stop,
+    parameter_list,
+)
 from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
@@ -59,14 +67,24 @@ def call_source(
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``specialized`` mask it runs the kernel
     itself, for any other it asks the table; likewise for the one under ``masked`` keys. With an ``adapter``, by which
-    ``signature`` is adapted already, it is a frontend's function that does as the operator does.
+    ``signature`` is adapted already, it is a frontend's function that does as the operator does, and makes a tensor of
+    the array where no argument is a tensor.
     """
     slow_path = f"return __slow_path({arguments_as_given(signature, adapter)})"
     early = [] if adapter is None else early_lines(signature, adapter, slow_path)
     if has_stop(signature, adapter) and (adapter is None or not adapter.takes_more):
         early = ["if __stop is not __nothing:", "    __refuse()", *early]
     is_open = adapter is not None and adapter.missing is not None
-    rest = [*check_lines(signature, slow_path if is_open else ""), "__c = __context()"]
+    first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
+    rest = check_lines(signature, slow_path if is_open else "")
+    if adapter is not None:
+        rest += fill_lines(signature, adapter)
+    rest += ["__c = __context()"]
+    if makes_tensors(signature, adapter):
+        if specialized is not None:
+            rest += ["if __c is None:", *indent(quote(specialized.body))]
+        rest += [f"return __wrap((__table[0] if __c is None else __masked[0, __c])({values(signature)}))"]
+        return _define_call(signature, adapter, [*early, *rest])
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
     if masked is not None:
@@ -74,7 +92,6 @@ def call_source(
         rest += [quote_name("__state"), "if __c is __state:", *indent(test)]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
-    first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
     if specialized is not None and not specialized.raw:
         mask = specialized.mask
         wrapped = _unless_specialized(signature, mask, lambda name: f"{name}._dispatch_mask == {mask}", wrapped)
@@ -99,7 +116,16 @@ def call_source(
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({parameter_list(signature, adapter, stops=True)})", _trim_errors([*early, *lines]))
+    return _define_call(signature, adapter, [*early, *lines])
+
+
+def _define_call(signature: CallSignature, adapter: SignatureAdapter | None, lines: list[str]) -> str:
+    return define(f"__call({parameter_list(signature, adapter, stops=True)})", _trim_errors(lines))
+
+
+def makes_tensors(signature: CallSignature, adapter: SignatureAdapter | None) -> bool:
+    """Return whether a frontend's function makes tensors of an operator's arrays, because it is given no tensor."""
+    return adapter is not None and not signature.has_tensors
 
 
 def redispatch_source(signature: CallSignature) -> str:

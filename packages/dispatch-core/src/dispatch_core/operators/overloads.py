@@ -102,6 +102,7 @@ def rename_arguments(
     missing: object = None,
     star: str = "",
     alone: Callable[..., Any] | None = None,
+    fill: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
@@ -111,7 +112,8 @@ def rename_arguments(
     positional arguments than the schema has. With ``missing``, an object of the frontend's own, so is every call that the
     schema does not take as it stands, with arguments of the common types: the object stands for those that the call leaves
     out. ``star`` is the last positional argument, if it is a list whose items may be written one by one. ``alone`` serves
-    calls with the first argument alone, where the schema requires another.
+    calls with the first argument alone, where the schema requires another. ``fill`` maps arguments to functions that give
+    their values where they are None. A function of an operator that takes no tensor makes tensors of its arrays.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -130,7 +132,9 @@ def rename_arguments(
     entry = op._entry
     engine = entry.registry.engine
     types = frozenset(slow_path_types)
-    adapter = SignatureAdapter(name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone)
+    adapter = SignatureAdapter(
+        name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone, fill
+    )
     first_calls = engine.make_first_calls(entry, adapter)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)
     op._callers.append(lazy)
