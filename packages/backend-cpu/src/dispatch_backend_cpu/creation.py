@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
-
-from . import memory
-from .arrays import NUMPY_DTYPES, Array, check_writable, empty_strided
+from .arrays import Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .ops.constants import constant
@@ -39,79 +34,7 @@ def _make_factory(name: str, fill: Any) -> Kernel:
     return kernel
 
 
-def _make_of_size(make: Callable[..., Array], fill: Callable[[Array], None], general: Kernel) -> Kernel:
-    """Make the kernel of a factory of a size and a dtype: ``make(size, dtype)`` for small arrays, ``fill`` for others."""
-
-    def kernel(
-        size: Sequence[int],
-        dtype: ScalarType | None = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: Any = None,
-        memory_format: int | None = None,
-    ) -> Array:
-        if memory_format is None and (count := prod(size)) >= 0:
-            try:
-                if count < _FEW:
-                    return make(size, NUMPY_DTYPES[dtype or DEFAULT_DTYPE.dtype])
-                array = memory.empty(count, NUMPY_DTYPES[dtype or DEFAULT_DTYPE.dtype])
-                fill(array)
-                return array.reshape(size)
-            except (KeyError, TypeError, ValueError, OverflowError):
-                pass  # a size below zero, or a dtype that NumPy lacks
-        return general(size, dtype=dtype, **({} if memory_format is None else {"memory_format": memory_format}))
-
-    return kernel
-
-
-def _make_new(make: Callable[..., Array], general: Kernel) -> Kernel:
-    """Make the same for a size and an array whose dtype is taken."""
-
-    def kernel(
-        self: Array,
-        size: Sequence[int],
-        dtype: ScalarType | None = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: Any = None,
-    ) -> Array:
-        if dtype is None and -1 < prod(size) < _FEW:
-            try:
-                return make(size, self.dtype)
-            except (TypeError, ValueError, OverflowError):
-                pass
-        return general(self, size, dtype=dtype)
-
-    return kernel
-
-
-def _make_like(make: Callable[..., Array], general: Kernel) -> Kernel:
-    """Make the same for an array whose shape and dtype are taken."""
-
-    def kernel(
-        self: Array,
-        dtype: ScalarType | None = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: Any = None,
-        memory_format: int | None = None,
-    ) -> Array:
-        if dtype is None and memory_format is None and 0 < self.size < _FEW:
-            array = make(self.shape, self.dtype)
-            if array.strides == self.strides:
-                return array
-        return general(self, dtype=dtype, memory_format=memory_format)
-
-    return kernel
-
-
-def _make_ones(size: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    array = np.empty(size, dtype)
-    array.fill(1)
-    return array
-
-
-def _leave_as_is(array: Array, *args: Any) -> None:
+def leave_as_is(array: Array, *args: Any) -> None:
     """Leave the memory as it is."""
 
 
@@ -124,14 +47,32 @@ def _convert_number(value: Any, array: Array) -> Array:
 _BLOCK: Final = 1 << 14
 
 
-def _zeros(array: Array, *args: Any) -> None:
+def fill_with_zeros(array: Array, *args: Any) -> None:
+    """Fill an array with zeros."""
     # Bytes are set in half the time of other elements.
     flat = array.reshape(-1).view(np.uint8) if array.flags.c_contiguous and array.size > _FEW else array
     flat.fill(0)
 
 
-def _ones(array: Array, *args: Any) -> None:
-    array.fill(1)
+def fill_with_ones(array: Array, *args: Any) -> None:
+    """Fill an array with ones."""
+    fill_large(array.reshape(-1), 1) if array.flags.c_contiguous else array.fill(1)
+
+
+def fill_large(array: Array, value: Any) -> None:
+    """Fill a vector with a number that its dtype holds, which is copied from the cache where there are many elements."""
+    rows = array.size // _FEW
+    if rows < _MANY:
+        array.fill(value)
+        return
+    first = array[:_FEW]
+    first.fill(value)
+    array[_FEW : rows * _FEW].reshape(-1, _FEW)[...] = first
+    array[rows * _FEW :].fill(value)
+
+
+#: Rows of elements from which copies take less time than numbers.
+_MANY: Final = 8
 
 
 def _count_on(array: Array, start: int, step: int) -> None:
@@ -212,17 +153,17 @@ def _triu_indices(array: Array, row: int, col: int, offset: int = 0) -> None:
 
 
 _FILLS: Final = {
-    "empty.memory_format": _leave_as_is,
-    "empty_strided": _leave_as_is,
-    "empty_like": _leave_as_is,
-    "new_empty": _leave_as_is,
-    "new_empty_strided": _leave_as_is,
-    "zeros": _zeros,
-    "zeros_like": _zeros,
-    "new_zeros": _zeros,
-    "ones": _ones,
-    "ones_like": _ones,
-    "new_ones": _ones,
+    "empty.memory_format": leave_as_is,
+    "empty_strided": leave_as_is,
+    "empty_like": leave_as_is,
+    "new_empty": leave_as_is,
+    "new_empty_strided": leave_as_is,
+    "zeros": fill_with_zeros,
+    "zeros_like": fill_with_zeros,
+    "new_zeros": fill_with_zeros,
+    "ones": fill_with_ones,
+    "ones_like": fill_with_ones,
+    "new_ones": fill_with_ones,
     "full": _full,
     "full_like": _full,
     "new_full": _full,
@@ -237,72 +178,17 @@ _FILLS: Final = {
     "scalar_tensor": _scalar,
 }
 KERNELS.update({name: _make_factory(name, fill) for name, fill in _FILLS.items()})
-_MAKERS: Final[dict[str, tuple[Callable[..., Array], Callable[..., None]]]] = {
-    "empty": (np.empty, _leave_as_is),
-    "zeros": (np.zeros, _zeros),
-    "ones": (_make_ones, _ones),
-}
-for _name, (_make, _fill_array) in _MAKERS.items():
-    _full_name = _name if _name != "empty" else "empty.memory_format"
-    KERNELS[_full_name] = _make_of_size(_make, _fill_array, KERNELS[_full_name])
-    for _full_name, _make_form in ((f"{_name}_like", _make_like), (f"new_{_name}", _make_new)):
-        KERNELS[_full_name] = _make_form(_make, KERNELS[_full_name])
-
-
-def _make_full(general: Kernel) -> Kernel:
-    def kernel(
-        size: Sequence[int],
-        fill_value: Any,
-        dtype: ScalarType | None = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: Any = None,
-    ) -> Array:
-        if -1 < prod(size) < _FEW and dtype is None and type(fill_value) is float and abs(fill_value) < _LARGE:
-            try:
-                array = np.empty(size, NUMPY_DTYPES[DEFAULT_DTYPE.dtype])
-                array.fill(fill_value)
-                return array
-            except (KeyError, TypeError, ValueError):
-                pass
-        return general(size, fill_value, dtype=dtype)
-
-    return kernel
-
-
-_integers: Final[Any] = np.arange  # whose signatures leave out the dtype by position
-#: Numbers below it fit into every float.
-_LARGE: Final = 6e4
-KERNELS["full"] = _make_full(KERNELS["full"])
-
-
-def _make_range(general: Kernel) -> Kernel:
-    def kernel(
-        start: Any,
-        end: Any,
-        step: Any = 1,
-        dtype: ScalarType | None = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: Any = None,
-    ) -> Array:
-        is_plain = type(start) is type(end) is type(step) is int and (dtype is None or dtype is ScalarType.Long)
-        if is_plain and step and 0 <= (end - start) * step < _FEW:
-            made: Array = _integers(start, end, step, np.int64)
-            return made
-        return general(start, end, step, dtype=dtype)
-
-    return kernel
-
-
-KERNELS["arange.start_step"] = _make_range(KERNELS["arange.start_step"])
 
 
 @KERNELS("fill_.Scalar", "fill_.Tensor")
 def _fill_inplace(self: Array, value: Any) -> Array:
     filler = constant(value, self.dtype)
-    if filler is not None and self.flags.writeable:
-        self[...] = filler
+    flags = self.flags
+    if filler is not None and flags.writeable:
+        if self.size > _FEW and flags.c_contiguous:
+            fill_large(self.reshape(-1), filler)
+        else:
+            self[...] = filler
         return self
     return _fill_generally(self, value)
 
@@ -326,6 +212,10 @@ def _fill(self: Array, value: Any) -> Array:
 
 @KERNELS("zero_")
 def _zero_inplace(self: Array) -> Array:
-    check_writable(self, expanded=True)
-    _zeros(self)
+    if not self.flags.writeable:
+        check_writable(self, expanded=True)
+    if self.size > _FEW:
+        fill_with_zeros(self)
+    else:
+        self.fill(0)
     return self

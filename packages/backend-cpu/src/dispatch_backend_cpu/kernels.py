@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from . import creation, random
+from . import creation, plain_creation, random
 from .kernel_table import Kernel, KernelTable
 from .ops import copy, inplace, pointwise, short_outs, short_ways
 
@@ -14,7 +14,12 @@ _KINDS: Final = (
     "lists loss matmul normalization ordering padding pointwise pooling recurrent reduction resampling scans scatter "
     "selection special view"
 )
-_MODULES: Final = (creation, random, *(import_module(f".ops.{kind}", __package__) for kind in _KINDS.split()))
+_MODULES: Final = (
+    creation,
+    plain_creation,
+    random,
+    *(import_module(f".ops.{kind}", __package__) for kind in _KINDS.split()),
+)
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""

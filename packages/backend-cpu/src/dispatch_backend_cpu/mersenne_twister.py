@@ -59,7 +59,7 @@ class MersenneTwister:
         if count <= _FEW:
             raw = self._bits.random_raw
             if dtype.char == "d":
-                return np.array([((raw() << 32 | raw()) & 0x1FFFFFFFFFFFFF) * 2.0**-53 for _ in range(count)])
+                return np.array([((raw() << 32 | raw()) & _LONG) * 2.0**-53 for _ in range(count)])
             return np.array([(raw() & 0xFFFFFF) * 2.0**-24 for _ in range(count)], np.float32)
         if dtype.char == "d":
             return (self.double_words(count) & _LONG_BITS) * _LONG_STEP
@@ -70,6 +70,11 @@ class MersenneTwister:
             stop = min(start + _TILE, count)
             made[start:stop] = self._short_uniform(stop - start)
         return made
+
+    def two_uniform(self) -> tuple[float, float]:
+        """Draw two ``float64`` from [0, 1)."""
+        raw = self._bits.random_raw
+        return ((raw() << 32 | raw()) & _LONG) * 2.0**-53, ((raw() << 32 | raw()) & _LONG) * 2.0**-53
 
     def _short_uniform(self, count: int) -> Array:
         # The low words, whatever the order of bytes: they convert faster than 64 bits do.
@@ -82,7 +87,8 @@ class MersenneTwister:
 
 _TILE: Final = 1 << 15  # elements whose words stay in the cache
 _FEW: Final = 4  # which Python computes in less time than NumPy begins to
-_LONG_BITS: Final = np.array((1 << 53) - 1, np.uint64)
+_LONG: Final = (1 << 53) - 1
+_LONG_BITS: Final = np.array(_LONG, np.uint64)
 _LONG_STEP: Final = np.array(2.0**-53)
 _SHORT_BITS: Final = np.array((1 << 24) - 1, np.uint32)
 _SHORT_STEP: Final = np.array(2.0**-24, np.float32)

@@ -193,6 +193,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     packet = getattr(dc.ops.aten, name)
     forms, drawn = _find_forms(packet), _find_forms(packet, frozenset({"generator"}))
     is_sized = name in _SIZED
+    names = [each.name for each in forms[max(forms)].schema.positional] if forms else []
 
     def make_generally(
         *args: Any,
@@ -237,8 +238,11 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     def make_otherwise(*args: Any, **kwargs: Any) -> Tensor:
         """Make what a direct form has left, which has put ``_MISSING`` and None for what the call left out."""
         given = {key: value for key, value in kwargs.items() if value is not None}
-        while args and args[-1] is _MISSING:
-            args = args[:-1]
+        if _MISSING in args:
+            count = args.index(_MISSING)
+            given |= {key: value for key, value in zip(names, args, strict=False) if value is not _MISSING}
+            given = {key: value for key, value in given.items() if key not in names[:count]}
+            args = args[:count]
         if given.get("requires_grad") is True and "out" not in given:
             del given["requires_grad"]
             return wrap_result(function(*args, **given), True)
@@ -261,7 +265,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         direct = directs.get(len(args))
         return make_generally(*args, **kwargs) if direct is None else direct(*args, **kwargs)
 
-    function: Any = next(iter(directs.values())) if len(directs) == 1 else make
+    function: Callable[..., Tensor] = next(iter(directs.values())) if len(directs) == 1 else make
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
     return _ADAPTED[name](function) if name in _ADAPTED else function

@@ -96,7 +96,10 @@ class Tensor(Differentiable, metaclass=_Constructor):
     # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 
     def _dispatch_mutated(self) -> None:
-        state = self._autograd if self._dispatch_mask & AUTOGRAD else self._state
+        try:
+            state = self._autograd
+        except AttributeError:
+            state = self._state
         if type(state) is tuple:
             state[0]._dispatch_mutated()
             return

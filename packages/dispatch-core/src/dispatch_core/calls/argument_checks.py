@@ -10,6 +10,8 @@ from .emit import indent
 from .signature import CallSignature
 
 _LEAST, _MOST = "-0x8000000000000000", "0x7FFFFFFFFFFFFFFF"
+#: Up to it every int is a float.
+_EXACT: Final = 1 << 53
 #: Types of lists of ints. A list of plain ones is checked as it is, and needs no call.
 _INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
 
@@ -71,6 +73,15 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
             if slow_path:
                 test += [f"elif not isinstance({name}, (tuple, list)):", f"    {slow_path}"]
             test += ["else:", f"    {name} = __check{index}({name})"]
+        elif parameter.type in ("float", "float?"):
+            # Of an int that a float holds exactly, the float is made here.
+            test = [
+                f"if {quick.format(name)}:",
+                f"    if type({name}) is int and {-_EXACT} <= {name} <= {_EXACT}:",
+                f"        {name} = {name} * 1.0",
+                "    else:",
+                f"        {otherwise}",
+            ]
         elif slow_path and parameter.type.startswith("Device"):
             # A name is converted here; the slow path says what is wrong.
             check = [f"    {name} = __check{index}({name})", "except TypeError:", f"    {slow_path}"]

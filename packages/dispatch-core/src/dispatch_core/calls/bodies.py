@@ -102,10 +102,10 @@ class Body:
 
     def lines_of_tensors(self, signature: CallSignature, frontend: Frontend[Any]) -> list[str] | None:
         """Return the same lines with the array that they return made a tensor; None where they may call another runner."""
-        boundary, *rest = self._shape
+        boundary, prefix, specialized = self._shape
         if self._options["declines"]:
             return None
-        return body_lines(signature, replace(boundary, frontend=frontend), *rest, **self._options)
+        return body_lines(signature, replace(boundary, frontend=frontend), prefix, specialized, **self._options)
 
 
 def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
