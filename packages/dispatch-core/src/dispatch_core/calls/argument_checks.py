@@ -6,6 +6,7 @@ import re
 from types import MappingProxyType
 from typing import Final
 
+from ..devices import Device
 from .emit import indent
 from .signature import CallSignature
 
@@ -110,7 +111,9 @@ def is_common(type: str, value: object) -> bool:
         case "bool":
             return value is True or value is False
         case "Scalar":
-            return value.__class__ is float or _is_int(value, most=2**64 - 1)
+            return value.__class__ in (float, bool) or _is_int(value, most=2**64 - 1)
+        case "Device":
+            return value.__class__ is Device
         case "ScalarType":
             return getattr(value.__class__, "__schema_type__", "") == "ScalarType"
     return type.rstrip("?") == "Any"

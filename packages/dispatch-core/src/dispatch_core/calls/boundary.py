@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .._record import Record
 from ..arrays.access import unread
-from ..arrays.frontend import Frontend
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import KEY_TYPES
 from ..arrays.types import ArrayType
 from ..errors import KernelResultError
@@ -45,6 +46,21 @@ class _Nothing:
 def make_boundary(key: DispatchKey, frontend: Frontend[Any] | None) -> Boundary:
     """Return the boundary at ``key``."""
     return Boundary(key, frontend, KEY_TYPES.get(key, ()))
+
+
+def frontend_of_type(tensor_type: type) -> Frontend[Any]:
+    """Return the frontend of a class of tensors."""
+    return next(each for each in FRONTENDS.values() if each.tensor_type is tensor_type)
+
+
+@cache
+def make_wrapper(tensor_type: type) -> Callable[[Any], Any]:
+    """Return a function that makes a tensor of the result of an operator that was given none; a tensor stays as it is."""
+
+    def wrap(found: Any) -> Any:
+        return found if isinstance(found, tensor_type) else frontend_of_type(tensor_type).wrap(found)
+
+    return wrap
 
 
 def make_coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:

@@ -34,7 +34,7 @@ from ..tracebacks import trim_traceback
 from . import first_calls, reference
 from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
 from .bodies import Body, takes_in_order
-from .boundary import Boundary
+from .boundary import Boundary, frontend_of_type, make_wrapper
 from .emit import indent, make_function, rename_parameters
 from .lazy_function import FirstCalls, LazyFunction
 from .signature import CallSignature, SpecializedKernels
@@ -138,8 +138,8 @@ def _call(
         names |= {"__missing": adapter.missing, "__alone": adapter.alone}
         names |= {f"__fill_{parameter}": find for parameter, find in adapter.fill.items()}
     if adapter is not None and makes_tensors(signature, adapter):
-        frontend = next(each for each in FRONTENDS.values() if each.tensor_type is adapter.tensor_type)
-        names["__wrap"] = _make_wrapper(frontend)
+        frontend = frontend_of_type(adapter.tensor_type)
+        names["__wrap"] = make_wrapper(adapter.tensor_type)
         specialized, constants = _specialized_factory(entry, signature, frontend)
         source = call_source(signature, specialized=specialized, adapter=adapter)
         return _compile(source, "call", names, signature, constants, adapter)
@@ -215,11 +215,6 @@ def _specialized_factory(
     lines = [f"if {device} is None{'' if choice.home is None else f' or {device} is __home'}:", *indent(made)]
     constants = {**body.constants, "__home": choice.home, "__new": frontend.new}
     return SpecializedMask(0, False, lines), constants
-
-
-def _make_wrapper(frontend: Frontend[Any]) -> Callable[[Any], Any]:
-    tensor_type, wrap = frontend.tensor_type, frontend.wrap
-    return lambda found: found if isinstance(found, tensor_type) else wrap(found)
 
 
 def _tensor_type(mask: int) -> type | None:

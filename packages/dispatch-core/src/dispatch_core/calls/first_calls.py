@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..keys import context
 from .adapters import SignatureAdapter
 from .argument_checks import is_common
+from .boundary import make_wrapper
 from .lazy_function import FirstCalls
 from .signature import CallParameter, CallSignature
 
@@ -56,7 +57,11 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
             return None
         values, mask = bound
         state = context.current()
-        return (tables.call[mask] if state is None else tables.masked[mask, state]), values
+        run = tables.call[mask] if state is None else tables.masked[mask, state]
+        if adapter is None or signature.has_tensors:
+            return run, values
+        wrap = make_wrapper(adapter.tensor_type)
+        return (lambda *given: wrap(run(*given))), values
 
     return find
 
@@ -96,11 +101,15 @@ def _bind(
         elif parameter.required:
             raise _NotPlainError
         else:
-            values.append(parameter.default)
+            value = parameter.default
+        if value is parameter.default and not parameter.required:
+            values.append(
+                adapter.fill[name]() if value is None and adapter is not None and name in adapter.fill else value
+            )
             continue
         if parameter.tensors:
             mask |= _mask_of(parameter, value)
-        elif value is not parameter.default and not is_common(parameter.type, value):
+        elif not is_common(parameter.type, value):
             if is_open:
                 raise _NotPlainError
             value = parameter.check(value)
