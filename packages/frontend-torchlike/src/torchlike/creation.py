@@ -215,7 +215,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
                 "out": out,
                 "generator": generator,
             }
-            return make_in_chunks(function, chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
+            return make_in_chunks(find(), chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
         if is_sized and not args and "size" not in kwargs:
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
         args = _read_sizes(args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
@@ -265,7 +265,14 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         direct = directs.get(len(args))
         return make_generally(*args, **kwargs) if direct is None else direct(*args, **kwargs)
 
-    function: Callable[..., Tensor] = next(iter(directs.values())) if len(directs) == 1 else make
+    function: Any = make
+    if len(directs) == 1:
+        (function,) = directs.values()
+
+    def find() -> Any:
+        """Return the function, whose type mypy takes for that of the last value assigned."""
+        return function
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
     return _ADAPTED[name](function) if name in _ADAPTED else function
