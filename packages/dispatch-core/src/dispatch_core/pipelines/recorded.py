@@ -16,7 +16,7 @@ from ..errors import CaptureError, short_repr
 from ..operators.entry import CHANGES
 from .capture_parts import Finish
 from .capturing import describe_tensor
-from .live_numbers import Expression, describe, in_order
+from .live_numbers import Expression, describe, in_order, whole
 from .pending import Pending, storage_key
 from .steps import Step, line_of
 from .structures import same_constant, skeleton, tensors_in
@@ -300,7 +300,18 @@ def _live(found: RecordedRun) -> list[str]:
 
 
 def _decisions(found: RecordedRun) -> list[Any]:
-    return [(describe(expression), answer) for expression, answer in found.recording.decisions]
+    """Return the conditions on live numbers, without those that follow from another: what asks of an int that is known.
+
+    Whether an int's bounds are asked for first depends on whether the operator was called before.
+    """
+    decisions = found.recording.decisions
+    known = {id(each.operands[0]) for each, _ in decisions if each.function is whole}
+
+    def follows(expression: Expression) -> bool:
+        parts = [id(each) for each in expression.operands if isinstance(each, Expression)]
+        return bool(parts) and expression.function is not whole and known.issuperset(parts)
+
+    return [(describe(each), answer) for each, answer in decisions if not follows(each)]
 
 
 def _innermost(one: Any, other: Any) -> tuple[Any, Any]:
