@@ -104,7 +104,6 @@ def test_a_second_backward_adds_to_the_first():
     assert (x.grad == 2 * first).all()
 
 
-@pytest.mark.no_pipeline(reason="what is pending is copied by a recorded call")
 @pytest.mark.parametrize("inputs", [(5, 3), (2, 4, 3), (1, 3)])
 def test_the_gradients_of_a_linear_layer_are_taken_as_they_are(inputs):
     layers = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1), nn.Linear(1, 2))

@@ -4,7 +4,8 @@ Note [A gradient that nothing else holds]
     The first gradient is copied, so that no leaf shares memory with another, with the graph or with the user. No copy is
     needed where that cannot be seen: where the tensor, its array and the owner of the memory have no other references,
     and the elements lie in memory as the leaf's do. References are counted, as NumPy does for its temporary arrays; this
-    is known of NumPy's arrays alone.
+    is known of NumPy's arrays alone, and of those that a pipeline will make: to their pending values the record refers,
+    too, once where they are made and once where a view is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.captures import PARTS, current_part, see_gradient
 from ..history.node import Leaf, Node
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0
+_PIPELINE: Final = DispatchKey.Pipeline.value
 #: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
 _accumulating: Final = forkable(Order.GENERATOR)
 
@@ -71,8 +73,10 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
         return None
     grad = grads[0]
     data, wanted = grad._dispatch_data, leaf._dispatch_data
-    if PARTS and isinstance(data, frontends.Pending):
-        return grad if _is_alone(grad, leaf) else None
+    if grad._dispatch_mask & _PIPELINE and isinstance(data, frontends.Pending):
+        if PARTS and _is_alone(grad, leaf):
+            return grad
+        return _take_pending(grad, leaf, getrefcount(data) - 1)
     if type(data) is not np.ndarray or type(wanted) is not np.ndarray or getrefcount(data) > _HELD:
         return None
     flags, owner, state = data.flags, data.base, getattr(grad, "_autograd", None)
@@ -82,20 +86,57 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
         return None
     if state is None:
         return grad if owner is None or getrefcount(owner) <= _HELD else None
-    links = 1
-    if type(state) is tuple:
-        base = state[0]
-        while (state := state[5]) is not None:
-            links += 1
-    else:
-        base = state.base if state.is_view else None
+    base, links = _find_base(state)
     if base is None or owner is None or base._dispatch_data is not owner:
         return None
     if getrefcount(base) > _HELD - 1 + links or getrefcount(owner) > _HELD + 1:
         return None
+    return _without_history(grad)
+
+
+def _find_base(state: Any) -> tuple[Tensor | None, int]:
+    """Return the base of a view's state, or None, and how many views lead there, each of which refers to it."""
+    if type(state) is not tuple:
+        return (state.base if state.is_view else None), 1
+    base, links = state[0], 1
+    while (state := state[5]) is not None:
+        links += 1
+    return base, links
+
+
+def _without_history(grad: Tensor) -> Tensor:
+    """Return a tensor with a gradient's array, which is no view."""
     taken = bare()
-    taken._dispatch_data, taken._dispatch_mask = data, grad._dispatch_mask & ~AUTOGRAD
+    taken._dispatch_data, taken._dispatch_mask = grad._dispatch_data, grad._dispatch_mask & ~AUTOGRAD
     return taken
+
+
+def _take_pending(grad: Tensor, leaf: Tensor, count: int) -> Tensor | None:
+    """Do as `_take` does for a gradient that a pipeline will compute, to whose value there are ``count`` references."""
+    data: Any = grad._dispatch_data
+    memory = data.shared
+    strides = dc.strides(grad)
+    if count > _HELD or data.value is not None or data.error is not None or not _is_of_numpy(leaf):
+        return None
+    if strides != dc.strides(leaf) or not is_non_overlapping_and_dense(dc.shape(grad), strides):
+        return None
+    state = getattr(grad, "_autograd", None)
+    if state is None:
+        return grad if memory is None else None
+    base, links = _find_base(state)
+    whole: Any = None if base is None else base._dispatch_data
+    if base is None or memory is None or type(whole) is not type(data) or whole.shared is not memory:
+        return None
+    if base.numel() != grad.numel() or dc.dtype(base) is not dc.dtype(grad) or whole.value is not None:
+        return None
+    if getrefcount(base) > _HELD - 1 + links or getrefcount(whole) > _HELD + 2 or getrefcount(memory) > _HELD + links:
+        return None
+    return _without_history(grad)
+
+
+def _is_of_numpy(leaf: Tensor) -> bool:
+    data = leaf._dispatch_data
+    return type(data) is np.ndarray or (isinstance(data, frontends.Pending) and dc.device(leaf).type == "cpu")
 
 
 def _is_alone(grad: Tensor, leaf: Tensor) -> bool:
