@@ -41,6 +41,8 @@ def taken(request):
 
     counted = (lambda *kernels: count(fn(*kernels))) if way.uses else count(fn)
     options = {"parts": way.parts, "uses": way.uses, "autograd": way.autograd, "itself": way.itself}
+    # A function that only tells the arguments of another operator stands at both places.
+    options |= {"to": way.to, "arguments": counted if way.arguments is fn else way.arguments}
     with REGISTRY.transaction(level="backend"):
         put = REGISTRY.add_short_way(name, way.registration.key, counted, **options)
     yield runs

@@ -20,56 +20,87 @@ from .view import is_row_major, view_row_major
 _MOST_PARTS: Final = 1 << 20
 
 
-def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flat_size(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
     shape = self.shape
     count = len(shape)
     start, end = start_dim % (count or 1), end_dim % (count or 1)
     if not start < end < count or not (-count <= start_dim < count and -count <= end_dim < count):
         return NotImplemented  # a single dimension is the tensor itself
-    return view_row_major(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+    return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
-def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Any:
+def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
+    size = _flat_size(self, start_dim, end_dim)
+    return size if size is NotImplemented else view_row_major(self, size)
+
+
+def _unflat_size(self: Array, dim: int, sizes: Sequence[int]) -> Any:
     shape = self.shape
     if not sizes or not -len(shape) <= dim < len(shape):
         return NotImplemented
     place = dim % len(shape)
     if -1 not in sizes and prod(sizes) != shape[place]:
         return NotImplemented
-    return view_row_major(self, (*shape[:place], *sizes, *shape[place + 1 :]))
+    return (*shape[:place], *sizes, *shape[place + 1 :])
+
+
+def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Any:
+    size = _unflat_size(self, dim, sizes)
+    return size if size is NotImplemented else view_row_major(self, size)
+
+
+def _whole_size(self: Array) -> Any:
+    return (-1,)
 
 
 def _ravel(self: Array) -> Any:
     return view_row_major(self, (-1,))
 
 
-def _narrow(self: Array, dim: int, start: int, length: int) -> Any:
+def _own_size(self: Array, shape: Sequence[int]) -> Any:
+    return shape
+
+
+def _narrow_bounds(self: Array, dim: int, start: int, length: int) -> Any:
     size = self.shape[dim]
     if start < 0:
         start += size
-    if not 0 <= start < start + length <= size:
-        return NotImplemented
-    return VIEWS["slice.Tensor"](self, dim, start, start + length)
+    return (dim, start, start + length) if 0 <= start < start + length <= size else NotImplemented
+
+
+def _narrow(self: Array, dim: int, start: int, length: int) -> Any:
+    bounds = _narrow_bounds(self, dim, start, length)
+    return bounds if bounds is NotImplemented else _slice(self, *bounds)
 
 
 def _reverse_dims(self: Array) -> Any:
     return self.T if self.size and self.ndim else NotImplemented
 
 
+def _all_backwards(self: Array) -> Any:
+    return (tuple(range(self.ndim))[::-1],) if self.ndim else NotImplemented
+
+
 def _transpose_last(self: Array) -> Any:
     return self.swapaxes(-2, -1) if self.size and self.ndim > 1 else NotImplemented
 
 
-def _move(self: Array, source: Any, destination: Any) -> Any:
+def _last_two(self: Array) -> Any:
+    return (-2, -1) if self.ndim > 1 else NotImplemented
+
+
+def _moved_order(self: Array, source: Any, destination: Any) -> Any:
     count = self.ndim
+    if not self.size:
+        return NotImplemented
     if type(source) is type(destination) is int:
-        if not self.size or not (-count <= source < count and -count <= destination < count):
+        if not (-count <= source < count and -count <= destination < count):
             return NotImplemented
         order = list(range(count))
         order.insert(destination % count, order.pop(source))
-        return self.transpose(order)
+        return (order,)
     sources, targets = ((each,) if type(each) is int else each for each in (source, destination))
-    if len(sources) != len(targets) or not self.size:
+    if len(sources) != len(targets):
         return NotImplemented
     for each in (*sources, *targets):
         if not -count <= each < count:
@@ -79,10 +110,20 @@ def _move(self: Array, source: Any, destination: Any) -> Any:
     if len(taken) != len(sources) or len(moved) != len(sources):
         return NotImplemented
     rest = iter([dim for dim in range(count) if dim not in moved])
-    return self.transpose([taken[dim] if dim in taken else next(rest) for dim in range(count)])
+    return ([taken[dim] if dim in taken else next(rest) for dim in range(count)],)
 
 
-_split, _split_with_sizes = VIEWS["split.Tensor"], VIEWS["split_with_sizes"]
+def _move(self: Array, source: Any, destination: Any) -> Any:
+    order = _moved_order(self, source, destination)
+    return order if order is NotImplemented else self.transpose(order[0])
+
+
+_split, _split_with_sizes, _slice = VIEWS["split.Tensor"], VIEWS["split_with_sizes"], VIEWS["slice.Tensor"]
+
+
+def _chunk_length(self: Array, chunks: int, dim: int = 0) -> Any:
+    length = -(-self.shape[dim] // chunks) if chunks > 0 and self.size else 0
+    return (length, dim) if length else NotImplemented
 
 
 def _chunk(self: Array, chunks: int, dim: int = 0) -> Any:
@@ -142,26 +183,53 @@ def _tile(self: Array, dims: Sequence[int]) -> Any:
 
 def _same(name: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the way of an operator that is another one under another name."""
-    return {**VIEWS, **JOINING}[name], {"parts": (name,)}
+    return {**VIEWS, **JOINING}[name], {"parts": (name,), "to": name}
+
+
+def _by_size(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives the size that ``make`` finds, where it is one that an array can be viewed in."""
+
+    def arguments(self: Array, *args: Any) -> Any:
+        size = make(self, *args)
+        if size is NotImplemented or not self.flags.c_contiguous:
+            return NotImplemented
+        least = min(size, default=1)
+        if least > 0:
+            return (size,) if prod(size) == self.size else NotImplemented
+        fits = least == -1 and size.count(-1) == 1 and 0 not in size and self.size % -prod(size) == 0
+        return (size,) if fits else NotImplemented
+
+    return arguments
+
+
+def _to(target: str, arguments: Callable[..., Any], *between: str) -> dict[str, Any]:
+    """Return the options of a way that leads to ``target``; ``between`` are composites that come to it, too."""
+    return {"parts": (target, *between), "to": target, "arguments": arguments}
+
+
+def _shape_of_other(self: Array, other: Array) -> Any:
+    return (other.shape,)
 
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "reshape": (view_row_major, {"parts": ("view",)}),
-    "flatten.using_ints": (_flatten, {"parts": ("reshape", "view")}),
-    "unflatten.int": (_unflatten, {"parts": ("view",)}),
-    "ravel": (_ravel, {"parts": ("view",)}),
-    "narrow": (_narrow, {"parts": ("slice.Tensor",)}),
-    "numpy_T": (_reverse_dims, {"parts": ("permute",)}),
-    "mT": (_transpose_last, {"parts": ("transpose.int",)}),
-    "movedim.int": (_move, {"parts": ("permute",)}),
-    "movedim.intlist": (_move, {"parts": ("permute",)}),
-    "moveaxis.int": (_move, {"parts": ("movedim.int", "permute")}),
-    "moveaxis.intlist": (_move, {"parts": ("movedim.intlist", "permute")}),
+    "reshape": (view_row_major, _to("view", _by_size(_own_size))),
+    "flatten.using_ints": (_flatten, _to("view", _by_size(_flat_size), "reshape")),
+    "unflatten.int": (_unflatten, _to("view", _by_size(_unflat_size))),
+    "ravel": (_ravel, _to("view", _by_size(_whole_size))),
+    "view_as": (_shape_of_other, _to("view", _shape_of_other)),
+    "expand_as": (_shape_of_other, _to("expand", _shape_of_other)),
+    "narrow": (_narrow, _to("slice.Tensor", _narrow_bounds)),
+    "numpy_T": (_reverse_dims, _to("permute", _all_backwards)),
+    "mT": (_transpose_last, _to("transpose.int", _last_two)),
+    "movedim.int": (_move, _to("permute", _moved_order)),
+    "movedim.intlist": (_move, _to("permute", _moved_order)),
+    "moveaxis.int": (_move, _to("permute", _moved_order, "movedim.int")),
+    "moveaxis.intlist": (_move, _to("permute", _moved_order, "movedim.intlist")),
     "swapaxes": _same("transpose.int"),
     "swapdims": _same("transpose.int"),
     "broadcast_to": _same("expand"),
-    "chunk": (_chunk, {"parts": ("split.Tensor",)}),
+    "chunk": (_chunk, _to("split.Tensor", _chunk_length)),
     "split.sizes": _same("split_with_sizes"),
     "tensor_split.sections": (_tensor_split, {"parts": ("slice.Tensor",)}),
     "tensor_split.indices": (_split_at, {"parts": ("slice.Tensor",)}),

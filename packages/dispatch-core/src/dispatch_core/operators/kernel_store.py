@@ -244,6 +244,8 @@ class KernelStore(OperatorIndex):
         autograd: bool = False,
         itself: bool = False,
         gradient: GradientFields | None = None,
+        to: str = "",
+        arguments: Callable[..., Any] | None = None,
     ) -> ShortWay:
         """Let ``fn`` serve an operator's plain calls on arrays of ``key``; see `Library.short_way`.
 
@@ -256,7 +258,7 @@ class KernelStore(OperatorIndex):
         if gradient is not None:
             forward, backward, keeps, called = gradient
             found = ShortGradient(forward, backward, keeps, tuple(str(parse_name(part)) for part in called))
-        way = ShortWay(made, named, used, autograd, itself, found)
+        way = ShortWay(made, named, used, autograd, itself, found, to and str(parse_name(to)), arguments)
         self._change_short_ways(name, (way, *self.short_ways.get(name, ())))
         transactions.on_rollback(lambda: self.remove_short_way(name, way))
         return way

@@ -219,6 +219,8 @@ class Library:
         autograd: bool = False,
         itself: bool = False,
         gradient: GradientFields | None = None,
+        to: str = "",
+        arguments: Callable[..., Any] | None = None,
     ) -> None:
         """Let ``fn`` serve plain calls of an operator on a device's arrays, in the place of a composite.
 
@@ -230,7 +232,9 @@ class Library:
         takes an alternative's kernels where these are on. With ``autograd``
         it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
         the array of the argument it belongs to stands for that argument. ``gradient`` serves calls that are recorded for
-        backward: the fields of a `ShortGradient`. Raises ``RegistrationError`` where there is no key.
+        backward: the fields of a `ShortGradient`. Calls with a history go ``to`` one of the parts at once, with their own
+        arguments, or with those after the first that ``arguments`` makes of the arrays and values of the call, as a tuple;
+        all calls do where it is ``fn``, too. Raises ``RegistrationError`` where there is no key.
 
         >>> from dispatch_core import DispatchKey, Registry
         >>> class Text(str):
@@ -248,11 +252,14 @@ class Library:
         if chosen is None:
             raise RegistrationError("a short way needs the key of a device")
         full = str(parse_name(f"{self.ns}::{name}"))
-        named, used = ([part if "::" in part else f"{self.ns}::{part}" for part in each] for each in (parts, uses))
+        named, used, target = (
+            [part if "::" in part else f"{self.ns}::{part}" for part in each] for each in (parts, uses, [to] * bool(to))
+        )
         if gradient is not None:
             *fields, called = gradient
             gradient = *fields, [part if "::" in part else f"{self.ns}::{part}" for part in called]  # type: ignore[assignment]
         options: dict[str, Any] = {"parts": named, "uses": used, "autograd": autograd, "itself": itself}
+        options |= {"to": "".join(target), "arguments": arguments}
         way = self.registry.add_short_way(full, chosen, fn, gradient=gradient, **options)
         self._keep(lambda: self.registry.remove_short_way(full, way))
 

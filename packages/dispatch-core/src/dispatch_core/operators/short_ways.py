@@ -11,6 +11,9 @@ Note [When a short way is taken]
     ``is_exact``, by which it promises the results of the device's own, and where the way ``uses`` the part: such a way
     is made of the kernels that its parts run.
 
+    A way may lead to another operator, one of the parts, for tensors with a history: that one is called at once, with the
+    arguments that the composite would come to.
+
     A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
     then says what is wrong. Its results are compared with the shape rule as a kernel's are, in the first calls.
     A way with a `ShortGradient` serves calls that are recorded for backward, too: the frontend makes one node in the place
@@ -88,6 +91,10 @@ class ShortWay(Record):
     #: Whether the array of the argument that a result belongs to stands for the argument itself.
     itself: bool
     gradient: ShortGradient | None = None
+    #: The full name of the operator that calls with a history go to, or "", and the function of the arrays that gives its
+    #: arguments after the first, where these are others.
+    to: str = ""
+    arguments: Callable[..., Any] | None = None
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -136,6 +143,9 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
     frontend, way = FRONTENDS.get(mask & MARKERS), find_short_way(entry, mask)
     if way is None:
         return run
+    redirect = _make_redirect(entry, way, run) if way.to else run
+    if way.registration.fn is way.arguments:
+        return redirect
     boundary = make_boundary(way.registration.key, frontend)
     watch = make_watch(entry, boundary, way.registration)
     found: Runner = entry.registry.engine.make_backend_runner(
@@ -145,7 +155,42 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
         return found
     if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):
         return frontend.short_gradient(entry.op, mask & (ARRAYS | AUTOGRAD | MARKERS), way.gradient, run, found)
-    return _make_unless_history(entry, found, run, frontend.has_history)
+    return _make_unless_history(entry, found, redirect, frontend.has_history)
+
+
+def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
+    """Return a runner that calls the operator that a way leads to; ``run`` where the way declines or fails."""
+    found, arguments, signature = entry.registry.find_entry(way.to), way.arguments, entry.signature
+    assert found is not None and signature is not None  # noqa: PT018  # it is a part, and find_short_way has found all
+    target: Callable[..., Any] = found.op
+    if arguments is None:
+        return target
+
+    def redirect(*values: Any) -> Any:
+        try:
+            further = arguments(*signature.unwrap(values))
+        except Exception:  # noqa: BLE001  # the usual way tells
+            further = NotImplemented
+        return run(*values) if further is NotImplemented else target(values[0], *further)
+
+    def redirect_first(first: Any, *rest: Any) -> Any:
+        try:
+            further = arguments(first._dispatch_data, *rest)
+        except Exception:  # noqa: BLE001  # the usual way tells
+            further = NotImplemented
+        return run(first, *rest) if further is NotImplemented else target(first, *further)
+
+    def redirect_pair(first: Any, second: Any) -> Any:
+        try:
+            further = arguments(first._dispatch_data, second._dispatch_data)
+        except Exception:  # noqa: BLE001  # the usual way tells
+            further = NotImplemented
+        return run(first, second) if further is NotImplemented else target(first, *further)
+
+    kinds = [parameter.tensors for parameter in signature.parameters]
+    if kinds == ["tensor", "tensor"]:
+        return redirect_pair
+    return redirect_first if kinds[0] == "tensor" and not any(kinds[1:]) else redirect
 
 
 def _make_unless_history(
