@@ -17,7 +17,7 @@ from ..output_specs import OutputSpec, half_as_float, infer_output
 from .constants import NUMBERS, number
 from .fast_paths import attempt
 from .numpy_formulas import select
-from .reduce_ufuncs import MAX, SUM
+from .reduce_ufuncs import MAX, SUM, row_maxima
 from .rule_kernels import cast, formula_in_tiles, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -32,13 +32,13 @@ def _widen(a: Array, spec: OutputSpec) -> Array:
 
 def exponents(a: Array, axis: int) -> Any:
     """Return the exponentials of an array over their sum along a dimension."""
-    powers = np.exp(a - MAX(a, axis, None, None, True))
+    powers = np.exp(a - row_maxima(a, axis))
     powers /= SUM(powers, axis, None, None, True)
     return powers
 
 
 def logarithms(a: Array, axis: int) -> Any:
-    shifted = a - MAX(a, axis, None, None, True)
+    shifted = a - row_maxima(a, axis)
     shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
 
@@ -59,7 +59,7 @@ def _softmax_kernel(name: str, compute: Callable[[Array, int], Any]) -> Kernel:
     )
 
 
-def _softmax_slope(grad: Array, output: Array, axis: int) -> Any:
+def softmax_slope(grad: Array, output: Array, axis: int) -> Any:
     weighted = grad * output
     return weighted - output * SUM(weighted, axis, None, None, True)
 
@@ -339,7 +339,7 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     operands="self, target",
     compute=lambda self, target, reduction: reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
-KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", _softmax_slope)
+KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", softmax_slope)
 KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", log_softmax_slope)
 KERNELS["mse_loss_backward"] = attempt(
     "grad_output, self, target, reduction",

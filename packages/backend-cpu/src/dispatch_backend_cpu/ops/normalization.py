@@ -61,7 +61,7 @@ class _Sum:
 
 
 @lru_cache(maxsize=256)
-def _cut_layers(shape: tuple[int, ...], normalized_shape: tuple[int, ...]) -> _Cut:
+def cut_layers(shape: tuple[int, ...], normalized_shape: tuple[int, ...]) -> _Cut:
     count = math.prod(normalized_shape)
     parts = math.prod(shape[: len(shape) - len(normalized_shape)])
     return _Cut((parts, count), (parts, 1), (1, count), "ps,ps->p", "ps,ps->s")
@@ -81,7 +81,7 @@ def _cut_batch(shape: tuple[int, ...]) -> _Cut:
     return _Cut(cut, (1, channels, 1), (1, channels, 1), "ncs,ncs->c", "ncs,ncs->c")
 
 
-def _standardize(
+def standardize(
     cut: _Cut, input: Array, weight: Array | None, bias: Array | None, eps: float, rounded: np.dtype[Any] | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """Return the normalized input, and mean, variance and one over the deviation in the dtype computed in.
@@ -111,7 +111,7 @@ def _standardize(
     return out.reshape(input.shape), mean, variance, rstd
 
 
-def _differentiate(
+def differentiate(
     cut: _Cut,
     grad: Array,
     input: Array,
@@ -154,7 +154,7 @@ def _differentiate(
 def _native_layer_norm(
     specs: Any, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, ...]:
-    out, mean, _, rstd = _standardize(_cut_layers(input.shape, tuple(normalized_shape)), input, weight, bias, eps)
+    out, mean, _, rstd = standardize(cut_layers(input.shape, tuple(normalized_shape)), input, weight, bias, eps)
     return out, mean, rstd
 
 
@@ -169,14 +169,14 @@ def _native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Array, ...]:
-    out, mean, _, rstd = _standardize(_cut_groups(batch, channels, area, group), input, weight, bias, eps)
+    out, mean, _, rstd = standardize(_cut_groups(batch, channels, area, group), input, weight, bias, eps)
     return out, mean, rstd
 
 
 def _batch_norm(
     specs: Any, input: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float
 ) -> tuple[Array, ...]:
-    out, mean, _, rstd = _standardize(_cut_batch(input.shape), input, weight, bias, eps, specs[1].array_dtype)
+    out, mean, _, rstd = standardize(_cut_batch(input.shape), input, weight, bias, eps, specs[1].array_dtype)
     return out, mean, rstd
 
 
@@ -196,7 +196,7 @@ def _batch_norm_functional(
     eps: float,
 ) -> tuple[Array, ...]:
     cut = _cut_batch(input.shape)
-    out, mean, variance, rstd = _standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
+    out, mean, variance, rstd = standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
     bessel = cut.elements / (cut.elements - 1) if cut.elements > 1 else math.nan
     unbiased = variance * number(bessel, variance)
     moved = [
@@ -244,7 +244,7 @@ def _native_layer_norm_backward(
     bias: Array | None,
     mask: Sequence[bool],
 ) -> tuple[Array, ...]:
-    return _differentiate(_cut_layers(input.shape, tuple(normalized_shape)), grad, input, mean, rstd, weight, mask)
+    return differentiate(cut_layers(input.shape, tuple(normalized_shape)), grad, input, mean, rstd, weight, mask)
 
 
 def _native_group_norm_backward(
@@ -260,7 +260,7 @@ def _native_group_norm_backward(
     group: int,
     mask: Sequence[bool],
 ) -> tuple[Array, ...]:
-    return _differentiate(_cut_groups(batch, channels, area, group), grad, input, mean, rstd, weight, mask)
+    return differentiate(_cut_groups(batch, channels, area, group), grad, input, mean, rstd, weight, mask)
 
 
 def _native_batch_norm_backward(
@@ -277,10 +277,10 @@ def _native_batch_norm_backward(
     mask: Sequence[bool],
 ) -> tuple[Array, ...]:
     if train:
-        return _differentiate(_cut_batch(input.shape), grad, input, mean, rstd, weight, mask)
+        return differentiate(_cut_batch(input.shape), grad, input, mean, rstd, weight, mask)
     dtype = half_as_float(input.dtype)
     deviation = 1 / np.sqrt(cast(running_var, dtype) + dtype.type(eps))
-    return _differentiate(_cut_batch(input.shape), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
+    return differentiate(_cut_batch(input.shape), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {

@@ -6,15 +6,17 @@ Each has a forward function, which returns the result and what backward keeps, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from ..arrays import Array
 from ..fp_errors import run
-from . import loss, matmul, short_losses
-from .constants import NUMBERS
+from . import loss, matmul, normalization, short_losses, short_networks
+from .constants import NUMBERS, number
 from .reduce_ufuncs import SUM
 
 GradientFields = tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[str, ...]], tuple[str, ...]]
@@ -32,7 +34,7 @@ def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
     shape, dtype = input.shape, input.dtype
     if dtype not in _BLAS or weight.dtype is not dtype or weight.ndim != 2 or len(shape) < 2:
         return NotImplemented
-    if not (input.size and weight.size and input.flags.c_contiguous and weight.flags.c_contiguous):
+    if not (input.size and weight.size and weight.flags.c_contiguous and (len(shape) > 2 or input.flags.c_contiguous)):
         return NotImplemented
     flat = input if len(shape) == 2 else input.reshape(-1, shape[-1])
     if bias is None:
@@ -123,6 +125,106 @@ def _likelihood_slope(
     return found
 
 
+def _layer_norm(
+    input: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float, cudnn_enable: bool
+) -> Any:
+    dtype, sizes = input.dtype, tuple(shape)
+    if dtype not in NUMBERS or not input.size or not input.flags.c_contiguous or input.shape[-len(sizes) :] != sizes:
+        return NotImplemented
+    for each in (weight, bias):
+        if each is not None and (each.dtype is not dtype or each.shape != sizes or not each.flags.c_contiguous):
+            return NotImplemented
+    cut = normalization.cut_layers(input.shape, sizes)
+    out, mean, _, rstd = run(normalization.standardize, cut, input, weight, bias, eps)
+    return out, (cut, input, mean, rstd, weight)
+
+
+def _layer_norm_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    cut, input, mean, rstd, weight = kept
+    if grad.dtype is not input.dtype:
+        return NotImplemented
+    mask = [each is not None for each in wanted]
+    found = run(normalization.differentiate, cut, grad, input, mean, rstd, weight, mask)
+    return (
+        found if weight is None or weight.ndim == 1 else (found[0], *[each.reshape(weight.shape) for each in found[1:]])
+    )
+
+
+def _attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Any:
+    shape, dtype = query.shape, query.dtype
+    if attn_mask is not None or dropout_p or enable_gqa or dtype not in _BLAS or not (query.size and key.size):
+        return NotImplemented
+    if not (dtype is key.dtype is value.dtype and len(shape) == key.ndim == value.ndim == 4):
+        return NotImplemented
+    if not (
+        shape[:2] == key.shape[:2] and key.shape[:3] == value.shape[:3] and shape[3] == key.shape[3] == value.shape[3]
+    ):
+        return NotImplemented
+    factor = number(1.0 / math.sqrt(shape[-1]) if scale is None else scale, query)
+    return run(_attend, query, key, value, factor, is_causal)
+
+
+def _attend(query: Array, key: Array, value: Array, factor: Array, is_causal: bool) -> Any:
+    scaled = query * factor
+    scores = np.matmul(scaled, key.swapaxes(2, 3))
+    if is_causal:
+        np.copyto(scores, -math.inf, where=_later_columns(*scores.shape[2:]))
+    weights = loss.exponents(scores, 3)
+    kept = (scaled, key, value, weights, factor)
+    if query.flags.c_contiguous:
+        return np.matmul(weights, value), kept
+    # The result lies in memory as the query does.
+    order = sorted(range(4), key=lambda dim: (-query.strides[dim], query.shape[dim] == 1, dim))
+    found = np.empty([query.shape[dim] for dim in order], query.dtype)
+    return np.matmul(weights, value, out=found.transpose([order.index(dim) for dim in range(4)])), kept
+
+
+@lru_cache(maxsize=64)
+def _later_columns(rows: int, columns: int) -> Array:
+    """Return which columns come after a row's own."""
+    found = np.triu(np.ones((rows, columns), np.bool_), 1)
+    found.flags.writeable = False
+    return found
+
+
+def _attention_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    return run(_attend_back, grad, *kept, *wanted) if grad.dtype is kept[0].dtype else NotImplemented
+
+
+def _attend_back(
+    grad: Array,
+    scaled: Array,
+    key: Array,
+    value: Array,
+    weights: Array,
+    factor: Array,
+    for_query: Any,
+    for_key: Any,
+    for_value: Any,
+    mask: None,
+) -> Any:
+    found: list[Any] = [None, None, None, None]
+    if for_value is not None:
+        found[2] = np.matmul(weights.swapaxes(2, 3), grad)
+    if for_query is not None or for_key is not None:
+        slope = loss.softmax_slope(np.matmul(grad, value.swapaxes(2, 3)), weights, 3)
+        if for_query is not None:
+            found[0] = np.matmul(slope, key)
+            found[0] *= factor
+        if for_key is not None:
+            found[1] = np.matmul(scaled.swapaxes(2, 3), slope).swapaxes(2, 3)
+    return found
+
+
 def _first_of(forward: Callable[..., Any]) -> Callable[..., Any]:
     """Return the way without a gradient: the result of the one with it."""
 
@@ -150,11 +252,26 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
         {"target": ("self",)},
         ("nll_loss_backward", "_log_softmax_backward_data"),
     ),
+    "layer_norm": (
+        _layer_norm,
+        _layer_norm_slopes,
+        dict.fromkeys(("input", "weight", "bias"), ("input", "weight", "bias")),
+        ("native_layer_norm_backward",),
+    ),
+    "scaled_dot_product_attention": (
+        _attention,
+        _attention_slopes,
+        {"key": ("query",), "value": ("query", "key")},
+        tuple("new_ones triu masked_fill.Scalar _softmax_backward_data permute contiguous clone _unsafe_view".split()),
+    ),
 }
 #: The parts of those that have no way for more calls where no gradient is asked for.
 _PARTS: Final = {"linear": ("t", "addmm", "matmul", "mm", "reshape", "view")}
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {}
 for _name, _fields in _GRADIENTS.items():
-    _way, _options = short_losses.SHORT_WAYS.get(_name) or (_first_of(_fields[0]), {"parts": _PARTS[_name]})
+    _way, _options = {**short_losses.SHORT_WAYS, **short_networks.SHORT_WAYS}.get(_name) or (
+        _first_of(_fields[0]),
+        {"parts": _PARTS[_name]},
+    )
     SHORT_WAYS[_name] = _way, {**_options, "gradient": _fields}
