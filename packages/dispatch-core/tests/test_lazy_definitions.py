@@ -259,3 +259,37 @@ def test_everything_that_reads_more_than_names_defines_what_it_reads(registry, l
     other.define_lazily(["f", "g2"], lambda name: LazyDefinition(f"{name}(int x) -> str"))
     assert sorted(registry.entries) == ["demo::f", "demo::g", "demo::g2"] == sorted(registry.packets)
     assert registry.kernel_count() == 1
+
+
+@pytest.mark.parametrize("level", ["backend", "program"])
+@pytest.mark.parametrize("way", ["impl", "impl_lazily", "fallback"])
+def test_a_short_way_defines_no_parts_and_sees_what_is_registered_for_them(registry, toy, asked, level, way):
+    texts = {"whole": "whole(Tensor x) -> str", "part": "part(Tensor x) -> str"}
+
+    def usual(x):
+        return registry.ops.demo.part(x)
+
+    def load(name):
+        asked.append(name)
+        return LazyDefinition(texts[name], (), {"CompositeImplicitAutograd": usual} if name == "whole" else {})
+
+    with registry.transaction(level="backend"):
+        library = Library("demo", "DEF", registry=registry)
+        library.define_lazily(texts, load)
+        if way == "impl":
+            library.impl("part", lambda x: "usual", toy.key)
+        library.short_way("whole", lambda x: "short", toy.key, parts=("part",))
+    whole, x = registry.ops.demo.whole, toy.array([1])
+    assert whole(x) == "short"
+    assert asked == ["whole"]
+    with registry.transaction(level=level):
+        later = Library("demo" if way != "fallback" else "_", "IMPL", registry=registry)
+        if way == "impl":
+            later.impl("part", lambda x: "later", toy.key, allow_override=True)
+        elif way == "impl_lazily":
+            later.impl_lazily(lambda name: (lambda x: "later") if name == "part" else None, toy.key)
+        else:
+            later.fallback(lambda op, x: "later", toy.key)
+    assert whole(x) == "later"
+    later.close()
+    assert whole(x) == "short"

@@ -40,6 +40,14 @@ class KernelStore(OperatorIndex):
         #: operator → its short ways, and those of the operators that it is a part of; see `short_ways`.
         self.short_ways: dict[str, tuple[ShortWay, ...]] = {}
         self.part_of: dict[str, frozenset[str]] = {}
+        #: Whether others than backends and libraries have ever registered something.
+        self.is_changed = False
+
+    def note_level(self, level: Level) -> None:
+        """Note that something of a level is about to be registered; short ways are found again at the first above theirs."""
+        if level > Level.BACKEND and not self.is_changed:
+            self.is_changed = True
+            self.invalidate_all()
 
     def register_schema(self, name: str, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> None:
         """Register the schema of the operator ``name``; the text may leave the namespace out.
@@ -131,6 +139,7 @@ class KernelStore(OperatorIndex):
         """Do as ``register_kernel`` and return the operator's entry, too, or its name where it is only announced."""
         registration = _make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
         full = str(name)
+        self.note_level(registration.level)
         if self._lazy.keep_waiting(full, registration) or (
             self._load_library(name) and self._lazy.keep_waiting(full, registration)
         ):
@@ -172,6 +181,7 @@ class KernelStore(OperatorIndex):
         found = as_key(key)
         options: Any = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
         registration = _make_registration("fallback", found.label, found, fn, level, **options)
+        self.note_level(registration.level)
         with self.lock:
             if found.is_alias:
                 raise RegistrationError(
@@ -209,6 +219,7 @@ class KernelStore(OperatorIndex):
         """
         registration = _make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
         way = str(parse_name(to)), registration, autograd
+        self.note_level(registration.level)
         self._lazy.define(parse_name(name).packet)
         with self.lock:
             entry = self._entry(parse_name(name))
@@ -272,6 +283,17 @@ class KernelStore(OperatorIndex):
             self.short_ways[name] = ways
             for part in {part for way in ways for part in (*way.parts, *(way.gradient.parts if way.gradient else ()))}:
                 self.part_of[part] = self.part_of.get(part, frozenset()) | {name}
+            entry = self._entries.get(name)
+            if entry is not None:
+                entry.invalidate()
+
+    def waits_below(self, name: str, short: Registration) -> bool:
+        """Return whether an operator need not be defined to know that its kernels do not hide a short way."""
+        return not self.is_changed and self._lazy.waits_below(name, short)
+
+    def invalidate_wholes(self, part: str) -> None:
+        """Empty the tables of the operators that a part's registrations let take a short way."""
+        for name in self.part_of.get(part, ()):
             entry = self._entries.get(name)
             if entry is not None:
                 entry.invalidate()

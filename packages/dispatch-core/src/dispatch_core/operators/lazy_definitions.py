@@ -107,6 +107,7 @@ class LazyOperators:
         Raises ``RegistrationError`` for a name that is defined or announced.
         """
         registry = self._registry
+        registry.note_level(made.level)
         found: dict[str, dict[str, Announcement]] = {}
         for name in names:
             base, _, overload = name.partition(".")
@@ -233,7 +234,9 @@ class LazyOperators:
         with self._registry.lock:
             if overload not in self.packets.get(packet, _NOTHING):
                 return False
-            return self._waiting.setdefault(name, {}).setdefault(key, registration) is registration
+            waits = self._waiting.setdefault(name, {}).setdefault(key, registration) is registration
+            self._registry.invalidate_wholes(name)
+            return waits
 
     def stop_waiting(self, name: str, registration: Registration) -> bool:
         """Take back a kernel that waits; return whether it was waiting. The registry's lock is held."""
@@ -241,14 +244,28 @@ class LazyOperators:
         if waiting.get(registration.key) is not registration:
             return False
         del waiting[registration.key]
+        self._registry.invalidate_wholes(name)
         return True
+
+    def waits_below(self, name: str, registration: Registration) -> bool:
+        """Return whether an operator is only announced, and would get no kernel for arrays that is above a registration."""
+        packet, _, overload = name.partition(".")
+        if overload not in self.packets.get(packet, _NOTHING):
+            return False
+        kernels: list[Registration | LazyKernels] = [*self._waiting.get(name, {}).values()]
+        kernels += [*self._kernels.get(packet.partition("::")[0], ()), *self._registry.fallbacks.values()]
+        short = registration.level, registration.number
+        return not any(each.key.owns_arrays and (each.level, each.number) > short for each in kernels)
 
     def add_kernels(self, made: LazyKernels) -> None:
         """Register kernels for all announced operators of a namespace, at once for those that are defined already."""
         registry = self._registry
+        registry.note_level(made.level)
         with registry.lock:
             self._kernels[made.ns] = (*self._kernels.get(made.ns, ()), made)
             defined = [entry for each in self._announcements if each.ns == made.ns for entry, _ in each.defined]
+            if made.key.owns_arrays:
+                registry.invalidate_all()
         for entry in defined:
             registration = made.registration(entry.operator_name)
             if registration is not None:
@@ -260,6 +277,8 @@ class LazyOperators:
         registry = self._registry
         with registry.lock:
             self._kernels[made.ns] = tuple(each for each in self._kernels.get(made.ns, ()) if each is not made)
+            if made.key.owns_arrays:
+                registry.invalidate_all()
             for entry in list(registry._entries.values()):
                 for registration in entry.registrations(made.key):
                     if registration.number == made.number:

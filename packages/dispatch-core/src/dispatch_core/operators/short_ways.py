@@ -7,9 +7,10 @@ Note [When a short way is taken]
     masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
     which the usual way calls, run the kernels that the backend and the libraries registered for them. That is decided when
     a slot of the table for ordinary calls is filled; a registration for the operator or one of its parts empties the
-    tables, and so does a refresh. An alternative's kernel for a part leaves the way on where it has an attribute
-    ``is_exact``, by which it promises the results of the device's own, and where the way ``uses`` the part: such a way
-    is made of the kernels that its parts run.
+    tables, and so does a refresh. Parts that are only announced are not defined for that, as long as nothing but backends
+    and libraries has ever registered anything. An alternative's kernel for a part leaves the way on where it has an
+    attribute ``is_exact``, by which it promises the results of the device's own, and where the way ``uses`` the part: such
+    a way is made of the kernels that its parts run.
 
     A way may lead to another operator, one of the parts, for tensors with a history: that one is called at once, with the
     arguments that the composite would come to.
@@ -70,9 +71,7 @@ class ShortGradient(Record):
 
     def serves(self, entry: OperatorEntry, way: ShortWay, mask: int) -> bool:
         """Return whether an operator and all parts run the kernels that the formulas are made of."""
-        registry, parts = entry.registry, (*way.parts, *self.parts)
-        found = [entry, *map(registry.find_entry, parts)]
-        return all(each is not None and _is_usual(each, way, mask, parts, ()) for each in found)
+        return _are_usual(entry, way, mask, (*way.parts, *self.parts), ())
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -111,11 +110,23 @@ class ShortWay(Record):
 def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
     """Return the way that an ordinary call takes for a mask; see Note [When a short way is taken]."""
     for way in entry.registry.short_ways.get(entry.name, ()):
-        if _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask):
-            found = [entry, *map(entry.registry.find_entry, way.parts)]
-            if all(each is not None and _is_usual(each, way, mask, way.parts, way.uses) for each in found):
-                return way
+        is_plain = _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask)
+        if is_plain and _are_usual(entry, way, mask, way.parts, way.uses):
+            return way
     return None
+
+
+def _are_usual(entry: OperatorEntry, way: ShortWay, mask: int, parts: tuple[str, ...], uses: tuple[str, ...]) -> bool:
+    """Return whether an operator and its parts have no kernels for a mask that would hide the short way."""
+    registry = entry.registry
+
+    def is_usual(name: str) -> bool:
+        if name not in uses and registry.waits_below(name, way.registration):
+            return True
+        part = registry.find_entry(name)
+        return part is not None and _is_usual(part, way, mask, parts, uses)
+
+    return _is_usual(entry, way, mask, parts, uses) and all(map(is_usual, parts))
 
 
 def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) -> Callable[..., Any]:
