@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, half_as_float
-from . import pooling
+from . import pooling, resampling
 from .constants import number
 from .reduce_ufuncs import MAX, SUM
 from .rule_kernels import cast, make_prepared
@@ -63,6 +63,16 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
     return prepare
 
 
+def _average_slices(a: Array, dim: int, starts: Array, sizes: Array) -> Array:
+    """Return the averages of a few long windows, none of which is copied."""
+    found = np.empty((*a.shape[:dim], len(starts), *a.shape[dim + 1 :]), a.dtype)
+    outer: tuple[Any, ...] = (slice(None),) * dim
+    for place, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+        into = found[(*outer, place)]
+        np.true_divide(SUM(a[(*outer, slice(start, start + size))], dim), number(size, a), into[...])
+    return found
+
+
 def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
     average = pooling.KERNELS[f"avg_pool{count}d"]
 
@@ -83,6 +93,9 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
         def compute(self: Array, output_size: Sequence[int]) -> Any:
             found: Any = cast(self, dtype)
             for dim, places, counted, numbers in steps:
+                if 4 * places.shape[0] <= places.shape[1]:
+                    found = _average_slices(found, dim, places[:, 0], numbers.reshape(-1))
+                    continue
                 seen = found.take(places.reshape(-1), dim)
                 seen = seen.reshape(*found.shape[:dim], *places.shape, *found.shape[dim + 1 :])
                 found = SUM(np.where(counted, seen, number(0, seen)), dim + 1) / numbers.astype(dtype)
@@ -93,6 +106,37 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
     return prepare
 
 
+def _avg_pool_backward(count: int) -> Callable[..., Callable[..., Any]]:
+    average_backward = pooling.KERNELS[f"avg_pool{count}d_backward"]
+
+    def prepare(spec: OutputSpec, grad_output: Array, self: Array) -> Callable[..., Any]:
+        shape, dtype = spec.shape, half_as_float(grad_output.dtype)
+        if not grad_output.size or not spec.numel:
+            return lambda grad_output, self: np.zeros(shape, dtype)
+        sizes, wanted = shape[len(shape) - count :], grad_output.shape[grad_output.ndim - count :]
+        if not any(size % each for size, each in zip(sizes, wanted, strict=True)):
+            even = [size // each for size, each in zip(sizes, wanted, strict=True)]
+            return lambda grad, self: average_backward(grad, self, even, even, [0] * count, False, True, None)
+        steps = []
+        for dim, (size, each) in enumerate(zip(sizes, wanted, strict=True), grad_output.ndim - count):
+            places, counted, numbers = _windows(size, each)
+            weights = counted.astype(dtype) / numbers.astype(dtype)[:, None]
+            steps.append((dim, resampling.spread_matrix(size, places, weights, dtype)))
+
+        def compute(grad_output: Array, self: Array) -> Any:
+            found = cast(grad_output, dtype)
+            for dim, make in steps:
+                found = resampling.send_back(found, dim, make)
+            return found
+
+        return compute
+
+    return prepare
+
+
 for _count in (2, 3):
+    KERNELS[f"_adaptive_avg_pool{_count}d_backward"] = make_prepared(
+        f"_adaptive_avg_pool{_count}d_backward", _avg_pool_backward(_count)
+    )
     KERNELS[f"adaptive_max_pool{_count}d"] = make_prepared(f"adaptive_max_pool{_count}d", _max_pool(_count))
     KERNELS[f"_adaptive_avg_pool{_count}d"] = make_prepared(f"_adaptive_avg_pool{_count}d", _avg_pool(_count))

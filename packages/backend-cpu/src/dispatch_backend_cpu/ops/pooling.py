@@ -12,11 +12,13 @@ import numpy as np
 from dispatch_aten.shapes import PoolWindows, pool_windows
 
 from ..arrays import Array
+from ..fp_errors import run
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, half_as_float
+from ..output_specs import OutputSpec, half_as_float, prepared_rule
+from .constants import NUMBERS
 from .convolution import inner, make_pad, shifts
 from .reduce_ufuncs import MAX
-from .rule_kernels import cast, make_kernel, make_prepared
+from .rule_kernels import cast, finish, make_kernel, make_prepared
 
 KERNELS: Final = KernelTable()
 
@@ -66,6 +68,25 @@ def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Arr
     return _first_inside(moved).astype(small), within, starts
 
 
+#: Of windows with up to so many elements in all, all elements are taken at once.
+_TAKEN: Final = 2048
+
+
+def _windows(sizes: tuple[int, ...], moved: PoolWindows) -> Array:
+    """Return the places ``(windows, elements)`` of windows, those of padding replaced by the first that is none."""
+    inside, within, starts = _make_places(sizes, moved)
+    found: Array = starts.reshape(-1, 1) + within
+    is_inside: Any = np.ones((), np.bool_)
+    for dim, (kernel, step, before, gap, count) in enumerate(zip(*moved, strict=True)):
+        line = (np.arange(count) * step - before)[:, None] + np.arange(kernel) * gap
+        shape = [-1 if each == dim else 1 for each in range(len(sizes))]
+        is_inside = is_inside & ((line >= 0) & (line < sizes[dim])).reshape(
+            *(count if each < 0 else 1 for each in shape), *(kernel if each < 0 else 1 for each in shape)
+        )
+    first = within.take(inside.reshape(-1)) + starts.reshape(-1)
+    return np.where(is_inside.reshape(found.shape), found, first[:, None])
+
+
 def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
     name = f"max_pool{count}d"
 
@@ -84,6 +105,11 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         if not specs[0].numel:
             return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
         fit, is_float = make_pad(self.shape, _around(self.shape, moved), _least(dtype)), dtype.kind not in "iu"
+        if specs[0].numel * prod(moved.kernel) <= _TAKEN:
+            flat, windows = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
+            begins = np.arange(0, windows.size, windows.shape[1])
+        else:
+            flat = None
         small = np.dtype(np.uint8 if prod(moved.kernel) < 256 else np.int64)
         sizes = self.shape[-count:]
         begin, *rest = shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)
@@ -91,6 +117,13 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         is_large = specs[0].numel > _SMALL
 
         def compute(self: Array, *options: Any) -> tuple[Array, Array]:
+            if flat is not None:
+                seen = self.reshape(flat).take(windows, -1)
+                best = MAX(seen, -1)
+                if not is_float or (top := MAX(best, None)) == top:
+                    chosen = seen.argmax(-1)
+                    chosen += begins
+                    return best.reshape(shape), windows.take(chosen).reshape(shape)
             a = fit(self)
             # The largest element is nan where one is; only then they are looked for at every place.
             has_nan = bool(is_float and (top := MAX(self, None)) != top)
@@ -113,6 +146,46 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
     return prepare
 
 
+def _max_of_windows(count: int) -> Kernel:
+    """Make the short way of pooling without places: the largest elements along one dimension after another."""
+    name = f"max_pool{count}d"
+
+    def prepare(
+        specs: Sequence[OutputSpec],
+        self: Array,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        ceil_mode: bool,
+    ) -> Callable[..., Any]:
+        moved = pool_windows(name, self.shape, kernel_size, stride, padding, dilation, ceil_mode=ceil_mode, count=count)
+        shape = specs[0].shape
+        if specs[0].numel * prod(moved.kernel) <= _TAKEN and specs[0].numel:
+            flat, places = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
+            return lambda self: MAX(self.reshape(flat).take(places, -1), -1).reshape(shape)
+        fit = make_pad(self.shape, _around(self.shape, moved), _least(self.dtype))
+        fold = _make_fold(moved, np.maximum)
+        return lambda self: fold(fit(self))
+
+    infer = prepared_rule(f"{name}_with_indices", prepare)
+
+    def way(
+        self: Array,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        ceil_mode: bool,
+    ) -> Any:
+        if self.dtype not in NUMBERS:
+            return NotImplemented
+        specs, compute = infer(self, kernel_size, stride, padding, dilation, ceil_mode)
+        return finish(run(compute, self), specs[0])
+
+    return way
+
+
 def _indexed_backward(count: int) -> Kernel:
     def compute(spec: OutputSpec, grad: Array, self: Array, *options: Any) -> Any:
         """Add each gradient to the element that its index names."""
@@ -127,24 +200,23 @@ def _indexed_backward(count: int) -> Kernel:
     return compute
 
 
-def _make_sum(moved: PoolWindows) -> Callable[[Array], Array]:
-    """Make the function that sums windows, along one dimension after another."""
+def _make_fold(moved: PoolWindows, fold: np.ufunc = np.add) -> Callable[[Array], Array]:
+    """Make the function that folds windows, along one dimension after another."""
     lines = []
-    for back, (kernel, step, count) in enumerate(
-        zip(reversed(moved.kernel), reversed(moved.stride), reversed(moved.sizes), strict=True)
-    ):
+    for back, (kernel, step, _, gap, count) in enumerate(zip(*map(reversed, moved), strict=True)):
         after = (slice(None),) * back
-        lines.append([inner((slice(start, start + (count - 1) * step + 1, step), *after)) for start in range(kernel)])
+        starts = range(0, kernel * gap, gap)
+        lines.append([inner((slice(start, start + (count - 1) * step + 1, step), *after)) for start in starts])
 
-    def add_up(a: Array) -> Array:
+    def fold_up(a: Array) -> Array:
         for first, *rest in lines:
-            found = a[first] + a[rest[0]] if rest else a[first].copy()
+            found = fold(a[first], a[rest[0]]) if rest else a[first].copy()
             for place in rest[1:]:
-                found += a[place]
+                fold(found, a[place], out=found)
             a = found
         return a
 
-    return add_up
+    return fold_up
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +258,7 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
     def prepare(spec: OutputSpec, self: Array, *options: Any, **named: Any) -> Callable[..., Any]:
         moved, divisors = _moved_of(count, self.shape, _in_order(options, named))
         dtype = half_as_float(self.dtype)
-        fit, add_up = make_pad(self.shape, _around(self.shape, moved)), _make_sum(moved)
+        fit, add_up = make_pad(self.shape, _around(self.shape, moved)), _make_fold(moved)
         return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), divisors(self.shape))
 
     return prepare
@@ -232,3 +304,8 @@ for _count in (2, 3):
     KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
     for _name, _prepare in ((f"max_pool{_count}d_with_indices", _max_pool), (f"avg_pool{_count}d", _avg_pool)):
         KERNELS[_name] = make_prepared(_name, _prepare(_count))
+
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    f"max_pool{count}d": (_max_of_windows(count), {"parts": (f"max_pool{count}d_with_indices",)}) for count in (2, 3)
+}

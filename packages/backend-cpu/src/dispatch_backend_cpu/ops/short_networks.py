@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from . import convolution, normalization, resampling
+from . import convolution, normalization, pooling, resampling
 from .constants import NUMBERS, number
 
 _CONVOLUTION: Final = convolution.KERNELS["convolution"]
@@ -144,6 +144,7 @@ _PIXELS: Final = {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2, 3)},
     **resampling.SHORT_WAYS,
+    **pooling.SHORT_WAYS,
     "scaled_dot_product_attention": (
         _make_attention,
         {"parts": tuple(_ATTENTION_PARTS.split()), "uses": ("_softmax",)},

@@ -187,24 +187,27 @@ def _check_line(name: str, self: Array) -> None:
         )
 
 
-def _max_pool1d(
+def _on_planes(
     self: Array,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
-) -> tuple[Array, Array]:
+) -> tuple[Any, ...]:
+    """Return the arguments of pooling lines as those of pooling planes."""
     _check_line("max_pool1d", self)
-    found = aten.max_pool2d_with_indices.default(
-        aten.unsqueeze.default(self, -2),
-        [1, *kernel_size],
-        [1, *(stride or kernel_size)],
-        [0, *padding],
-        [1, *dilation],
-        ceil_mode,
-    )
+    line, stride = aten.unsqueeze.default(self, -2), stride or kernel_size
+    return line, [1, *kernel_size], [1, *stride], [0, *padding], [1, *dilation], ceil_mode
+
+
+def _max_pool1d_with_indices(self: Array, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
+    found = aten.max_pool2d_with_indices.default(*_on_planes(self, *args, **kwargs))
     return aten.squeeze.dim(found[0], -2), aten.squeeze.dim(found[1], -2)
+
+
+def _max_pool1d(self: Array, *args: Any, **kwargs: Any) -> Array:
+    return aten.squeeze.dim(aten.max_pool2d.default(*_on_planes(self, *args, **kwargs)), -2)
 
 
 def _avg_pool1d(
@@ -247,8 +250,8 @@ def _adaptive_avg(count: int) -> Callable[..., Array]:
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "max_pool1d_with_indices": _max_pool1d,
-    "max_pool1d": _first_of("max_pool1d_with_indices"),
+    "max_pool1d_with_indices": _max_pool1d_with_indices,
+    "max_pool1d": _max_pool1d,
     "max_pool2d": _first_of("max_pool2d_with_indices"),
     "max_pool3d": _first_of("max_pool3d_with_indices"),
     "avg_pool1d": _avg_pool1d,

@@ -29,7 +29,7 @@ def _spread(value: Sizes | None, count: int) -> list[int]:
 
 
 def _make_max_pool(count: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    packet = getattr(dc.ops.aten, f"max_pool{count}d_with_indices")
+    packet, values = (getattr(dc.ops.aten, f"max_pool{count}d{suffix}") for suffix in ("_with_indices", ""))
 
     def max_pool_with_indices(
         input: Tensor,
@@ -56,8 +56,11 @@ def _make_max_pool(count: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return_indices: bool = False,
     ) -> Any:
         """Return the largest elements of windows, with ``return_indices`` also their places in the input."""
-        found = max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-        return found if return_indices else found[0]
+        if return_indices:
+            return max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        check_tensor(input, f"max_pool{count}d")
+        numbers = (_spread(each, count) for each in (kernel_size, stride, padding, dilation))
+        return values.default(input, *numbers, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = f"max_pool{count}d"
     max_pool_with_indices.__name__ = max_pool_with_indices.__qualname__ = f"max_pool{count}d_with_indices"
