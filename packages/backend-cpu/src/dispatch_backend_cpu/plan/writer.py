@@ -93,7 +93,7 @@ class ChainWriter:
         place = len(self._numbers)
         self._numbers.append(((None,) * len(operation.inputs), None))
         compute = self.constant(partial(_compute_if_new, self._numbers, place, _function_of(operation)))
-        same = " and ".join(f"c[{index}] is {each}" for index, each in enumerate(inputs))
+        same = " and ".join(f"(c[{index}] is {each} or c[{index}] == {each} != 0)" for index, each in enumerate(inputs))
         self.lines.append(f"c, {name} = numbers[{place}]")
         self.lines.append(f"if not ({same}): {name} = {compute}({', '.join(inputs)})")
 

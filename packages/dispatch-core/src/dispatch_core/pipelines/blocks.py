@@ -64,11 +64,11 @@ def current() -> Session | None:
     return None
 
 
-def enter(session: Session, handle: object) -> None:
-    """Let ``session`` record in this context, until its blocks end or ``handle`` is gone."""
+def enter(session: Session, handle: object, around: Session | None) -> None:
+    """Let ``session`` record in this context inside ``around``, until its blocks end or ``handle`` is gone."""
     outer = None
     if not session.is_open:
-        outer = around = current()
+        outer = around
         # A handle that is entered once more may stand inside a block that was begun inside its own.
         while around is not None and around is not session:
             around = around.outer

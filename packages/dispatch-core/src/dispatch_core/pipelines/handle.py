@@ -65,7 +65,7 @@ class Pipeline:
             self._register()
         before = innermost()
         try:
-            enter(self._session, self)
+            enter(self._session, self, outer)
             return self
         except BaseException:
             if innermost() is not before:

@@ -12,12 +12,16 @@ from __future__ import annotations
 import threading
 from threading import get_ident
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 #: Held while a thread decides whether to wait, so that of several that would close a cycle only one goes ahead.
 _deciding = threading.RLock()
 #: thread → the lock that it is waiting for.
 _waiting: Final[dict[int, PipelineLock]] = {}
+
+
+#: Make a reentrant lock; `threading` only calls this.
+_make_lock: Final[type[Any]] = type(threading.RLock())
 
 
 class PipelineLock:
@@ -27,7 +31,7 @@ class PipelineLock:
 
     def __init__(self) -> None:
         # Reentrant itself, so that an interrupt at a bad moment does not let a thread wait for itself.
-        self._lock = threading.RLock()
+        self._lock = _make_lock()
         #: The thread that holds the lock, or 0.
         self._holder = 0
         self._depth = 0

@@ -145,6 +145,8 @@ class Scheduler(StepQueue):
                 self._flush_steps()
             if late and not self._running:
                 compute_kept(late)
+            if not self._failed:
+                return
             failed, self._failed = self._failed, []
             unread = [error for error in failed if not error.has_been_raised]
             for error in failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -26,11 +27,13 @@ _TIMES: Final = {
     "plan_time": "time in planning",
     "impl_time": "time in kernels",
 }
+_FIGURES: Final = (
+    "recorded executed fused dropped views flushes cache_hits cache_misses bytes_saved meta_time plan_time impl_time"
+).split()
 
 
-def _no_counts() -> Counter[Any]:
-    """Make an empty counter, whose own constructor takes longer than all the rest here."""
-    return Counter.__new__(Counter)
+#: Make an empty counter, whose own constructor takes longer than all the rest here.
+_no_counts: Final[Callable[[], Counter[Any]]] = partial(Counter.__new__, Counter)
 
 
 class Stats:
@@ -43,27 +46,28 @@ class Stats:
     0.75
     """
 
+    #: Calls that were kept for later.
+    recorded = 0
+    #: Recorded steps that have run, each step of a fused group counted.
+    executed = 0
+    #: Executed steps that ran as part of a group.
+    fused = 0
+    #: Recorded steps that were left out, because their results were never used.
+    dropped = 0
+    #: Views of arrays that were there, and arrays of the host's data, made at once.
+    views = 0
+    flushes = 0
+    #: Plans that were found in the cache, and that were made.
+    cache_hits = 0
+    cache_misses = 0
+    #: Bytes of results that were never stored on their own, because they lay in a reused buffer or in none.
+    bytes_saved = 0
+    #: Time in shape rules; measured where the pipeline was opened with ``trace=True``.
+    meta_time = 0
+    plan_time = 0
+    impl_time = 0
+
     def __init__(self) -> None:
-        #: Calls that were kept for later.
-        self.recorded = 0
-        #: Recorded steps that have run, each step of a fused group counted.
-        self.executed = 0
-        #: Executed steps that ran as part of a group.
-        self.fused = 0
-        #: Recorded steps that were left out, because their results were never used.
-        self.dropped = 0
-        #: Views of arrays that were there, and arrays of the host's data, made at once.
-        self.views = 0
-        self.flushes = 0
-        #: Plans that were found in the cache, and that were made.
-        self.cache_hits = 0
-        self.cache_misses = 0
-        #: Bytes of results that were never stored on their own, because they lay in a reused buffer or in none.
-        self.bytes_saved = 0
-        #: Time in shape rules; measured where the pipeline was opened with ``trace=True``.
-        self.meta_time = 0
-        self.plan_time = 0
-        self.impl_time = 0
         #: (operator, reason) → calls that ran at once.
         self.eager: Counter[tuple[str, str]] = _no_counts()
         #: Operator → how many arrays were computed because it needed their sizes.
@@ -115,7 +119,7 @@ class Stats:
         """
         eager = [{"operator": name, "reason": why, "calls": calls} for (name, why), calls in self.eager.most_common()]
         return {
-            **vars(self),
+            **{name: getattr(self, name) for name in _FIGURES},
             "eager": eager,
             "boundaries": dict(self.boundaries.most_common()),
             "computed": dict(self.computed.most_common()),

@@ -110,6 +110,11 @@ class StepQueue:
         if self._is_removing:
             # A finaliser has asked for a value. Steps that are done may stay in the list for a while.
             return
+        if not (self.records or self._steps or self.limits.has_bytes):
+            self.has_effects = False
+            if not self.records:  # in this order, as below
+                self.count_remaining()
+                return
         self._is_removing = True
         try:
             if not self.is_empty:
