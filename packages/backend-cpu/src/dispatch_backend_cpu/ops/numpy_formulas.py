@@ -12,6 +12,7 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array
+from . import division
 from .constants import PLAIN, is_one, number
 from .erf import erf
 
@@ -60,31 +61,21 @@ def div_mode(a: Array, b: Array, *, rounding_mode: str | None) -> Any:
 
 def floor_divide(a: Array, b: Array) -> Any:
     _check_zero(a, b)
-    return np.floor_divide(a, b)
+    return (np.floor_divide if a.size < division.MANY else division.floor_divide)(a, b)
 
 
 def fmod(a: Array, b: Array) -> Any:
     _check_zero(a, b)
-    return np.fmod(a, b)
+    return (np.fmod if a.size < division.MANY else division.fmod)(a, b)
 
 
 def remainder(a: Array, b: Array) -> Any:
     """Return the remainder with the divisor's sign; a zero keeps the dividend's, which ``np.remainder`` changes."""
     _check_zero(a, b)
     if a.dtype.kind != "f":
-        return np.remainder(a, b)
-    rest = np.fmod(a, b)
-    return np.where((rest != number(0, rest)) & _signs_differ(rest, b), rest + b, rest)
-
-
-def power(a: Array, b: Array) -> Any:
-    """Raise to a power; integers to negative powers are 0 but for 1 and -1, as in torch for two tensors."""
-    if a.dtype.kind != "i" or not (b < 0).any():
-        return np.power(a, b)
-    result = np.power(a, np.where(b < 0, 0, b))
-    odd = (b & 1).astype(np.bool_)
-    reciprocal = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0))
-    return np.where(b < 0, reciprocal, result)
+        return (np.remainder if a.size < division.MANY else division.remainder)(a, b)
+    rest = (np.fmod if a.size < division.MANY else division.fmod)(a, b)
+    return select((rest != number(0, rest)) & _signs_differ(rest, b), rest + b, rest)
 
 
 def sign(a: Array) -> Any:
@@ -208,8 +199,10 @@ ENDS: Final[dict[np.dtype[Any], tuple[Array, Array]]] = {np.dtype(char): _ends(c
 
 def select(condition: Array, a: Any, b: Any) -> Any:
     """Do as ``np.where``, which has to guess each element's branch: of many elements by the bits of the condition."""
+    if type(condition) is not np.ndarray or condition.size < _MANY or a.dtype is not b.dtype:
+        return np.where(condition, a, b)
     words = _WORDS.get(a.dtype.itemsize)
-    if words is None or a.dtype is not b.dtype or type(condition) is not np.ndarray or condition.size < _MANY:
+    if words is None:
         return np.where(condition, a, b)
     mask = np.negative(condition.view(np.int8)).astype(words)
     other = b.view(words)

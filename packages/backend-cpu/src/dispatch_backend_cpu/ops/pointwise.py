@@ -19,6 +19,7 @@ from . import numpy_formulas as f
 from .constants import NUMBERS, PLAIN, is_one, number
 from .erf import erf
 from .fast_paths import attempt, make_binary, make_formula, make_unary, make_with_number
+from .powers import POWERS, power, power_by_number
 from .rule_kernels import cast, make_elementwise, make_kernel
 from .special import erfc
 
@@ -163,9 +164,9 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "remainder.Scalar": (2, f.remainder, False),
     "fmod.Scalar": (2, f.fmod, False),
     "remainder.Scalar_Tensor": (2, f.remainder, False),
-    "pow.Tensor_Tensor": (2, f.power, True),
-    "pow.Tensor_Scalar": (2, f.power, True),
-    "pow.Scalar": (2, f.power, True),
+    "pow.Tensor_Tensor": (2, power, True),
+    "pow.Tensor_Scalar": (2, power_by_number, True),
+    "pow.Scalar": (2, power, True),
     "clamp": (3, f.clamp, False),
     "clamp.Tensor": (3, f.clamp_by_tensors, False),
     "clamp_min": (2, f.clamp, False),
@@ -228,7 +229,7 @@ AT_ONCE: Final[dict[str, str]] = {
 }
 
 #: Formulas without options of an array and a Python number.
-_WITH_PLAIN_NUMBER: Final = frozenset({"floor_divide.Scalar", "remainder.Scalar", "fmod.Scalar", "pow.Tensor_Scalar"})
+_WITH_PLAIN_NUMBER: Final = frozenset({"floor_divide.Scalar", "remainder.Scalar", "fmod.Scalar"})
 
 #: The array that decides about the layout of a formula's result, where it is not the first.
 _FIRST: Final = {"leaky_relu_backward": "b"}
@@ -269,7 +270,7 @@ def _install() -> None:
         general = make_elementwise(name, formula, arity, opmath=opmath)
         options = AT_ONCE.get(name)
         if name in _WITH_PLAIN_NUMBER:
-            KERNELS[name] = make_with_number(formula, general, name, integers=name != "pow.Tensor_Scalar")
+            KERNELS[name] = make_with_number(formula, general, name, integers=True)
             continue
         KERNELS[name] = (
             general if options is None else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"))
@@ -280,6 +281,15 @@ _install()
 
 _ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
 KERNELS["threshold_backward"] = _threshold_backward(KERNELS["threshold_backward"])
+KERNELS["pow.Tensor_Scalar"] = attempt(
+    "a, b",
+    "(powers := POWERS.get(type(b))) is not None and (powers := powers.get(a.dtype)) is not None"
+    " and (power := powers.get(b)) is not None",
+    "run(power, a)",
+    make_with_number(np.power, KERNELS["pow.Tensor_Scalar"], "pow.Tensor_Scalar"),
+    operands="a",
+    POWERS={int: POWERS, float: {dtype: powers for dtype, powers in POWERS.items() if dtype.kind in "fc"}},
+)
 _relu_general: Final = make_elementwise("relu", f.relu, 1)
 #: Per dtype zero, and the greatest value where the ufunc beneath ``np.clip`` is to bound.
 _FROM_ZERO: Final = {

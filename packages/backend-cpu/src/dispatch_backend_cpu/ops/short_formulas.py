@@ -13,6 +13,7 @@ from ..fp_errors import run
 from . import matmul, numpy_formulas, pointwise, reduction
 from .constants import NUMBERS, constant, number
 from .fast_paths import make_formula
+from .powers import square
 from .short_losses import decline
 
 Way = tuple[Callable[..., Any], dict[str, Any]]
@@ -61,7 +62,7 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
     ),
     "deg2rad": (lambda a: a * number(math.pi / 180, a), "", "mul.Scalar"),
     "rad2deg": (lambda a: a * number(180 / math.pi, a), "", "mul.Scalar"),
-    "square": (lambda a: f.power(a, number(2, a)), "", "pow.Tensor_Scalar"),
+    "square": (square, "", "pow.Tensor_Scalar"),
 }
 
 
