@@ -7,7 +7,7 @@ import pytest
 
 import dispatch_aten
 from dispatch_aten.gradients import FUNCTIONS
-from dispatch_aten.kinds import BESIDE, all_modules, is_operator, modules_of
+from dispatch_aten.kinds import BESIDE, FEW, all_modules, is_operator, modules_of
 from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
 from dispatch_core.caches import LazyTable
 
@@ -40,6 +40,9 @@ def test_every_exception_is_needed(room):
             module = import_module(f"dispatch_aten.{room}.{name}")
             served = {KIND_OF[row] for table in TABLES[room] for row in getattr(module, table, ())}
             assert len(served) > 1 if kind == "" else kind in served, (kind, name)
+    for name, packets in FEW.items() if room == "decompositions" else ():
+        module = import_module(f"dispatch_aten.{room}.{name}")
+        assert packets == {row.partition(".")[0] for table in TABLES[room] for row in getattr(module, table, ())}
     assert len(list(all_modules(room))) == len({module.__name__ for module in all_modules(room)})
 
 

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import Final
 
-from .operators import ATEN, ATEN_BY_NAME
+from .operators import ATEN, ATEN_BY_NAME, OperatorDef
 
 __all__ = ["base_name", "functional_of", "inplace_of", "is_inplace", "is_out", "out_of", "written_names"]
 
@@ -36,7 +36,7 @@ def is_inplace(name: str) -> bool:
 
 def is_out(name: str) -> bool:
     """Return whether the overload writes into tensors given by keyword."""
-    return _bare(name) in _functional_of_out()
+    return _functional_of_out(_bare(name)) is not None
 
 
 def functional_of(name: str) -> str | None:
@@ -49,7 +49,7 @@ def functional_of(name: str) -> str | None:
         base, dot, overload = name.partition(".")
         found = _RENAMED_INPLACE.get(name, base[:-1] + dot + overload)
         return found if found in ATEN_BY_NAME else None
-    return _functional_of_out().get(name)
+    return _functional_of_out(name)
 
 
 def inplace_of(name: str) -> str | None:
@@ -107,18 +107,31 @@ def _inputs(schema: str) -> str:
 
 
 @cache
-def _functional_of_out() -> dict[str, str]:
-    """Return the functional overload of each ``out=`` overload.
+def _overloads() -> dict[str, list[OperatorDef]]:
+    found: dict[str, list[OperatorDef]] = {}
+    for operator in ATEN:
+        found.setdefault(operator.name.partition(".")[0], []).append(operator)
+    return found
+
+
+def _functional_of_out(name: str) -> str | None:
+    """Return the functional overload of an ``out=`` overload; None for others.
 
     Torch's overload names of ``out=`` variants follow no rule (``add.out``, ``sum.IntList_out``, ``max.dim_max``), so they
     are paired by their arguments: an ``out=`` overload is its functional one plus the written tensors.
     """
-    inputs = {operator.name: (base_name(operator.name), _inputs(operator.schema)) for operator in ATEN}
-    functional = {inputs[operator.name]: operator.name for operator in ATEN if "!" not in operator.schema}
-    outs = [operator.name for operator in ATEN if "out" in operator.tags]
-    return {name: functional[inputs[name]] for name in outs if inputs[name] in functional}
+    operator = ATEN_BY_NAME.get(name)
+    return _pair(name) if operator is not None and "out" in operator.tags else None
+
+
+@cache
+def _pair(name: str) -> str | None:
+    inputs = _inputs(ATEN_BY_NAME[name].schema)
+    functional = [each for each in _overloads()[base_name(name)] if "!" not in each.schema]
+    return next((each.name for each in reversed(functional) if _inputs(each.schema) == inputs), None)
 
 
 @cache
 def _out_of_functional() -> dict[str, str]:
-    return {functional: out for out, functional in _functional_of_out().items()}
+    pairs = ((_functional_of_out(operator.name), operator.name) for operator in ATEN)
+    return {functional: out for functional, out in pairs if functional is not None}

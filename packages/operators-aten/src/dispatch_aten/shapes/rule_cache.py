@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.dtypes import DEFAULT_DTYPE
 from dispatch_aten.operators import row_of
 from dispatch_aten.variants import functional_of
-from dispatch_core import FunctionSchema
+from dispatch_core import FunctionSchema, registry
 from dispatch_core.caches import keep
 from dispatch_core.calls import LazyFunction, define, make_function
 
@@ -108,7 +108,9 @@ class RuleKey:
     __slots__ = ("_by_type", "_kinds", "names", "schema", "settings")
 
     def __init__(self, name: str) -> None:
-        self.schema = FunctionSchema.parse(row_of(name).schema)
+        entry = registry.find_entry(with_namespace(name))
+        schema = None if entry is None else entry.schema
+        self.schema = FunctionSchema.parse(row_of(name).schema) if schema is None else schema
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
         #: The state that answers depend on beside the arguments; the text of a key calls it ``__settings``.
