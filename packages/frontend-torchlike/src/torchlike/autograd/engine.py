@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -18,7 +19,7 @@ from dispatch_core.frontends import has_masks
 from ..history.captures import PARTS, check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
-from ..history.metadata import Meta, to_scalar_type
+from ..history.metadata import Meta, is_plain, to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output
 from .accumulation import accumulate
 from .saved import check_cut
@@ -246,7 +247,7 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
             changed = hook(tuple(results), tuple(grads))
             if changed is not None:
                 results = changed if isinstance(changed, tuple) else (changed,)
-    for index, (edge, grad) in enumerate(zip(node.next, results, strict=True)):
+    for edge, grad in zip(node.next, results, strict=True):
         if edge is None:
             continue
         if grad is None:
@@ -254,20 +255,25 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
             if edge.node not in buffers:
                 buffers[edge.node] = [None] * edge.node.outputs
             continue
-        # Most edges are nodes of one result: for them this is `get_meta` and `_add_gradient`, without the calls.
-        single = None if isinstance(edge, Output) or edge.metas is not None else edge
-        meta = edge.get_meta(edge.output_nr) if single is None or single.is_leaf else single.meta
-        if meta is not None and (found := grad._meta()) != meta and not _is_alike(found, meta):
-            grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
+        # Most edges are nodes of one result, or leaves: for them this is `get_meta` and `_add_gradient`, without the calls.
+        single: Any = edge
+        if type(edge) is Leaf:
+            tensor = edge.tensor()
+            meta = None if tensor is None or not edge.requires_grad else tensor._meta()
+        elif isinstance(edge, Output) or edge.metas is not None:
+            single, meta = None, edge.get_meta(edge.output_nr)
+        else:
+            meta = edge.get_meta(0) if edge.is_leaf else edge.meta
+        if meta is not None:
+            data = grad._dispatch_data
+            found = (data.shape, data.dtype) if is_plain[type(data)] else grad._meta()
+            if found != meta:
+                index = next(number for number, each in enumerate(results) if each is grad)
+                grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
         if single is None or single in buffers:
             _add_gradient(buffers, edge, grad)
         else:
             buffers[single] = [grad]
-
-
-def _is_alike(found: Meta, meta: Meta) -> bool:
-    """Return whether two describe one shape and dtype; a pending value names its dtype otherwise than its array will."""
-    return found[0] == meta[0] and to_scalar_type(found[1]) is to_scalar_type(meta[1])
 
 
 def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
@@ -294,15 +300,21 @@ def _can_expand_to(shape: tuple[int, ...], wide: tuple[int, ...]) -> bool:
     return all(a in (1, b) for a, b in zip(shape, tail, strict=True))
 
 
-def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Undo a broadcast: sum over the dimensions in which ``shape`` was repeated (source: ``Tensor.sum_to_size``)."""
-    wide = dc.shape(grad)
+@lru_cache(maxsize=1024)
+def _find_repeated(wide: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool, bool]:
+    """Return the dimensions in which ``shape`` was repeated, whether they are kept, and whether the sum is reshaped."""
     lead = len(wide) - len(shape)
     inner = [lead + i for i, size in enumerate(shape) if size == 1 and wide[lead + i] != 1]
-    if lead or inner:
-        # Without other dimensions to sum, the leading ones need not be kept.
-        grad = dc.ops.aten.sum.dim_IntList(grad, [*range(lead), *inner], bool(inner))
-    return grad.reshape(shape) if lead and inner else grad
+    # Without other dimensions to sum, the leading ones need not be kept.
+    return (*range(lead), *inner), bool(inner), bool(lead and inner)
+
+
+def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Undo a broadcast: sum over the dimensions in which ``shape`` was repeated (source: ``Tensor.sum_to_size``)."""
+    dims, keeps, is_reshaped = _find_repeated(tuple(dc.shape(grad)), tuple(shape))
+    if dims:
+        grad = dc.ops.aten.sum.dim_IntList(grad, list(dims), keeps)
+    return grad.reshape(shape) if is_reshaped else grad
 
 
 def cast(grad: Tensor, dtype: ScalarType) -> Tensor:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import dispatch_core as dc
+from dispatch_core.keys import AUTOGRAD
 from dispatch_core.tracebacks import api_boundary
 
 from ..arguments import check_tensors
@@ -101,6 +102,21 @@ def _pair_roots(
     return pairs
 
 
+def _pair_one(output: Any, given: Any) -> list[tuple[Edge, Tensor]] | None:
+    """Return the pair of a tensor that requires grad and its gradient where both are plain: the usual end of a graph."""
+    if not (isinstance(output, Tensor) and output._dispatch_mask & AUTOGRAD):
+        return None
+    state, meta = output._state, output._meta()
+    if not state.requires_grad:
+        return None
+    if given is not None:
+        return [(state.edge, given)] if type(given) is Tensor and given._meta() == meta else None
+    shape, dtype = meta
+    if (shape and prod(shape) != 1) or not to_scalar_type(dtype).is_floating_point:
+        return None
+    return [(state.edge, dc.ops.aten.ones_like.default(output))]
+
+
 def _get_edges(inputs: Sequence[Tensor | GradientEdge], who: str) -> list[Edge]:
     _check(inputs, who, "inputs")
     for each in inputs:
@@ -142,9 +158,11 @@ def backward(
                 "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    outputs = _to_list(tensors)
-    grads = [None] * len(outputs) if grad_tensors is None else _to_list(grad_tensors)
-    roots = _pair_roots(outputs, grads, "backward")
+    roots = _pair_one(tensors, grad_tensors)
+    if roots is None:
+        outputs = _to_list(tensors)
+        grads = [None] * len(outputs) if grad_tensors is None else _to_list(grad_tensors)
+        roots = _pair_roots(outputs, grads, "backward")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, keep_graph=keep, create_graph=create_graph)

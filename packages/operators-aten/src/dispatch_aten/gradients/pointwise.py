@@ -112,7 +112,8 @@ def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
     if isinstance(exponent, (bool, int, float, complex)):
         if exponent == 0:
             return aten.zeros_like.default(grad)
-        return aten.mul.Tensor(grad, maybe_multiply(aten.pow.Tensor_Scalar(self, exponent - 1), exponent))
+        power = self if exponent == 2 else aten.pow.Tensor_Scalar(self, exponent - 1)
+        return aten.mul.Tensor(grad, maybe_multiply(power, exponent))
     slope = aten.mul.Tensor(exponent, aten.pow.Tensor_Tensor(self, aten.sub.Scalar(exponent, 1)))
     return aten.where.ScalarSelf(aten.eq.Scalar(exponent, 0), 0, aten.mul.Tensor(grad, slope))
 
