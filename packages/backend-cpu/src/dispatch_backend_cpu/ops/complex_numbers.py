@@ -9,10 +9,11 @@ import numpy as np
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import RULES, TensorMeta
 
-from ..arrays import Array, dtype_of, empty_strided, reinterpret, storage_offset_of, strides_of
+from ..arrays import NUMPY_DTYPES, Array, dtype_of, empty_strided, reinterpret, storage_offset_of, strides_of
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, output_rule
 from .rule_kernels import make_elementwise, make_kernel
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -45,5 +46,35 @@ def view_of_dtype(name: str) -> Kernel:
 
 KERNELS["complex"] = make_kernel("complex", _join)
 KERNELS["angle"] = make_elementwise("angle", _angle, 1, promotion=Promotion.INT_TO_FLOAT)
-for _name in ("view_as_real", "view_as_complex", "view.dtype"):
-    KERNELS[_name] = view_of_dtype(_name)
+_BY_RULE: Final = {name: view_of_dtype(name) for name in ("view_as_real", "view_as_complex", "view.dtype")}
+#: The dtypes of complex numbers, and those of their parts.
+_PARTS: Final[dict[Any, Any]] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
+_WHOLE: Final[dict[Any, Any]] = {part: whole for whole, part in _PARTS.items()}
+
+
+@KERNELS("view_as_real")
+def _view_as_real(self: Array) -> Array:
+    part = _PARTS.get(self.dtype)
+    if part is not None and self.ndim and is_row_major(self):
+        return self.view(part).reshape(*self.shape, 2)
+    return _BY_RULE["view_as_real"](self)
+
+
+@KERNELS("view_as_complex")
+def _view_as_complex(self: Array) -> Array:
+    whole = _WHOLE.get(self.dtype)
+    # Of a view it has to be known where it begins.
+    if whole is not None and self.base is None and self.ndim and self.shape[-1] == 2 and is_row_major(self):
+        return self.view(whole).reshape(self.shape[:-1])
+    return _BY_RULE["view_as_complex"](self)
+
+
+@KERNELS("view.dtype")
+def _view_as_dtype(self: Array, dtype: Any) -> Array:
+    wanted = NUMPY_DTYPES.get(dtype)
+    if wanted is not None and self.size and wanted.itemsize == self.itemsize and wanted.isbuiltin == 1:
+        return self.view(wanted)
+    return _BY_RULE["view.dtype"](self, dtype)

@@ -29,6 +29,7 @@ from ..halves import convert
 from ..kernel_table import KernelTable
 from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
+from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -59,7 +60,8 @@ def _copy_generally(self: Array, src: Array) -> Array:
 
 @KERNELS("clone")
 def _clone(self: Array, *, memory_format: int | None = None) -> Array:
-    if memory_format is None and self.flags.c_contiguous and self.ndim < 2 < self.size:
+    # NumPy's copy is row-major, as is what keeps the layout of a row-major array.
+    if self.size and (not memory_format if memory_format is not None else is_row_major(self)):
         return self.copy()
     return _fresh("clone", self, memory_format=memory_format)
 

@@ -138,6 +138,17 @@ def _pixel_unshuffle(self: Array, downscale_factor: int) -> Any:
     return found
 
 
+def _channel_shuffle(self: Array, groups: int) -> Any:
+    batch, channels, *rest = self.shape
+    # Where all further sizes are 1, channels may lie innermost.
+    if not (rest and self.flags.c_contiguous and groups > 0 and self.size) or channels % groups or max(rest) == 1:
+        return NotImplemented
+    found = np.empty(self.shape, self.dtype)
+    turned = self.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
+    found.reshape(turned.shape)[...] = turned
+    return found
+
+
 _PIXELS: Final = {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view")}
 
 #: Operator → its short way, and the options of ``Library.short_way``.
@@ -149,6 +160,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
         _make_attention,
         {"parts": tuple(_ATTENTION_PARTS.split()), "uses": ("_softmax",)},
     ),
+    "channel_shuffle": (_channel_shuffle, {"parts": ("reshape", "view", "transpose.int", "clone", "_unsafe_view")}),
     "pixel_shuffle": (_pixel_shuffle, _PIXELS),
     "pixel_unshuffle": (_pixel_unshuffle, _PIXELS),
     "layer_norm": (_make_layer_norm, {"uses": ("native_layer_norm",)}),

@@ -1,7 +1,7 @@
 """Short ways of views and of functions that join tensors, whose usual ways are composites of others.
 
-A view by a short way is one by the composite itself, whose arguments are kept to make it again: so there is none for those
-that take another tensor for its shape alone, which would be kept alive.
+A view by a short way is one by the composite itself, whose arguments are kept to make it again. So those that take another
+tensor for its shape alone lead to the view that they come to, and keep no tensor alive.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final
+
+import numpy as np
 
 from ..arrays import Array
 from .lists import KERNELS as JOINING
@@ -211,6 +213,23 @@ def _shape_of_other(self: Array, other: Array) -> Any:
     return (other.shape,)
 
 
+#: In-place view → the view that the tensor becomes, by the same function.
+_BECOMES: Final = {
+    "squeeze_": "squeeze",
+    "squeeze_.dim": "squeeze.dim",
+    "t_": "t",
+    "transpose_": "transpose.int",
+    "unsqueeze_": "unsqueeze",
+}
+
+
+def _is_set_to(self: Array, tensor: Array) -> Any:
+    if self is tensor:
+        return True
+    differ = self.shape != tensor.shape or self.strides != tensor.strides or not np.may_share_memory(self, tensor)
+    return False if differ and self.size else NotImplemented
+
+
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "reshape": (view_row_major, _to("view", _by_size(_own_size))),
@@ -233,6 +252,8 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "split.sizes": _same("split_with_sizes"),
     "tensor_split.sections": (_tensor_split, {"parts": ("slice.Tensor",)}),
     "tensor_split.indices": (_split_at, {"parts": ("slice.Tensor",)}),
+    **{name: (VIEWS[view], {"parts": (view,)}) for name, view in _BECOMES.items()},
+    "is_set_to": (_is_set_to, {"autograd": True}),
     "pad": (_pad, {"parts": ("_pad_enum", "constant_pad_nd")}),
     "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "_unsafe_view")}),
     "concat": _same("cat"),

@@ -16,6 +16,7 @@ from dispatch_aten.shapes import RULES_ON_EXPANDED
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
+from .metadata import is_plain
 from .node import Aliases, Leaf, Storage
 from .views import ALIASING, View, join, list_views, replay
 
@@ -33,13 +34,15 @@ def rebind(tensor: Tensor, data: Any) -> None:
     A tensor keeps its dtype. The aliases' common array is changed in the elements that the tensor is a view of, and every
     living alias is made again from it.
     """
-    kind = dc.dtype(tensor)
-    if dc.dtype(data) != kind:
+    before = tensor._dispatch_data
+    is_like = is_plain[type(data)] and type(before) is type(data) and data.dtype is before.dtype
+    if not is_like and dc.dtype(data) != (kind := dc.dtype(tensor)):
         data = dc.ops.aten._to_copy.default(data, dtype=kind)
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
-            _move_aliases(tensor, data)
+            if not is_like or data.base is None or (data.base is not before and data.base is not before.base):
+                _move_aliases(tensor, data)
             if tensor._state.is_view and (dc.shape(data), dc.strides(data)) != (dc.shape(tensor), dc.strides(tensor)):
                 _record_strides(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
