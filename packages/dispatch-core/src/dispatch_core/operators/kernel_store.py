@@ -287,9 +287,9 @@ class KernelStore(OperatorIndex):
             if entry is not None:
                 entry.invalidate()
 
-    def waits_below(self, name: str, short: Registration) -> bool:
+    def waits_below(self, name: str, short: Registration, mask: int) -> bool:
         """Return whether an operator need not be defined to know that its kernels do not hide a short way."""
-        return not self.is_changed and self._lazy.waits_below(name, short)
+        return not self.is_changed and self._lazy.waits_below(name, short, mask)
 
     def invalidate_wholes(self, part: str) -> None:
         """Empty the tables of the operators that a part's registrations let take a short way."""

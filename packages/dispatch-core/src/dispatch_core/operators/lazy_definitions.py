@@ -247,15 +247,16 @@ class LazyOperators:
         self._registry.invalidate_wholes(name)
         return True
 
-    def waits_below(self, name: str, registration: Registration) -> bool:
-        """Return whether an operator is only announced, and would get no kernel for arrays that is above a registration."""
+    def waits_below(self, name: str, registration: Registration, mask: int) -> bool:
+        """Return whether an operator is only announced, and would get no kernel for a mask that is above a registration."""
         packet, _, overload = name.partition(".")
         if overload not in self.packets.get(packet, _NOTHING):
             return False
         kernels: list[Registration | LazyKernels] = [*self._waiting.get(name, {}).values()]
         kernels += [*self._kernels.get(packet.partition("::")[0], ()), *self._registry.fallbacks.values()]
         short = registration.level, registration.number
-        return not any(each.key.owns_arrays and (each.level, each.number) > short for each in kernels)
+        keys = {each.key for each in kernels if (each.level, each.number) > short}
+        return not any(key.owns_arrays and mask & key for key in keys)
 
     def add_kernels(self, made: LazyKernels) -> None:
         """Register kernels for all announced operators of a namespace, at once for those that are defined already."""

@@ -121,7 +121,7 @@ def _are_usual(entry: OperatorEntry, way: ShortWay, mask: int, parts: tuple[str,
     registry = entry.registry
 
     def is_usual(name: str) -> bool:
-        if name not in uses and registry.waits_below(name, way.registration):
+        if name not in uses and registry.waits_below(name, way.registration, mask):
             return True
         part = registry.find_entry(name)
         return part is not None and _is_usual(part, way, mask, parts, uses)
