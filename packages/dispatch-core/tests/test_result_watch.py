@@ -220,6 +220,22 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
     assert len(asked) == 3 * result_watch._QUIET + 2
 
 
+@pytest.mark.parametrize("decline", [lambda x: NotImplemented, lambda x: x.nowhere], ids=["declines", "raises"])
+def test_a_watch_of_what_never_serves_a_call_takes_itself_out(registry, library, toy, decline):
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x, "CompositeImplicitAutograd")
+    library.impl("f", same, "Meta")
+    library.short_way("f", decline, toy.key)
+    op, x, y = registry.ops.t.f.default, toy.array([1, 2]), toy.array([[1, 2]])
+    for _ in range(result_watch._QUIET // 2):
+        assert (op(x), op(y)) == (x, y)
+    runner = op._entry.call_table[toy.key.value]
+    assert getattr(runner, "is_watched", False) == (op._entry.registry.engine is not dc.calls.reference)
+    for _ in range(2):
+        assert op(x) is x
+    assert not getattr(runner, "is_watched", False)
+
+
 def test_each_kernel_runs_once_for_a_call(registry, library, toy):
     ran = []
     library.define("f(Tensor x, *, Scalar alpha=1) -> Tensor")

@@ -5,8 +5,9 @@ Note [When results are compared]
     wrong values far from where it stands. So a kernel's results are compared with the rule's answer: shape, dtype, and
     strides where they matter. A `Watch` stands around the kernel of a table's entry and compares every call; once
     `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost what they
-    cost without it. A pipeline compares when a signature runs for the first time, and ``opcheck`` always does. With the
-    environment variable ``DISPATCH_CHECK_RESULTS`` watches stay.
+    cost without it; a call that a kernel declines counts, too, with its dtypes and ranks as others. A pipeline compares
+    when a signature runs for the first time, and ``opcheck`` always does. With the environment variable
+    ``DISPATCH_CHECK_RESULTS`` watches stay.
     Nothing is compared where there is no rule, where a composite serves Meta, and where the rule raises: it cannot tell
     the result without values, or it is stricter than the kernel.
 
@@ -192,10 +193,22 @@ class Watch:
         if described is None:
             return kernel(*args, **kwargs)
         looks, given = described
-        returned = kernel(*args, **kwargs)
-        if returned is NotImplemented and whose is not None and (whose.is_short or whose.key.target is not None):
+        may_decline = whose is not None and (whose.is_short or whose.key.target is not None)
+        try:
+            returned = kernel(*args, **kwargs)
+        except Exception:
+            if may_decline:
+                self._count(("declined", *looks))
+            raise
+        if returned is NotImplemented and may_decline:
+            self._count(("declined", *looks))
             return returned
         self._compare(returned, self._answer(given), values, whose)
+        self._count(looks)
+        return returned
+
+    def _count(self, looks: tuple[Any, ...]) -> None:
+        """Take note of a call's dtypes and ranks, and end where many have brought nothing new."""
         if looks in self._seen:
             self._quiet += 1
             if self._quiet >= _QUIET and not ALWAYS.is_on():
@@ -204,7 +217,6 @@ class Watch:
         else:
             self._seen.add(looks)
             self._quiet = 0
-        return returned
 
     def check_replacements(self, returned: Any, values: Sequence[Any]) -> None:
         """Let the shape rule refuse arrays that would take the place of arguments that cannot be written to.
