@@ -230,21 +230,26 @@ def multi_head_attention_forward(
         k = FUNCTIONS["cat"]([k, bias_k.repeat(1, batch, 1)])
         v = FUNCTIONS["cat"]([v, bias_v.repeat(1, batch, 1)])
         attn_mask, key_padding_mask = _add_column(attn_mask), _add_column(key_padding_mask)
-    q = _split_heads(q, heads, head_width)
-    k = (
-        _split_heads(k, heads, head_width)
-        if static_k is None
-        else _check_static("static_k", static_k, heads, head_width)
-    )
-    v = (
-        _split_heads(v, heads, head_width)
-        if static_v is None
-        else _check_static("static_v", static_v, heads, head_width)
-    )
+    # Where the heads of a batch need not be one dimension, they are views of the products.
+    is_plain = not (need_weights or add_zero_attn) and bias_k is None and static_k is None and static_v is None
+    if is_plain:
+        q, k, v = (each.view(each.size(0), batch, num_heads, head_width).permute(1, 2, 0, 3) for each in (q, k, v))
+    else:
+        q = _split_heads(q, heads, head_width)
+        k = (
+            _split_heads(k, heads, head_width)
+            if static_k is None
+            else _check_static("static_k", static_k, heads, head_width)
+        )
+        v = (
+            _split_heads(v, heads, head_width)
+            if static_v is None
+            else _check_static("static_v", static_v, heads, head_width)
+        )
     if add_zero_attn:
         k, v = (FUNCTIONS["cat"]([each, each.new_zeros((heads, 1, head_width))], 1) for each in (k, v))
         attn_mask, key_padding_mask = _add_column(attn_mask), _add_column(key_padding_mask)
-    columns = k.size(1)
+    columns = k.size(-2)
     if key_padding_mask is not None:
         for dim, wanted in enumerate((batch, columns)):
             found = key_padding_mask.shape[dim]
@@ -267,7 +272,8 @@ def multi_head_attention_forward(
             attn_mask = (
                 attn_mask.view(batch, num_heads, attn_mask.size(1), columns) if by_head else attn_mask.unsqueeze(0)
             )
-        q, k, v = (each.reshape(batch, num_heads, each.size(1), head_width) for each in (q, k, v))
+        if not is_plain:
+            q, k, v = (each.reshape(batch, num_heads, each.size(1), head_width) for each in (q, k, v))
         mixed = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         mixed = mixed.permute(2, 0, 1, 3).reshape(batch * length, width)
         weights = None
