@@ -7,7 +7,7 @@ Strides and offsets are counted in elements, as torch does. NumPy's dtypes and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, Final, TypeAlias, cast
 
@@ -121,16 +121,18 @@ def strides_of(array: Array) -> tuple[int, ...]:
     return tuple([stride // itemsize for stride in strides])
 
 
-def is_row_major(array: Array) -> bool:
-    """Return whether an array's strides, those of sizes of 1 among them, are those that a new array of its shape has.
+@cache
+def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Return the strides in bytes of an array of this shape without gaps, row by row."""
+    return tuple([stride * itemsize for stride in contiguous_strides(shape)])
 
-    >>> is_row_major(np.zeros((2, 3))), is_row_major(np.zeros((2, 3))[:1]), is_row_major(np.zeros(4)[::2][:1])
-    (True, True, False)
-    """
-    if not array.flags.c_contiguous:
+
+def is_row_major(array: Array) -> bool:
+    """Return whether an array has elements, no gaps, and the strides of row-major order, even where a size is 1."""
+    if not (array.flags.c_contiguous and array.size):
         return False
     shape = array.shape
-    return 1 not in shape or strides_of(array) == contiguous_strides(shape)
+    return 1 not in shape or array.strides == row_major_strides(shape, array.itemsize)
 
 
 def storage(array: Array) -> Array:

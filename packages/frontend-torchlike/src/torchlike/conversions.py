@@ -25,9 +25,14 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     awaits a pipeline has its elements afterwards, also where it lies there already. ``chunks`` says how a device that
     divides its arrays divides this one.
     """
-    if len(args) == 1 and not kwargs:
-        wanted = args[0]
-        if wanted is self.dtype or _is_on(self, wanted):
+    wanted = args[0] if len(args) == 1 and not kwargs else _only_wanted(self, args, kwargs)
+    if wanted is not None:
+        if type(wanted) is ScalarType:
+            return self if wanted is self.dtype else _to_dtype(self, wanted)
+        if isinstance(wanted, Tensor):
+            if wanted.dtype is self.dtype and wanted.device == self.device:
+                return self
+        elif _is_on(self, wanted):
             return self
     if kwargs and kwargs.get("chunks") is not None:
         return convert_in_chunks(to, kwargs.pop("chunks"), self, args, kwargs)
@@ -74,18 +79,35 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return dc.ops.aten.to.dtype_layout(self, **given)
 
 
+def _only_wanted(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the only thing that a call of ``to`` asks for that is not so already: a dtype or a device; else None."""
+    if not args and len(kwargs) == 1:
+        return kwargs.get("dtype") or kwargs.get("device")
+    if len(args) == 2 and not kwargs and isinstance(args[0], (str, dc.Device)) and _is_on(self, args[0]):
+        return args[1] if isinstance(args[1], ScalarType) else None
+    return None
+
+
+def _to_dtype(self: Tensor, dtype: ScalarType) -> Tensor:
+    found: Tensor = dc.ops.aten.to.dtype(self, dtype)
+    return found
+
+
 def _is_on(tensor: Tensor, device: Any) -> bool:
     """Return whether a tensor lies on what may be a device or its name, with its elements there: it need not be moved."""
     place = tensor.device
     if type(device) is str:
         return device == place.type and place.index is None and not is_recording(tensor)
-    return (device is place or device == place) and not is_recording(tensor)
+    is_same = device is place or (
+        type(device) is dc.Device and device.type == place.type and device.index == place.index
+    )
+    return is_same and not is_recording(tensor)
 
 
 def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: int | None = None) -> Tensor:
-        if memory_format is None and self.dtype is dtype:
-            return self
+        if memory_format is None:
+            return self if self.dtype is dtype else _to_dtype(self, dtype)
         return to(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name

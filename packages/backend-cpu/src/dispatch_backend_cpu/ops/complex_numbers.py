@@ -9,11 +9,19 @@ import numpy as np
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import RULES, TensorMeta
 
-from ..arrays import NUMPY_DTYPES, Array, dtype_of, empty_strided, reinterpret, storage_offset_of, strides_of
+from ..arrays import (
+    NUMPY_DTYPES,
+    Array,
+    dtype_of,
+    empty_strided,
+    is_row_major,
+    reinterpret,
+    storage_offset_of,
+    strides_of,
+)
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, output_rule
 from .rule_kernels import make_elementwise, make_kernel
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..arrays import (
     as_array,
     dtype_of,
     empty_strided,
+    is_row_major,
     numpy_dtype,
     storage_offset_of,
     strided_view,
@@ -29,7 +30,6 @@ from ..halves import convert
 from ..kernel_table import KernelTable
 from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 
@@ -78,8 +78,13 @@ def _to_copy(
     memory_format: int | None = None,
 ) -> Array:
     made = _REAL.get(dtype)
-    is_plain = memory_format is None and self.ndim < 2 < self.size and self.flags.c_contiguous
-    if is_plain and made is not None and self.dtype.char in _REAL_CHARS:
+    if (
+        memory_format is None
+        and made is not None
+        and self.dtype.char in _REAL_CHARS
+        and self.size
+        and is_row_major(self)
+    ):
         return quietly(convert, self, made)
     return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
 
@@ -88,6 +93,31 @@ _REAL_CHARS: Final = frozenset("?bhilBefd")
 #: The dtypes that NumPy converts to and from as torch does.
 _REAL: Final[dict[Any, np.dtype[Any]]] = {
     dtype: made for dtype, made in NUMPY_DTYPES.items() if made.char in _REAL_CHARS
+}
+
+
+def _to_dtype(
+    self: Array, dtype: ScalarType, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None
+) -> Any:
+    if copy or memory_format is not None:
+        return NotImplemented
+    return self if self.dtype is NUMPY_DTYPES[dtype] else _to_copy(self, dtype=dtype)
+
+
+def _to_dtype_layout(self: Array, *, dtype: ScalarType, device: Device | None, **options: Any) -> Any:
+    if device is not None and device.type != "cpu":
+        return NotImplemented
+    return _to_dtype(self, dtype, copy=options["copy"], memory_format=options["memory_format"])
+
+
+def _type_as(self: Array, other: Array) -> Any:
+    return NotImplemented if self.dtype is other.dtype else _to_copy(self, dtype=SCALAR_TYPES[other.dtype])
+
+
+SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
+    "to.dtype": (_to_dtype, {"parts": ("_to_copy",), "itself": True}),
+    "to.dtype_layout": (_to_dtype_layout, {"parts": ("_to_copy",), "itself": True}),
+    "type_as": (_type_as, {"parts": ("to.dtype", "_to_copy")}),
 }
 
 

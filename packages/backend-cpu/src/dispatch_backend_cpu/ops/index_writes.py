@@ -15,14 +15,13 @@ from dispatch_aten.errors import AtenError, DimensionError, DtypeError, Operator
 from dispatch_aten.shapes import wrap_dim
 from dispatch_aten.variants import inplace_of
 
-from ..arrays import Array, check_writable, describe
+from ..arrays import Array, check_writable, describe, is_row_major
 from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import KernelTable
 from ..output_specs import conform, infer_output, output_rule
 from .indexing import INT64, Indices, check_range, find_places, is_one_mask, one_index
 from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
 from .rule_kernels import cast, check_apart, check_overlap
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

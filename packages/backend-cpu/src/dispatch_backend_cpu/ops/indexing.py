@@ -21,13 +21,12 @@ from dispatch_aten.errors import DimensionError, DtypeError
 from dispatch_aten.shapes import wrap_dim
 from dispatch_core.tracebacks import warn_caller
 
-from ..arrays import Array, empty_strided
+from ..arrays import Array, empty_strided, is_row_major
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, conform, half_as_float, infer_output, output_rule
 from . import view
 from .places import add_slices, as_vector, check_along, is_outside, locate, read_at
 from .rule_kernels import cast, make_kernel, write
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from dispatch_aten.shapes import wrap_dim
 
-from ..arrays import Array, empty_strided
+from ..arrays import Array, empty_strided, is_row_major
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
 from .numpy_formulas import select
 from .rule_kernels import make_kernel, write
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

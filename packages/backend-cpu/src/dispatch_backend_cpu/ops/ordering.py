@@ -14,12 +14,11 @@ import numpy as np
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes import wrap_dim
 
-from ..arrays import Array, as_array
+from ..arrays import Array, as_array, is_row_major
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
 from .places import locate, read_at
 from .rule_kernels import make_kernel
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from dispatch_aten.shapes import padding_pairs
 
-from ..arrays import Array, empty_strided
+from ..arrays import Array, empty_strided, is_row_major
 from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, half_as_float
 from .reduce_ufuncs import SUM
 from .rule_kernels import make_kernel, make_prepared
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

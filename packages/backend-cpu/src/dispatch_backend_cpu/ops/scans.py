@@ -15,13 +15,12 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import wrap_dim
 
-from ..arrays import Array
+from ..arrays import Array, is_row_major
 from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, output_rule
 from .ordering import as_rows, from_rows, has_nan
 from .rule_kernels import cast, check_overlap, make_kernel, write
-from .view import is_row_major
 
 KERNELS: Final = KernelTable()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 
-from ..arrays import NUMPY_DTYPES, Array, as_array
+from ..arrays import NUMPY_DTYPES, Array, as_array, is_row_major
 from ..fp_errors import quietly
 from . import ordering
 from .constants import NUMBERS, PLAIN, constant, number
@@ -18,7 +18,6 @@ from .distinct import runs_of
 from .numpy_formulas import lerp, select
 from .ordering import as_rows, has_nan
 from .places import locate, read_at
-from .view import is_row_major
 
 _INT64: Final = np.dtype(np.int64)
 _SEARCH: Final = ordering.KERNELS["searchsorted.Tensor"]

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, is_row_major
 from .lists import KERNELS as JOINING
 from .padding import KERNELS as PADDING
 from .view import KERNELS as VIEWS
-from .view import is_row_major, view_row_major
+from .view import view_row_major
 
 #: How many parts are made without asking the rule, which refuses more than memory holds.
 _MOST_PARTS: Final = 1 << 20

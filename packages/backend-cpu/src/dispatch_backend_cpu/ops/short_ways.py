@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from . import (
     activation,
+    copy,
     short_bags,
     short_formulas,
     short_gradients,
@@ -37,6 +38,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "item": (np.ndarray.item, _READS),
     "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
     "contiguous": (_contiguous, {"autograd": True, "itself": True}),
+    **copy.SHORT_WAYS,
     **short_formulas.SHORT_WAYS,
     **activation.SHORT_WAYS,
     **short_losses.SHORT_WAYS,

@@ -6,14 +6,11 @@ view is always an array: ``a[1]`` would be a NumPy scalar where one dimension is
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import contiguous_strides
-
-from ..arrays import Array, storage_offset_of, strided_view
+from ..arrays import Array, is_row_major, row_major_strides, storage_offset_of, strided_view
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, infer_output, output_rule
 
@@ -67,19 +64,6 @@ _MANY: Final = 1 << 20
 _BEFORE: Final[tuple[Any, ...]] = tuple((slice(None),) * count for count in range(65))
 
 
-@cache
-def _row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    return tuple([stride * itemsize for stride in contiguous_strides(shape)])
-
-
-def is_row_major(array: Array) -> bool:
-    """Return whether an array has elements, no gaps, and the strides of row-major order, even where a size is 1."""
-    if not (array.flags.c_contiguous and array.size):
-        return False
-    shape = array.shape
-    return 1 not in shape or array.strides == _row_major_strides(shape, array.itemsize)
-
-
 @KERNELS("as_strided")
 def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
     # NumPy lets a view of an array without elements reach beyond it.
@@ -116,7 +100,7 @@ def _make_row_major_view(otherwise: Kernel) -> Kernel:
         if (
             self.flags.c_contiguous
             and self.size
-            and (1 not in (shape := self.shape) or self.strides == _row_major_strides(shape, self.itemsize))
+            and (1 not in (shape := self.shape) or self.strides == row_major_strides(shape, self.itemsize))
         ):
             try:
                 result = self.reshape(size)

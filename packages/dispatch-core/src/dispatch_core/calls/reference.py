@@ -17,7 +17,7 @@ from ..keys.keyset import as_mask
 from ..keys.table import MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, make_coercer, make_view_checker
-from .signature import CallSignature, Result, SpecializedKernels, bad_count, bad_list
+from .signature import CallSignature, Result, SpecializedKernels, bad_count, bad_list, copies_signature
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
@@ -177,7 +177,8 @@ def make_backend_runner(
     ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
     the kernels return with the shape rule's answer, for as long as it takes. Where there is a runner ``below``, it runs the
     calls for which the kernel returns ``NotImplemented``. A kernel that ``is_short`` leaves a call to
-    it by an error, too; with ``itself`` a result that is the array of the argument it belongs to stands for the argument.
+    it by an error, too; with ``itself`` a result that is the array of the argument it belongs to stands for the argument,
+    and any other is a copy.
     """
     signature = entry.signature
     if signature is None:
@@ -187,7 +188,7 @@ def make_backend_runner(
         specialized = tuple(
             (index, only, watch.over(special, fixed=(index, only))) for index, only, special in specialized
         )
-    wrap_results = make_result_wrapper(entry, signature, boundary)
+    wrap_results = make_result_wrapper(entry, copies_signature(signature) if itself else signature, boundary)
 
     def run(*values: Any) -> Any:
         data = values

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal
 
-from .._record import Record
+from .._record import Record, replace
 from ..errors import KernelResultError
 from ..schema.check import checker
 from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
@@ -211,6 +211,11 @@ def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) 
         tuple(_result(item, schema.arguments) for item in schema.returns),
         devices[0] if devices else None,
     )
+
+
+def copies_signature(signature: CallSignature) -> CallSignature:
+    """Return a signature whose results are fresh tensors in the place of views."""
+    return replace(signature, results=tuple(replace(each, kind="fresh", source=-1) for each in signature.results))
 
 
 def bad_count(name: str, expected: int, value: Any, who: str = "") -> KernelResultError:

@@ -31,7 +31,7 @@ from .adapters import (
 from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
-from .signature import CallParameter, CallSignature, Result
+from .signature import CallParameter, CallSignature, Result, copies_signature
 
 
 class SpecializedState(Record):
@@ -178,7 +178,8 @@ def body_lines(
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
     arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another,
     ``is_short`` that it does so by an error, too, and ``itself`` that the array of the argument that the result belongs to
-    stands for that argument, and ``in_order`` that the kernel takes the keyword-only arguments by position, too.
+    stands for that argument, and any other for a fresh tensor, and ``in_order`` that the kernel takes the keyword-only
+    arguments by position, too.
     By ``views`` a view is made, where one of them is for its base.
     """
     wrapped = boundary.frontend is not None
@@ -201,6 +202,7 @@ def body_lines(
     if itself:
         base = signature.parameters[signature.results[0].source].word
         lines += [f"if __d is {base}{'._dispatch_data' if wrapped else ''}:", f"    return {base}"]
+        signature = copies_signature(signature)
     return lines + _result_lines(signature, boundary, views)
 
 

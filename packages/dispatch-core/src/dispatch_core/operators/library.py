@@ -231,8 +231,9 @@ class Library:
         the kernels of some of these, ``uses``, which need not be named twice: ``fn`` takes them and returns the way, and
         takes an alternative's kernels where these are on. With ``autograd``
         it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
-        the array of the argument it belongs to stands for that argument. ``gradient`` serves calls that are recorded for
-        backward: the fields of a `ShortGradient`. Calls with a history go ``to`` one of the parts at once, with their own
+        the array of the argument it belongs to stands for that argument, and any other is a copy. ``gradient`` serves calls
+        that are recorded for backward: the fields of a `ShortGradient`. Calls with a history go ``to`` one of the parts at
+        once, with their own
         arguments, or with those after the first that ``arguments`` makes of the arrays and values of the call, as a tuple;
         all calls do where it is ``fn``, too. Raises ``RegistrationError`` where there is no key.
 

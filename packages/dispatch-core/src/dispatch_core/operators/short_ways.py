@@ -87,7 +87,7 @@ class ShortWay(Record):
     uses: tuple[str, ...]
     #: Whether tensors with a history are served, too.
     autograd: bool
-    #: Whether the array of the argument that a result belongs to stands for the argument itself.
+    #: Whether the array of the argument that a result belongs to stands for the argument itself, and any other for a copy.
     itself: bool
     gradient: ShortGradient | None = None
     #: The full name of the operator that calls with a history go to, or "", and the function of the arrays that gives its
