@@ -105,7 +105,8 @@ def _write_node(derivative: Derivative) -> list[str]:
         plain = ["_d = _r._dispatch_data", "_n.meta = _d.shape, _d.dtype"]
         lines += plain if derivative.plain_arrays else ["_n.meta = _r._meta()"]
     else:
-        lines += ["_n.metas = tuple([_t._meta() for _t in _r])"]
+        every = "[(_d.shape, _d.dtype) for _d in [_t._dispatch_data for _t in _r]]"
+        lines += [f"_n.metas = tuple({every if derivative.plain_arrays else '[_t._meta() for _t in _r]'})"]
     return lines
 
 
@@ -161,6 +162,9 @@ def _write_attaching(derivative: Derivative) -> list[str]:
             if is_differentiable:
                 lines += [f"_t = _r[{number}]", *_write_output(str(number))]
         return lines
+    if derivative.view:
+        # Parts of a tensor that requires grad, whose type is one that gradients have.
+        return ["for _i, _t in enumerate(_r):", *indent(_write_output("_i"))]
     return [
         "for _i, _t in enumerate(_r):",
         "    if _dtype(_t).is_differentiable:",
@@ -176,7 +180,8 @@ def _write_output(number: str) -> list[str]:
         "    _t._autograd = _o",
         *indent(_write_mark("_t")),
         "else:",
-        "    _s = _t._state",
+        "    if type(_s) is tuple:",
+        "        _s = _t._state",
         "    if _s.is_view:",
         "        _s.history = _o",
         "        if _s.refusal is None:",

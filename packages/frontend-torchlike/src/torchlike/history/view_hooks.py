@@ -11,7 +11,16 @@ from dispatch_core.keys import AUTOGRAD
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .node import tick
-from .views import CUT_ONE_BY_ONE, ONE_OF_SEVERAL, UNRECORDED, describe_parts, make_alias, set_view, view_kinds
+from .views import (
+    CUT_ONE_BY_ONE,
+    ONE_OF_SEVERAL,
+    UNRECORDED,
+    describe_parts,
+    make_alias,
+    make_view_state,
+    set_view,
+    view_kinds,
+)
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -33,18 +42,20 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
             # See Note [The state of a view is made late] in `history.views`.
             if view_kinds[op] < 0:
                 tensor._dispatch_mask = mask & _NOT_AUTOGRAD
-                tensor._autograd = make_alias(self, op, args)
+                tensor._autograd = make_alias(self, op, args[1:])
                 return tensor
             if mask & AUTOGRAD:
                 above = self._autograd
                 if type(above) is tuple:
                     tensor._dispatch_mask = mask
                     tensor._autograd = above[0], tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, above
-                    return tensor
-            else:
-                tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
-                tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
+                else:
+                    tensor._dispatch_mask = mask
+                    tensor._autograd = make_view_state(self, op, args[1:])
                 return tensor
+            tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
+            tensor._autograd = self, tick(), op, args[1:], None if is_grad_enabled() else UNRECORDED, None
+            return tensor
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
         set_view(tensor, self, op, args[1:])
         return tensor

@@ -229,49 +229,56 @@ def make_state(late: Late) -> View:
     return state
 
 
-def make_alias(base: Tensor, op: Any, args: tuple[Any, ...]) -> View:
-    """Return the state of a result of ``detach``: an alias that no gradient follows, in memory that can be written."""
+def make_alias(base: Tensor, op: Any, rest: tuple[Any, ...]) -> View:
+    """Return the state of a result of ``detach``: an alias, but no view that gradients follow."""
     above = base._state
     storage = above.storage
     if storage is None:
         storage = above.shared_storage()
     state = View()
     state.storage = storage
-    state.chain = state.skip = (above.chain, op, args[1:])
+    state.chain = state.skip = (above.chain, op, rest)
     state.version_seen = storage.version
     if not is_grad_enabled():
         state.refusal = UNRECORDED
     return state
 
 
-def set_view(tensor: Tensor, base: Tensor, op: Any, rest: tuple[Any, ...], *, is_part: bool = False) -> None:
-    """Make ``tensor`` a view of ``base``, made by ``op`` with ``rest``, its arguments after the first in schema order."""
+def make_view_state(base: Tensor, op: Any, rest: tuple[Any, ...], *, is_part: bool = False) -> View:
+    """Return the state of a view of ``base`` that gradients follow, made by ``op`` with ``rest``, its further arguments."""
     above = base._autograd if base._dispatch_mask & AUTOGRAD else base._state
     if type(above) is tuple:
         above = base._state
     storage = above.storage
     if storage is None:
         storage = above.shared_storage()
-    state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
+    state = View()  # Attributes that are not set below have the class's defaults.
     state.storage = storage
     state.chain = (above.chain, op, rest)
     state.version_seen = storage.version
-    if view_kinds[op] < 0:  # detach: an alias, but no view that gradients follow
-        tensor._dispatch_mask &= ~AUTOGRAD
-        state.skip = state.chain
-    elif above.is_view and above.base is not None:
+    if above.is_view and above.base is not None:
         state.base, state.skip = above.base, above.skip
         if above.refusal is not None:
             state.refusal = above.refusal
+            return state
     else:
         state.base = base
         if above.chain is not None:
             state.skip = above.chain
-    if state.refusal is None:
-        if not is_grad_enabled():
-            state.refusal = UNRECORDED
-        elif is_part:
-            state.refusal = ONE_OF_SEVERAL
+    if not is_grad_enabled():
+        state.refusal = UNRECORDED
+    elif is_part:
+        state.refusal = ONE_OF_SEVERAL
+    return state
+
+
+def set_view(tensor: Tensor, base: Tensor, op: Any, rest: tuple[Any, ...], *, is_part: bool = False) -> None:
+    """Make ``tensor`` a view of ``base``, made by ``op`` with ``rest``, its arguments after the first in schema order."""
+    if view_kinds[op] < 0:
+        tensor._dispatch_mask &= ~AUTOGRAD
+        state = tensor._autograd = make_alias(base, op, rest)
+    else:
+        state = tensor._autograd = make_view_state(base, op, rest, is_part=is_part)
     data = tensor._dispatch_data
     known = find_array_type(type(data))
     if known is not None and not known.mutable:

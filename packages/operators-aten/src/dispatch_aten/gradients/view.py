@@ -36,17 +36,23 @@ def split_gradient(grads: Sequence[Array | None], sizes: Sequence[int], parts: i
         lengths = [min(parts, whole - start) for start in range(0, max(whole, 1), parts)] if parts else [whole]
     else:
         lengths = list(parts)
-    filled = [
-        aten.new_zeros.default(some, (*sizes[:where], length, *sizes[where + 1 :])) if grad is None else grad
-        for grad, length in zip(grads, lengths, strict=True)
-    ]
+    filled, zeros = [], {}
+    for grad, length in zip(grads, lengths, strict=True):
+        if grad is None and length not in zeros:
+            zeros[length] = aten.new_zeros.default(some, (*sizes[:where], length, *sizes[where + 1 :]))
+        filled.append(zeros[length] if grad is None else grad)
     return aten.cat.default(filled, where)
 
 
 def unbind_gradient(grads: Sequence[Array | None], dim: int) -> Array:
     """Stack the gradients of the parts; a part without one counts as zeros."""
-    some = _some(grads)
-    return aten.stack.default([aten.zeros_like.default(some) if grad is None else grad for grad in grads], dim)
+    some, zeros = _some(grads), None
+    filled = []
+    for grad in grads:
+        if grad is None and zeros is None:
+            zeros = aten.zeros_like.default(some)
+        filled.append(zeros if grad is None else grad)
+    return aten.stack.default(filled, dim)
 
 
 def _places(like: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Array:
