@@ -1,11 +1,12 @@
-"""The cost of starting: imports, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
+"""The cost of starting: imports, first steps, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
 
-Each figure is the minimum over fresh processes, in milliseconds of wall time within the process.
+Each figure is the minimum over fresh processes of one thread, in milliseconds of wall time within the process.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,33 @@ optimizer.step()
 ended = time.perf_counter()
 print((prepared - started) * 1e3, (ended - prepared) * 1e3)
 """
+#: Programs beside the digits' network: what is made first, and the statement that is timed.
+_STEPS = {
+    "the first addition, of two tensors, with the loading of the cpu backend": (
+        "",
+        "torchlike.ones(3) + torchlike.ones(3)",
+    ),
+    "the first backward, of a sum of products": (
+        "x = torchlike.ones(3, requires_grad=True); y = (x * x).sum()",
+        "y.backward()",
+    ),
+    "the first training step of a small convolutional network": (
+        """
+net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
+optimizer = torchlike.optim.SGD(net.parameters(), lr=0.1)
+images, labels = torchlike.rand(4, 1, 8, 8), torchlike.randint(0, 10, (4,))
+""",
+        "nn.functional.cross_entropy(net(images), labels).backward(); optimizer.step()",
+    ),
+    "the first training step of a transformer of two layers": (
+        """
+net = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 2)
+optimizer = torchlike.optim.SGD(net.parameters(), lr=0.1)
+words = torchlike.rand(4, 6, 32)
+""",
+        "net(words).square().mean().backward(); optimizer.step()",
+    ),
+}
 _LOOK_UP = """
 import sys, time, timeit, fractions
 sys.path.insert(0, {folder!r})
@@ -43,12 +71,14 @@ loader().array_type_owner(fractions.Fraction)
 print(min(timeit.repeat(lambda: loader().array_type_owner(fractions.Fraction), number=1000, repeat=9)))
 """
 
+_ONE_THREAD = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
 
 def _least(code: str, repeats: int) -> list[float]:
     """Run ``code`` in fresh processes and return the least of each figure that it prints."""
     runs = []
     for _ in range(repeats):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=_ONE_THREAD)
         runs.append([float(figure) for figure in done.stdout.split()])
     return [min(figures) for figures in zip(*runs, strict=True)]
 
@@ -64,6 +94,9 @@ def main() -> None:
     made, step = _least(_FIRST_STEP, arguments.repeats)
     figures["the digits' network, optimizer and data, made first"] = made, None
     figures["the digits' first training step"] = step, 8.0
+    for name, (before, statement) in _STEPS.items():
+        setup = f"import numpy, numpy.random, torchlike\nfrom torchlike import nn\n{before}\n"
+        figures[name] = _least(_TIMED.format(setup, statement), arguments.repeats)[0], None
     plugin = _TIMED.format("import dispatch_core, dispatch_aten; ", "import dispatch_backend_npu.plugin")
     figures["import the npu backend, beyond the core and the operators"] = _least(plugin, arguments.repeats)[0], 15.0
     with tempfile.TemporaryDirectory() as folder:
