@@ -250,12 +250,22 @@ def _exp_below(x: Any, greatest: Any, out: Any) -> None:
         out[i] = exp(x[i] - greatest)
 
 
+@_inline
+def _greatest(x: Any) -> Any:
+    """Return the greatest element; a nan makes the row's sum nan, whether or not it is found here."""
+    most = x[0]
+    for i in range(x.size):
+        most = x[i] if x[i] > most else most  # noqa: FURB136  # as vector code
+    return most
+
+
 @_loop
 def softmax(x: Any, greatest: Any, out: Any) -> None:
-    """Compute exp(x) over its sum in each row, whose greatest element is given."""
+    """Compute exp(x) over its sum in each row, whose greatest element may be given."""
     for row in range(x.shape[0]):
         line = out[row]
-        _exp_below(x[row], greatest[row], line)
+        most = greatest[row] if greatest.size else _greatest(x[row])
+        _exp_below(x[row], most, line)
         scale = f(1.0) / _add(line)
         for i in range(line.size):
             line[i] *= scale
@@ -265,7 +275,8 @@ def softmax(x: Any, greatest: Any, out: Any) -> None:
 def log_softmax(x: Any, greatest: Any, out: Any) -> None:
     """Compute the logarithm of softmax."""
     for row in range(x.shape[0]):
-        line, source, most = out[row], x[row], greatest[row]
+        line, source = out[row], x[row]
+        most = greatest[row] if greatest.size else _greatest(source)
         _exp_below(source, most, line)
         base = f(math.log(_add(line)))
         for i in range(line.size):
@@ -296,14 +307,20 @@ def log_softmax_backward(grad: Any, result: Any, out: Any) -> None:
 def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, rstds: Any) -> None:
     """Normalize each row to mean 0 and variance 1, then scale and shift it."""
     one = x.dtype.type(1)
+    zero = x.dtype.type(0)
     count = x.dtype.type(x.shape[1])
     for row in range(x.shape[0]):
         mean = _add(x[row]) / count
         rstd = one / math.sqrt(_add_squared_distances(x[row], mean) / count + eps)
         means[row] = mean
         rstds[row] = rstd
-        for i in range(x.shape[1]):
-            out[row, i] = (x[row, i] - mean) * rstd * weight[i] + bias[i]
+        if weight.size and bias.size:
+            for i in range(x.shape[1]):
+                out[row, i] = (x[row, i] - mean) * rstd * weight[i] + bias[i]
+        else:
+            for i in range(x.shape[1]):
+                scale, shift = weight[i] if weight.size else one, bias[i] if bias.size else zero
+                out[row, i] = (x[row, i] - mean) * rstd * scale + shift
 
 
 @_loop

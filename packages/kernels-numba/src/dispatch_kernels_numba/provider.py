@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -21,6 +22,10 @@ _FLOATS: Final = _SINGLE | {np.dtype(np.float64)}
 #: Up to how many elements `topk` inserts into its result one by one.
 _MOST: Final = 64
 _MEAN, _SUM = 1, 2
+#: Up to how many elements a loop finds the greatest of each row itself.
+_MANY: Final = 4096
+#: Stands for an array that is not given.
+_NOTHING: Final = {dtype: np.empty(0, dtype) for dtype in _FLOATS}
 
 
 def _fits(first: Array, *others: Array | None, dtypes: frozenset[np.dtype[Any]] = _FLOATS) -> bool:
@@ -162,8 +167,9 @@ def _normalize_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
         if rows is None:
             return NotImplemented
         out = np.empty(self.shape, self.dtype)
-        # NumPy finds it faster than a loop that has to look for nan.
-        loop(rows, np.maximum.reduce(rows, 1), out.reshape(rows.shape))
+        # Of many NumPy finds it faster than a loop that goes one by one.
+        greatest = np.maximum.reduce(rows, 1) if rows.size > _MANY else _NOTHING[rows.dtype]
+        loop(rows, greatest, out.reshape(rows.shape))
         return out
 
     return _named_by(kernel, loop)
@@ -188,15 +194,16 @@ def _native_layer_norm(
     lead = input.ndim - len(shape)
     if not shape or input.shape[lead:] != shape or not input.size or not _fits(input):
         return NotImplemented
-    if any(each is not None and (each.shape != shape or each.dtype != input.dtype) for each in (weight, bias)):
-        return NotImplemented
-    rows = input.reshape(-1, input[(0,) * lead].size)
-    out, number = np.empty(input.shape, input.dtype), input.dtype.type
-    means, rstds = np.empty((2, len(rows)), input.dtype)
-    scale = np.ones(rows.shape[1], input.dtype) if weight is None else np.ascontiguousarray(weight).reshape(-1)
-    shift = np.zeros(rows.shape[1], input.dtype) if bias is None else np.ascontiguousarray(bias).reshape(-1)
-    loops.layer_norm(rows, scale, shift, number(eps), out.reshape(rows.shape), means, rstds)
-    outer = (*input.shape[:lead], *(1 for _ in shape))
+    for each in (weight, bias):
+        if each is not None and (each.shape != shape or each.dtype != input.dtype):
+            return NotImplemented
+    dtype = input.dtype
+    rows = input.reshape(-1, prod(shape))
+    out, outer = np.empty(input.shape, dtype), input.shape[:lead] + (1,) * len(shape)
+    means, rstds = np.empty((2, len(rows)), dtype)
+    scale = _NOTHING[dtype] if weight is None else np.ascontiguousarray(weight).reshape(-1)
+    shift = _NOTHING[dtype] if bias is None else np.ascontiguousarray(bias).reshape(-1)
+    loops.layer_norm(rows, scale, shift, dtype.type(eps), out.reshape(rows.shape), means, rstds)
     return out, means.reshape(outer), rstds.reshape(outer)
 
 
