@@ -57,6 +57,24 @@ def test_dictionaries_are_told_apart_by_content(registry, library):
     assert [registry.ops.t.f({"a": value}) for value in (1, "x", 2)] == ["ints", "strs", "ints"]
 
 
+def test_strings_are_told_apart_only_once_an_overload_takes_a_device(registry, library):
+    library.define("f(str mode) -> str")
+    library.define("f.key(int x, *, str mode) -> str")
+    for overload in ("f", "f.key"):
+        library.impl(overload, lambda *args, overload=overload, **kwargs: overload)
+    packet = registry.ops.t.f
+    assert [packet(each) for each in ("a", "cpu")] == ["f", "f"]
+    assert [packet(1, mode=each) for each in ("a", "cpu")] == ["f.key", "f.key"]
+    assert (str,) in packet._cache
+    with dc.Library("t", "FRAGMENT", registry=registry) as extra:
+        extra.define("f.place(int x, *, Device mode) -> str")
+        extra.impl("f.place", lambda *args, **kwargs: "place")
+        assert packet("cpu") == "f"
+        assert packet(1, mode="cpu") == "f.key"
+        assert packet(1, mode=dc.Device.parse("cpu")) == "place"
+        assert (str,) not in packet._cache
+
+
 def test_an_empty_list_takes_the_first_list(family):
     assert family([]) == "ints"
 

@@ -43,11 +43,21 @@ def _fresh(name: str, self: Array, **kwargs: Any) -> Array:
 
 @KERNELS("copy_")
 def _copy_inplace(self: Array, src: Array, non_blocking: bool = False) -> Array:
-    are_owners = self.base is None and src.base is None  # which do not overlap
-    if are_owners and self.dtype is src.dtype and self.shape == src.shape and self.flags.writeable:
+    if (
+        self.dtype is src.dtype
+        and self.shape == src.shape
+        and _is_whole(self)
+        and _is_whole(src)
+        and self.flags.writeable
+    ):
         self[...] = src
         return self
     return _copy_generally(self, src)
+
+
+def _is_whole(array: Array) -> bool:
+    """Return whether an array is a storage of its own; two of them do not overlap, unless NumPy lent both."""
+    return (base := array.base) is None or isinstance(base, WINDOWS)
 
 
 @ignore_fp_errors
@@ -77,11 +87,11 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: int | None = None,
 ) -> Array:
-    made = _REAL.get(dtype)
+    made = _PLAIN.get(dtype)
     if (
         memory_format is None
         and made is not None
-        and self.dtype.char in _REAL_CHARS
+        and (made.kind == "c" or self.dtype.char in _REAL_CHARS)
         and self.size
         and is_row_major(self)
     ):
@@ -90,9 +100,9 @@ def _to_copy(
 
 
 _REAL_CHARS: Final = frozenset("?bhilBefd")
-#: The dtypes that NumPy converts to and from as torch does.
-_REAL: Final[dict[Any, np.dtype[Any]]] = {
-    dtype: made for dtype, made in NUMPY_DTYPES.items() if made.char in _REAL_CHARS
+#: The dtypes that NumPy converts to as torch does, real ones from such.
+_PLAIN: Final[dict[Any, np.dtype[Any]]] = {
+    dtype: made for dtype, made in NUMPY_DTYPES.items() if made.char in _REAL_CHARS | {"F", "D"}
 }
 
 

@@ -55,7 +55,8 @@ class OpOverloadPacket(_Named):
         self._registry, self._name = owner, name
         #: The types of a call's arguments → the overload that fits. Replaced, not emptied, when an overload comes or goes:
         #: the answer that another thread is just resolving goes into the old one.
-        self._cache: dict[Any, OpOverload] = {}
+        #: Under None the types of arguments whose values matter.
+        self._cache: dict[Any, Any] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the overload that fits."""
@@ -63,7 +64,8 @@ class OpOverloadPacket(_Named):
             # The types alone are the quick key; only calls without keywords and lists are stored under it.
             found = self._cache.get(tuple(map(type, args))) if not kwargs else None
             if found is None:
-                found = self._cache.get(_types(args, kwargs)) or self.resolve(args, kwargs)
+                types = self._types(args, kwargs)
+                found = (None if types is None else self._cache.get(types)) or self.resolve(args, kwargs)
             return found(*args, **kwargs)
         except Exception as error:
             trim_traceback(error)
@@ -85,7 +87,7 @@ class OpOverloadPacket(_Named):
             )
         if len(entries) == 1:
             only = next(iter(entries.values())).op
-            if (types := _types(args, kwargs)) is not None and _lasts(types):
+            if (types := self._types(args, kwargs)) is not None and _lasts(types):
                 keep(cache, types, only, _MOST_TYPES)
             return only
         without_schema = None
@@ -96,7 +98,7 @@ class OpOverloadPacket(_Named):
                 if without_schema is None or not without_schema._registrations:
                     without_schema = entry
             elif matches(schema, args, kwargs, is_tensor, strict=True):
-                if (types := _types(args, kwargs)) is not None and _lasts(types):
+                if (types := self._types(args, kwargs)) is not None and _lasts(types):
                     keep(cache, types, entry.op, _MOST_TYPES)
                 return entry.op
         if without_schema is not None:
@@ -108,6 +110,19 @@ class OpOverloadPacket(_Named):
             if schema is not None and matches(schema, args, kwargs, is_tensor):
                 return entry.op
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
+
+    def _types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Return the key of overload resolution; a string is as good as another where no overload takes a device."""
+        cache = self._cache
+        valued = cache.get(None)
+        if valued is None:
+            entries = self._registry._packets.get(self._name, {})
+            schemas = [entry.schema for entry in entries.values()]
+            takes_device = any(
+                schema is None or any("Device" in str(each.type) for each in schema.arguments) for schema in schemas
+            )
+            valued = cache[None] = _VALUED if takes_device else _VALUED - {str}
+        return _types(args, kwargs, valued)
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Run the overload that fits for an explicit keyset."""
@@ -147,7 +162,9 @@ class OpOverloadPacket(_Named):
         return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
 
 
-def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+def _types(
+    args: tuple[Any, ...], kwargs: dict[str, Any], valued: frozenset[Callable[..., Any]]
+) -> tuple[Any, ...] | None:
     """Return the key of overload resolution: the arguments' types, and for lists those of all elements.
 
     None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
@@ -157,12 +174,12 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | N
     try:
         for value in args:
             kind = type(value)
-            if kind in _VALUED:
+            if kind in valued:
                 return None
             found.append(_type_of(value) if kind in _NESTED else kind)
         for name, value in kwargs.items():
             kind = type(value)
-            if kind in _VALUED:
+            if kind in valued:
                 return None
             found.append((name, _type_of(value) if kind in _NESTED else kind))
     except RecursionError:
