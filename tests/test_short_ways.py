@@ -188,6 +188,24 @@ def make_noting(runs, kernel):
     return noting
 
 
+def test_results_take_short_ways_where_nothing_records(request):
+    name = "aten::softmax.int"
+    (way,) = REGISTRY.short_ways[name]
+    x, op = torchlike.ones(3, requires_grad=True), REGISTRY.get(name).op
+    op(x, 0)
+    usual = [event.name for event in record_events(op, x)]
+    with torchlike.no_grad():
+        assert not op(x, 0).requires_grad and op(x, 0).tolist() == op(x.detach(), 0).tolist()
+        assert [event.name for event in record_events(op, x)] == usual
+    assert op(x, 0).requires_grad and way.gradient is None
+
+
+def record_events(op, x):
+    with dc.profile() as profile:
+        op(x, 0)
+    return profile.events
+
+
 @pytest.mark.parametrize("name", ["aten::reshape"])
 def test_views_of_tensors_without_history_take_short_ways_and_others_do_not(name, taken):
     base = torchlike.ones(2, 3)

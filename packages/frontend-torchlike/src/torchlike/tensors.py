@@ -131,6 +131,8 @@ class Tensor(Differentiable, metaclass=_Constructor):
         state = tensor._autograd
         return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
 
+    _dispatch_records = staticmethod(is_grad_enabled)
+
     @staticmethod
     def _dispatch_short_gradient(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
         return Tensor._make_short_runner(op, mask, gradient, usual, short)

@@ -63,6 +63,69 @@ def _multiply_slopes(
     )
 
 
+def _matmul(self: Array, other: Array) -> Any:
+    left, right, dtype = self.shape, other.shape, self.dtype
+    if (
+        dtype not in _BLAS
+        or other.dtype is not dtype
+        or len(left) < 2
+        or len(right) < 2
+        or not (self.size and other.size)
+    ):
+        return NotImplemented
+    if left[-1] != right[-2] or not self.flags.c_contiguous:
+        return NotImplemented
+    if len(right) == 2:
+        # A stack of matrices times one matrix is one product of a taller matrix.
+        if not other.flags.forc:
+            return NotImplemented
+        flat = self if len(left) == 2 else self.reshape(-1, left[-1])
+        found = run(np.ndarray.dot, flat, other)
+        return (found if flat is self else found.reshape(*left[:-1], right[1])), (flat, other, left)
+    if left[:-2] != right[:-2]:
+        return NotImplemented
+    return run(np.matmul, self, other), (self, other, None)
+
+
+def _matmul_or_vector(self: Array, other: Array) -> Any:
+    """Return the product, also one with a vector."""
+    if other.ndim != 1:
+        found = _matmul(self, other)
+        return found if found is NotImplemented else found[0]
+    if self.ndim > 2 or (dtype := self.dtype) not in _BLAS or other.dtype is not dtype or not self.size:
+        return NotImplemented
+    if not (self.flags.forc and other.flags.forc) or self.shape[-1:] != other.shape:
+        return NotImplemented
+    return np.asarray(run(np.ndarray.dot, self, other))
+
+
+def _matmul_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    return run(_multiply_back, grad, *kept, *wanted) if grad.dtype is kept[0].dtype else NotImplemented
+
+
+def _multiply_back(
+    grad: Array, first: Array, second: Array, shape: tuple[int, ...] | None, for_first: Any, for_second: Any
+) -> Any:
+    if shape is None:
+        return (
+            None if for_first is None else np.matmul(grad, second.swapaxes(-1, -2)),
+            None if for_second is None else np.matmul(first.swapaxes(-1, -2), grad),
+        )
+    grad = grad.reshape(len(first), -1)
+    slope = None
+    if for_second is not None:
+        # The gradient lies in memory as the factor does.
+        item, rows = second.itemsize, second.shape[0]
+        is_turned = second.strides == (item, item * rows)
+        slope = _multiply(grad.T, first).T if is_turned else _multiply(first.T, grad)
+    if for_first is None:
+        return None, slope
+    # As for the other factor: one column lies both ways.
+    is_turned = first.strides == (first.itemsize, first.itemsize * first.shape[0])
+    found = _multiply(second, grad.T).T if is_turned else _multiply(grad, second.T)
+    return found.reshape(shape), slope
+
+
 def _is_classified(self: Array, target: Array, weight: Array | None) -> bool:
     """Return whether each row has one target."""
     return (
@@ -244,6 +307,12 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
         {"input": ("weight",), "weight": ("input",)},
         ("t", "mm", "reshape", "view", "sum.dim_IntList"),
     ),
+    "matmul": (
+        _matmul,
+        _matmul_slopes,
+        {"self": ("other",), "other": ("self",)},
+        ("t", "mm", "bmm", "transpose.int", "reshape", "view"),
+    ),
     "nll_loss": _NLL,
     "nll_loss_nd": _NLL,
     "cross_entropy_loss": (
@@ -265,13 +334,15 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
         tuple("new_ones triu masked_fill.Scalar _softmax_backward_data permute contiguous clone _unsafe_view".split()),
     ),
 }
-#: The parts of those that have no way for more calls where no gradient is asked for.
-_PARTS: Final = {"linear": ("t", "addmm", "matmul", "mm", "reshape", "view")}
+#: Ways without a gradient, which may serve more calls, with their options.
+_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
+    "linear": (_first_of(_linear), {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view")}),
+    "matmul": (_matmul_or_vector, {"parts": ("mm", "bmm", "mv", "dot", "reshape", "view", "expand")}),
+    **short_losses.SHORT_WAYS,
+    **short_networks.SHORT_WAYS,
+}
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {}
 for _name, _fields in _GRADIENTS.items():
-    _way, _options = {**short_losses.SHORT_WAYS, **short_networks.SHORT_WAYS}.get(_name) or (
-        _first_of(_fields[0]),
-        {"parts": _PARTS[_name]},
-    )
+    _way, _options = _WAYS[_name]
     SHORT_WAYS[_name] = _way, {**_options, "gradient": _fields}

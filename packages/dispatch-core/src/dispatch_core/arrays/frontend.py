@@ -20,6 +20,7 @@ Note [The boundary contract]
     ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
     ``_dispatch_has_history(tensor)``      (static) whether a tensor with an Autograd key may need a gradient; where none
                                            of a call's does, the call may take a short way
+    ``_dispatch_records()``                (static) whether calls are recorded for backward here at all
     ``_dispatch_short_gradient(op, mask, gradient, usual, short)``  (static) the runner of calls with an Autograd key in
                                            their ``mask`` of an operator whose short way has a `ShortGradient`: it makes a
                                            node, or goes on with ``usual``, and where nothing is recorded with ``short``
@@ -100,6 +101,7 @@ class Frontend(Record, Generic[T]):
     has_history: Callable[[Any], bool] | None = None
     view_code: Callable[[Any, int], list[ViewCode]] | None = None
     short_gradient: Callable[[Any, int, Any, Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None
+    records: Callable[[], bool] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -202,6 +204,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_has_history", None),
             getattr(tensor_type, "_dispatch_view_code", None),
             getattr(tensor_type, "_dispatch_short_gradient", None),
+            getattr(tensor_type, "_dispatch_records", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))
