@@ -144,12 +144,21 @@ def _scalar(array: Array, value: Any) -> None:
     array[...] = _convert_number(value, array)
 
 
+def _fill_triangle(array: Array, starts: Array, counts: Array) -> None:
+    """Fill in the rows and columns of some elements of each row, which begin at a column."""
+    ends = counts.cumsum()
+    array[0] = np.arange(counts.size).repeat(counts)
+    np.add(np.arange(array.shape[1]), (starts - ends + counts).repeat(counts), array[1], casting="unsafe")
+
+
 def _tril_indices(array: Array, row: int, col: int, offset: int = 0) -> None:
-    array[0], array[1] = np.tri(row, col, offset, np.bool_).nonzero()
+    counts = (np.arange(row) + (offset + 1)).clip(0, col)
+    _fill_triangle(array, np.zeros(row, np.int64), counts)
 
 
 def _triu_indices(array: Array, row: int, col: int, offset: int = 0) -> None:
-    array[0], array[1] = np.logical_not(np.tri(row, col, offset - 1, np.bool_)).nonzero()
+    starts = (np.arange(row) + offset).clip(0, col)
+    _fill_triangle(array, starts, col - starts)
 
 
 _FILLS: Final = {

@@ -11,9 +11,12 @@ from dispatch_aten.errors import DataDependentShapeError, OperatorError
 from dispatch_aten.shapes import RULES
 
 from ..arrays import Array, describe
+from ..halves import TILE
 from ..kernel_table import KernelTable
-from ..output_specs import widen
+from ..output_specs import OutputSpec, widen
 from .ordering import read_rows, sort_rows
+from .reduce_ufuncs import ANY
+from .rule_kernels import make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -84,3 +87,16 @@ def _bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> 
     found = np.zeros(max(high + 1, minlength), dtype)
     np.add.at(found, places, weights.astype(dtype, copy=False))
     return found
+
+
+def _isin(
+    spec: OutputSpec, elements: Array, tested: Array, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    """Compare few elements with each other at once; of many NumPy makes a table, or sorts them."""
+    if elements.size * tested.size > TILE:
+        return np.isin(elements, tested, assume_unique=assume_unique, invert=invert)
+    found = ANY(elements[..., None] == tested.reshape(-1), -1)
+    return ~found if invert else found
+
+
+KERNELS["isin.Tensor_Tensor"] = make_kernel("isin.Tensor_Tensor", _isin)

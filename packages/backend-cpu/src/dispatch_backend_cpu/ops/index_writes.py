@@ -12,16 +12,16 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.errors import AtenError, DimensionError, DtypeError, OperatorError
-from dispatch_aten.shapes import wrap_dim
+from dispatch_aten.shapes import contiguous_strides, wrap_dim
 from dispatch_aten.variants import inplace_of
 
-from ..arrays import Array, check_writable, describe, is_row_major
+from ..arrays import Array, check_writable, describe, empty_strided, is_row_major
 from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import KernelTable
-from ..output_specs import conform, infer_output, output_rule
+from ..output_specs import OutputSpec, conform, infer_output, output_rule
 from .indexing import INT64, Indices, check_range, find_places, is_one_mask, one_index
 from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
-from .rule_kernels import cast, check_apart, check_overlap
+from .rule_kernels import cast, check_apart, check_overlap, make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -143,7 +143,26 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> None:
     self[chosen] = source.reshape(-1)[:count]
 
 
-for _name, _write in {
+def _put_flat(self: Array, index: Array, source: Array, accumulate: bool = False) -> None:
+    """Write to places that count the elements row by row; negative ones count from the end."""
+    places, values, count = index.reshape(-1), source.reshape(-1), self.size
+    if not places.size:
+        return
+    check_range(self.reshape(-1) if count else np.empty(0), [places])
+    places = places % count if accumulate or not is_row_major(self) else places
+    if is_row_major(self):
+        target: Any = self.reshape(-1)
+        where: Any = places
+    else:
+        target, where = self, np.unravel_index(places, self.shape)
+    if accumulate:
+        np.add.at(target, where, values)
+    else:
+        target[where] = values
+
+
+_WRITES: Final[dict[str, Callable[..., None]]] = {
+    "put": _put_flat,
     "scatter.src": _scatter(_store),
     "scatter.value": _scatter(_store),
     "scatter_add": _scatter(partial(apply_at, np.add)),
@@ -151,8 +170,27 @@ for _name, _write in {
     "index_copy": _index_copy,
     "index_fill.int_Scalar": _index_fill,
     "index_fill.int_Tensor": _index_fill,
-}.items():
+}
+for _name, _write in _WRITES.items():
     _both_forms(_name, _write)
+
+
+def _masked_scatter_copy(spec: OutputSpec, self: Array, mask: Array, source: Array) -> Array:
+    made = empty_strided(spec.shape, contiguous_strides(spec.shape), spec.array_dtype)
+    made[...] = self
+    chosen = np.broadcast_to(mask, spec.shape)
+    count = int(np.count_nonzero(chosen))
+    if source.size < count:
+        raise OperatorError(
+            "masked_scatter: Number of elements of source < number of ones in mask",
+            operator="aten::masked_scatter",
+            argument="source",
+        )
+    made[chosen] = source.reshape(-1)[:count]
+    return made
+
+
+KERNELS["masked_scatter"] = make_kernel("masked_scatter", _masked_scatter_copy)
 
 
 @KERNELS("masked_scatter_")
@@ -188,6 +226,8 @@ def _put_plainly(self: Array, indices: Indices, values: Array, accumulate: bool)
     if values.dtype is not self.dtype or not self.flags.writeable or not _are_apart(self, values):
         return False
     one = one_index(self, indices)
+    if one is None and not accumulate:
+        return _put_points(self, indices, values)
     if one is None or not _are_apart(self, one[2]):
         return False
     target, axis, index = one
@@ -205,6 +245,20 @@ def _put_plainly(self: Array, indices: Indices, values: Array, accumulate: bool)
     if is_outside(index, 0, size):
         return False
     quietly(add_slices, target, axis, index, values)
+    return True
+
+
+def _put_points(self: Array, indices: Indices, values: Array) -> bool:
+    """Write to elements that have an index in each dimension, one value to each. Return whether that was all plain."""
+    if len(indices) != self.ndim or values.ndim != 1 or not values.size:
+        return False
+    for each in indices:
+        if each is None or each.dtype is not INT64 or each.shape != values.shape or not _are_apart(self, each):
+            return False
+    try:
+        self[tuple(indices)] = values
+    except IndexError:
+        return False  # Nothing was written; the general way makes the error.
     return True
 
 

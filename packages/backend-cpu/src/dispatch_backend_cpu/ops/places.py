@@ -97,15 +97,15 @@ def apply_at(ufunc: Any, target: Array, place: Any, source: Any) -> None:
     ufunc.at(target, place, source)
 
 
-def add_slices(target: Array, axis: int, index: Array, source: Array) -> None:
+def add_slices(target: Array, axis: int, index: Array, source: Array, ufunc: Any = np.add) -> None:
     """Add the slices of ``source`` along ``axis`` to those that ``index`` names, in order; they are in range."""
     if target.ndim == 1:
-        np.add.at(target, index, source)
+        ufunc.at(target, index, source)
     elif axis == 0 and source[0].size >= _LONG:
         for place, row in zip(index.tolist(), source, strict=True):
             into = target[place, ...]
-            np.add(into, row, into)
+            ufunc(into, row, out=into)
     else:
         shape = [1] * target.ndim
         shape[axis] = -1
-        apply_at(np.add, *locate(target, index.reshape(shape), axis, source.shape), source)
+        apply_at(ufunc, *locate(target, index.reshape(shape), axis, source.shape), source)

@@ -458,9 +458,6 @@ KERNELS["masked_fill.Scalar"] = attempt(
 )
 
 KERNELS["frexp.Tensor"] = make_kernel("frexp.Tensor", lambda spec, a: np.frexp(a))
-KERNELS["isin.Tensor_Tensor"] = make_kernel(
-    "isin.Tensor_Tensor", lambda spec, *args, **options: np.isin(*args, **options)
-)
 
 
 def _with_factor(name: str, ufunc: Any) -> Kernel:

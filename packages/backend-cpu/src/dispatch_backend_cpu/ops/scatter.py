@@ -10,9 +10,9 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
 from ..fp_errors import ignore_fp_errors
-from ..kernel_table import KernelTable
+from ..kernel_table import Kernel, KernelTable
 from ..output_specs import output_rule
-from .places import apply_at, as_vector, check_along, locate
+from .places import add_slices, apply_at, as_vector, check_along, locate
 from .rule_kernels import check_apart, check_overlap, make_kernel, write
 
 KERNELS: Final = KernelTable()
@@ -57,11 +57,34 @@ def _reduce_into(result: Array, dim: int, index: Array, src: Array, reduce: str,
     if reduce == "mean":
         counts = np.full(target.shape, int(include_self))
         apply_at(np.add, counts, places, 1)
-        counts = np.maximum(counts, 1)
-        if target.dtype.kind in "iu":
-            target[...] = np.floor_divide(target, counts)
-        else:  # in the dtype itself: complex numbers round otherwise in a wider one
-            target[...] = np.true_divide(target, counts.astype(target.dtype))
+        _divide(target, np.maximum(counts, 1))
+
+
+def _index_reduce(
+    spec: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    """Fold slices into those that an index names, in order."""
+    result = self.copy(order="C")
+    target, places, slices = as_vector(result), as_vector(index), as_vector(source)
+    if not slices.size:
+        return result
+    axis = wrap_dim(dim, target.ndim)
+    check_along(places, axis, target.shape[axis])
+    if not include_self:
+        outer: Any = (slice(None),) * axis
+        target[(*outer, places)] = _identity(reduce, target.dtype)
+    add_slices(target, axis, places, slices, _REDUCTIONS[reduce])
+    if reduce == "mean":
+        counts = np.bincount(places, None, target.shape[axis]) + int(include_self)
+        _divide(target, np.maximum(counts, 1).reshape(-1, *[1] * (target.ndim - axis - 1)))
+    return result
+
+
+def _divide(target: Array, counts: Array) -> None:
+    if target.dtype.kind in "iu":
+        target[...] = np.floor_divide(target, counts)
+    else:  # in the dtype itself: complex numbers round otherwise in a wider one
+        target[...] = np.true_divide(target, counts.astype(target.dtype))
 
 
 _inplace_rule: Final = output_rule("scatter_reduce_.two")
@@ -83,3 +106,11 @@ def _scatter_reduce_inplace(
 
 _general: Final = make_kernel("scatter_reduce.two", _scatter_reduce)
 KERNELS["scatter_reduce.two"] = _general
+
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    "index_reduce": (
+        make_kernel("index_reduce", _index_reduce),
+        {"parts": ("reshape", "view", "expand", "scatter_reduce.two")},
+    )
+}

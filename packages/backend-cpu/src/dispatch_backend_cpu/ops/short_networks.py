@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..fp_errors import run
 from ..kernel_table import Kernel
 from . import convolution, normalization, pooling, resampling
 from .constants import NUMBERS, number
+from .reduce_ufuncs import MAX
 
 _CONVOLUTION: Final = convolution.KERNELS["convolution"]
 _GROUP_NORM: Final = normalization.KERNELS["native_group_norm"]
@@ -67,6 +69,12 @@ def _batch_norm(
     return _EVALUATE(input, weight, bias, running_mean, running_var, momentum, eps)[0]
 
 
+@lru_cache(maxsize=16)
+def _later(queries: int, keys: int) -> Array:
+    """Return which keys come after each query."""
+    return np.arange(queries)[:, None] < np.arange(keys)
+
+
 def _make_attention(softmax: Kernel) -> Kernel:
     def way(
         query: Array,
@@ -80,28 +88,33 @@ def _make_attention(softmax: Kernel) -> Kernel:
         enable_gqa: bool,
     ) -> Any:
         """Return what all queries of all heads gather from all keys, for arrays without gaps."""
-        shape = query.shape
-        if (
-            attn_mask is not None
-            or dropout_p
-            or is_causal
-            or enable_gqa
-            or len(shape) != 4
-            or query.dtype not in NUMBERS
-        ):
+        shape, dtype = query.shape, query.dtype
+        if dropout_p or enable_gqa or len(shape) != 4 or dtype not in NUMBERS:
             return NotImplemented
-        if not (query.dtype is key.dtype is value.dtype and key.ndim == value.ndim == 4 and query.size and key.size):
+        if not (dtype is key.dtype is value.dtype and key.ndim == value.ndim == 4 and query.size and key.size):
             return NotImplemented
         if not (shape[:2] == key.shape[:2] == value.shape[:2] and shape[-1] == value.shape[-1]):
             return NotImplemented
         if not (query.flags.c_contiguous and key.flags.c_contiguous and value.flags.c_contiguous):
             return NotImplemented
+        if attn_mask is not None and not (attn_mask.dtype.kind == "b" or attn_mask.dtype is dtype):
+            return NotImplemented
         factor = 1.0 / math.sqrt(shape[-1]) if scale is None else scale
         batch = shape[0] * shape[1]
         first, second, third = (each.reshape(batch, *each.shape[2:]) for each in (query, key, value))
-        return run(np.matmul, softmax(run(_scores, first, second, number(factor, query)), -1, False), third).reshape(
-            shape
-        )
+        scores = run(_scores, first, second, number(factor, query))
+        if is_causal:
+            np.copyto(scores, -np.inf, where=_later(*scores.shape[1:]))
+        if attn_mask is None:
+            weights = softmax(scores, -1, False)
+        else:
+            # A mask that is wider than the scores is refused here, and served by the usual way.
+            run(_hide, scores.reshape(*shape[:2], *scores.shape[1:]), attn_mask)
+            weights = softmax(scores, -1, False)
+            lost = MAX(scores, -1, None, None, True) == -np.inf
+            if lost.any():
+                np.copyto(weights, 0, where=lost)
+        return run(np.matmul, weights, third).reshape(shape)
 
     return way
 
@@ -110,7 +123,17 @@ def _scores(query: Array, key: Array, factor: Array) -> Any:
     return np.matmul(query * factor, key.swapaxes(1, 2))
 
 
-_ATTENTION_PARTS: Final = "mul.Scalar transpose.int matmul reshape view bmm softmax.int"
+def _hide(scores: Array, mask: Array) -> None:
+    if mask.dtype.kind == "b":
+        np.copyto(scores, -np.inf, where=~mask)
+    else:
+        scores += mask
+
+
+_ATTENTION_PARTS: Final = """
+    mul.Scalar transpose.int matmul reshape view bmm softmax.int new_ones triu masked_fill.Scalar logical_not
+    broadcast_tensors expand add.Tensor _safe_softmax eq.Scalar amax _unsafe_view
+"""
 
 
 def _pixel_shuffle(self: Array, upscale_factor: int) -> Any:

@@ -11,6 +11,7 @@ from ..arrays import Array
 from . import (
     activation,
     copy,
+    scatter,
     short_bags,
     short_formulas,
     short_gradients,
@@ -46,6 +47,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     **short_networks.SHORT_WAYS,
     **short_views.SHORT_WAYS,
     **short_grids.SHORT_WAYS,
+    **scatter.SHORT_WAYS,
     **short_bags.SHORT_WAYS,
     **short_margins.SHORT_WAYS,
     **short_gradients.SHORT_WAYS,

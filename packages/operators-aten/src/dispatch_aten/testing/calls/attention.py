@@ -13,7 +13,14 @@ def _bag(r: Draw) -> tuple[Any, ...]:
     return r.f(6, 3), r.i(6, 7), np.array([0, 3, 3])
 
 
+def _heads(r: Draw) -> tuple[Any, ...]:
+    return r.f(2, 3, 4, 5), r.f(2, 3, 6, 5), r.f(2, 3, 6, 5)
+
+
 CALLS: Final[tuple[CallRow, ...]] = (
+    call("scaled_dot_product_attention", lambda r: (*_heads(r), None, 0.0, True)),
+    call("scaled_dot_product_attention", lambda r: (*_heads(r), r.f(4, 6))),
+    call("scaled_dot_product_attention", lambda r: (*_heads(r), np.arange(24).reshape(4, 6) > 8, 0.0, True)),
     call("scaled_dot_product_attention", lambda r: (r.f(2, 3, 4, 5), r.f(2, 3, 6, 5), r.f(2, 3, 6, 5))),
     call(
         "scaled_dot_product_attention _scaled_dot_product_attention_math",
