@@ -25,6 +25,7 @@ from dispatch_aten.errors import OperatorError
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_T = TypeVar("_T")
 
 
 def _make_context() -> Context:
@@ -103,6 +104,24 @@ def ignore_fp_errors(kernel: Callable[_P, _R]) -> Callable[_P, _R]:
                 if _was_entered(error):
                     raise
             return retry_under_errstate(kernel, *args, **kwargs)
+        except OverflowError as error:
+            raise OperatorError(f"value cannot be converted without overflow: {error}") from None
+
+    return ignoring
+
+
+def ignore_fp_errors_in_step(step: Callable[[_T], object]) -> Callable[[_T], None]:
+    """Do the same for a function of one argument that returns nothing, which takes half as long to call."""
+
+    @wraps(step)
+    def ignoring(values: _T) -> None:
+        try:
+            try:
+                run(step, values)
+            except RuntimeError as error:
+                if _was_entered(error):
+                    raise
+                retry_under_errstate(step, values)
         except OverflowError as error:
             raise OperatorError(f"value cannot be converted without overflow: {error}") from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..fp_errors import ignore_fp_errors
+from ..fp_errors import ignore_fp_errors_in_step
 from .chain import Chain
 from .compiled import CompiledWriter, can_compile, is_available, runs_before
 from .space import Space
@@ -26,7 +26,7 @@ def make_function(chain: Chain) -> Callable[[list[Any]], None]:
     """Make the function that runs a chain on the list of a plan's values."""
     space = chain.space()
     writer = WholeWriter if space.size <= WHOLE or not chain.shape else TiledWriter
-    run: Callable[[list[Any]], None] = ignore_fp_errors(writer(chain, space).compile())
+    run = ignore_fp_errors_in_step(writer(chain, space).compile())
     limit = runs_before()
     jit = limit and chain.fold is None and chain.shape and space.is_flat
     return _compile_later(run, chain, space, limit) if jit and is_available() and can_compile(chain.operations) else run

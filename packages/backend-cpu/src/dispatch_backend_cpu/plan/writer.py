@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 
-from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes import TensorMeta, contiguous_strides
 from dispatch_core.calls import define, make_function
 from dispatch_core.planning import Value
 
+from .. import memory
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
 from ..ops.fast_paths import INTO
 from ..output_specs import OutputSpec, conform
@@ -116,7 +118,10 @@ class ChainWriter:
         names = [self.name(each) for each in operation.inputs]
         copy = self.constant(np.copyto)
         if operation.kind == "ufunc":
-            return [f"{self.constant(INTO.get(operation.fn, operation.fn))}({', '.join(names)}, out={out})"]
+            function = INTO.get(operation.fn, operation.fn)
+            # By position in less time, which NumPy takes for a mistake where folds are meant.
+            by_position = function is operation.fn and function not in (np.maximum, np.minimum)
+            return [f"{self.constant(function)}({', '.join(names)}, {'' if by_position else 'out='}{out})"]
         if operation.kind == "where":
             return [f"{copy}({out}, {names[2]})", f"{copy}({out}, {names[1]}, where={names[0]})"]
         if operation.kind == "choose":
@@ -131,7 +136,15 @@ class ChainWriter:
 
     def empty(self, value: Value) -> str:
         """Return the source of a new array for a value."""
-        return f"{self.constant(partial(empty_strided, value.shape, value.strides, numpy_dtype(value.dtype)))}()"
+        dtype = numpy_dtype(value.dtype)
+        size = prod(value.shape)
+        if value.strides == contiguous_strides(value.shape):
+            # As `empty_strided` makes it.
+            if size * dtype.itemsize < memory.SMALL:
+                return f"{self.constant(np.empty)}({value.shape}, {self.constant(dtype)})"
+            if len(value.shape) == 1:
+                return f"{self.constant(memory.empty)}({size}, {self.constant(dtype)})"
+        return f"{self.constant(partial(empty_strided, value.shape, value.strides, dtype))}()"
 
     def conform(self, value: Value) -> str:
         """Return the name of the function that gives an array the layout of a value."""

@@ -20,14 +20,16 @@ class Finish(Record):
     ``tensors`` are those that it needs then: inputs, results, and others that the call has made. ``restore`` is called
     with this call's counterparts of them, once their arrays are there: inputs are the same objects, all others fresh bare
     tensors. It keeps none of the recorded tensors alive. ``key`` must be equal in the two recordings that are compared.
-    ``check`` says before a replay whether it fits: it gets the inputs, and None in the places of the other tensors.
+    ``check(names, name_of, otherwise)`` returns lines of source that find out before a replay whether it fits: ``names`` are
+    those of the inputs there, and "None" in the places of the other tensors, ``name_of`` names any other object, and
+    ``otherwise`` is what a line ends with where it does not fit.
     ``numbers`` are live numbers, whose values ``restore`` gets as its second argument.
     """
 
     tensors: tuple[Any, ...] = ()
     restore: Callable[[list[Any], tuple[Any, ...]], object] | None = None
     key: Any = None
-    check: Callable[[list[Any]], bool] | None = None
+    check: Callable[[Sequence[str], Callable[[Any], str], str], list[str]] | None = None
     numbers: tuple[Any, ...] = ()
 
 

@@ -99,10 +99,10 @@ class ReplayWriter:
             names.scope[f"guard{number}"] = function
             self.check(f"guard{number}() != {names.add(value)}")
         given = {id(each.tensor): tensor for each, tensor in zip(inputs, self.tensors, strict=True)}
-        for marker, finish in self.recorded.finishes.items():
+        for finish in self.recorded.finishes.values():
             if finish.check is not None:
-                names.scope[f"check{marker}"] = finish.check
-                self.check(f"not check{marker}([{', '.join(given.get(id(each), 'None') for each in finish.tensors)}])")
+                known = [given.get(id(each), "None") for each in finish.tensors]
+                self.lines += finish.check(known, names.add, _MISSED)
         self._expressions()
 
     def _input(self, index: int) -> None:

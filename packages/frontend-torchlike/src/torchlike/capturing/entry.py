@@ -35,7 +35,8 @@ class Entry:
     def __init__(self, tensor: Any, index: int) -> None:
         self.tensor, self.index = tensor, index
         self.is_late = type(getattr(tensor, "_autograd", None)) is tuple
-        state = self.state = state_of(tensor)
+        # Made now where there is none: Python looks for an attribute that is not there five times as long at each replay.
+        state = self.state = tensor._state
         self.mask: int = tensor._dispatch_mask
         self.version = read_version(tensor)
         self.grad = None if state is None else state.grad
@@ -47,31 +48,29 @@ class Entry:
         self.values: dict[str, Any] = {} if state is None else dict(vars(state))
         self.kind = describe(tensor)
 
-    def write_check(self, name: str, constant: Any, tensor_names: dict[int, str]) -> list[str]:
-        """Return lines that return False where the tensor ``name`` is not in the same state."""
-        lines = []
-        if self.kind == PLAIN:
-            lines += [
-                f"s = getattr({name}, '_autograd', None)",
-                "if s is not None and (s.__class__ is not Leaf or s.requires_grad or s.grad is not None): return False",
-            ]
+    def write_check(self, names: dict[int, str], name_of: Callable[[Any], str], otherwise: str) -> list[str]:
+        """Return lines that end with ``otherwise`` where the tensor is not in the same state; ``names`` are tensors'."""
+        name, leaf = names[id(self.tensor)], name_of(Leaf)
+        read = f"s = getattr({name}, '_autograd', None)"
+        differs = f"{name_of(describe)}({name}) != {name_of(self.kind)}"
+        if self.kind == PLAIN and not self.mask & AUTOGRAD:
+            # One that requires grad, or has a gradient, has the bit.
+            lines = [f"if getattr({name}, '_autograd', {name_of(_PLAIN_STATE)}).__class__ is not {leaf}: {otherwise}"]
+        elif self.kind == PLAIN:
+            wrong = f"s.__class__ is not {leaf} or s.requires_grad or s.grad is not None"
+            lines = [read, f"if s is not None and ({wrong}): {otherwise}"]
         elif self.kind in (LEAF, LEAF_WITH_GRADIENT):
             wanted = "is not" if self.kind == LEAF else "is"
-            lines += [
-                f"s = getattr({name}, '_autograd', None)",
-                f"if s.__class__ is not Leaf or not s.requires_grad or s.grad {wanted} None or {_HOOKED}: return False",
-            ]
+            wrong = f"s.__class__ is not {leaf} or not s.requires_grad or s.grad {wanted} None or {_HOOKED}"
+            lines = [read, f"if {wrong}: {otherwise}"]
         elif self.is_late:
-            lines += [
-                f"s = getattr({name}, '_autograd', None)",
-                f"if not is_late(s, {constant(self.kind[5])}) and describe({name}) != {constant(self.kind)}: return False",
-            ]
+            lines = [read, f"if not {name_of(is_late)}(s, {name_of(self.kind[5])}) and {differs}: {otherwise}"]
         else:
-            lines += [f"if describe({name}) != {constant(self.kind)}: return False"]
+            lines = [f"if {differs}: {otherwise}"]
         if not dc.is_mutable(self.tensor):
-            names = [tensor_names.get(id(each)) for each in self.members]
-            known = "".join(f"{each}, " for each in names if each is not None)
-            lines += [f"if not is_same(list_members({name}), ({known})): return False"]
+            members = [names.get(id(each)) for each in self.members]
+            known = "".join(f"{each}, " for each in members if each is not None)
+            lines.append(f"if not {name_of(is_same)}({name_of(list_members)}({name}), ({known})): {otherwise}")
         return lines
 
 
@@ -83,6 +82,8 @@ def state_of(tensor: Any) -> Any:
 
 #: The kinds of state that inputs mostly have; see `describe`.
 PLAIN = ("plain",)
+#: The state that one without a state is as good as in.
+_PLAIN_STATE = Leaf()
 LEAF = ("leaf", False)
 LEAF_WITH_GRADIENT = ("leaf", True)
 

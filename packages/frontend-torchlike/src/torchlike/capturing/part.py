@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatch_aten.dtypes import get_default_dtype
 from dispatch_core import frontends
-from dispatch_core.calls import define
 from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
 from ..history import captures
@@ -16,8 +15,8 @@ from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
-from .blueprint import Blueprint, LateCode
-from .entry import Entry, describe, is_late, is_same, list_members, member_reader, state_of
+from .blueprint import Blueprint
+from .entry import Entry, member_reader, state_of
 from .modules import ModuleGuards
 from .optimizers import OptimizerStates
 
@@ -107,25 +106,14 @@ class CapturedState(CapturePart):
         blueprint.write_aliases()
         source, restore = blueprint.finish()
         key = (tuple(source.splitlines()), tuple(blueprint.constants))
-        return Finish(tuple(blueprint.tensors), restore, key, self._write_check(blueprint), tuple(blueprint.numbers))
+        tensors, entries = tuple(blueprint.tensors), self.entries[:]
 
-    def _write_check(self, blueprint: Blueprint) -> LateCode | None:
-        """Return the function that finds out whether the inputs are in the same states again."""
-        scope: dict[str, Any] = {each.__name__: each for each in (Leaf, describe, is_late, is_same, list_members)}
+        def write_checks(names: Sequence[str], name_of: Callable[[Any], str], otherwise: str) -> list[str]:
+            """Return lines that find out whether the inputs are in the same states again."""
+            known = {id(each): name for each, name in zip(tensors, names, strict=True)}
+            return [line for each in entries for line in each.write_check(known, name_of, otherwise)]
 
-        def constant(value: Any) -> str:
-            name = f"k{len(scope)}"
-            scope[name] = value
-            return name
-
-        names = {id(each): f"t{number}" for number, each in enumerate(blueprint.tensors)}
-        lines = []
-        for entry in self.entries:
-            lines += entry.write_check(names[id(entry.tensor)], constant, names)
-        if not lines:
-            return None
-        first = f"{''.join(f't{number}, ' for number in range(len(blueprint.tensors)))}= t"
-        return LateCode(define("check(t)", [first, *lines, "return True"]), scope)
+        return Finish(tensors, restore, key, write_checks, tuple(blueprint.numbers))
 
     def end(self, *, failed: bool) -> None:
         if self in captures.PARTS:
