@@ -134,9 +134,10 @@ def modules_of(room: str, name: str) -> tuple[ModuleType, ...]:
     >>> [module.__name__ for module in modules_of("derivatives", "topk")]
     ['dispatch_aten.derivatives.lists', 'dispatch_aten.derivatives.ordering']
     """
-    kind, packet = KIND_OF.get(name), name.partition(".")[0]
+    kind = KIND_OF.get(name)
     if kind is None:
         return ()
+    packet = name.partition(".")[0]
     few = FEW if room == "decompositions" else {}
     return tuple(_import(room, each) for each in _module_names(room, kind) if each not in few or packet in few[each])
 
