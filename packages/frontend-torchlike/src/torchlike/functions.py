@@ -184,12 +184,18 @@ def _takes_sizes(overload: Any) -> bool:
 
 #: The overload of an operator with several that stands for the function, where its plain calls fit no other one.
 _MAIN: Final = {
+    "copy_": "default",
+    "fill_": "Scalar",
+    "masked_fill_": "Scalar",
     "movedim": "int",
     "narrow": "default",
+    "roll": "default",
     "split": "Tensor",
     "squeeze": "dim",
     "tensor_split": "sections",
+    "transpose_": "default",
     "unsafe_split": "Tensor",
+    "unsqueeze_": "default",
     "view": "default",
 }
 

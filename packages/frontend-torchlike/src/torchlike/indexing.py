@@ -209,6 +209,13 @@ def _read_shape(self: Tensor) -> tuple[int, ...]:
     return shape
 
 
+def _read_strides(self: Tensor) -> tuple[int, ...]:
+    """Return the strides, in bytes where NumPy has them: whether one is 0 is all that is asked."""
+    data = self._dispatch_data
+    strides: tuple[int, ...] = data.strides if type(data) is np.ndarray and data.size else dc.strides(data)
+    return strides
+
+
 def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
     size = _read_shape(self)[dim]
@@ -295,7 +302,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif left:
         source = tensor(value, dtype=self.dtype, device=self.device)
     else:
-        if self.dtype is float16 or 0 in dc.strides(target):
+        if self.dtype is float16 or 0 in _read_strides(target):
             # Torch makes a tensor of each number. A half holds any then, and elements that share memory are not written to.
             value = FACTORIES["scalar_tensor"](value, dtype=self.dtype, device=self.device)
             _fill_tensor(target, value)
@@ -305,7 +312,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if left and source.dtype != target.dtype and source.dim() == 0:
         source = source.to(target.dtype)
     # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
-    shape = dc.shape(source)
+    shape = _read_shape(source)
     if shape and shape[0] == 1:
         ones = next((place for place, size in enumerate(shape) if size != 1), len(shape))
         source = _view(source, shape[ones:])

@@ -46,8 +46,7 @@ def _copy_inplace(self: Array, src: Array, non_blocking: bool = False) -> Array:
     if (
         self.dtype is src.dtype
         and self.shape == src.shape
-        and _is_whole(self)
-        and _is_whole(src)
+        and ((_is_whole(self) and _is_whole(src)) or _lie_apart(self, src))
         and self.flags.writeable
     ):
         self[...] = src
@@ -58,6 +57,19 @@ def _copy_inplace(self: Array, src: Array, non_blocking: bool = False) -> Array:
 def _is_whole(array: Array) -> bool:
     """Return whether an array is a storage of its own; two of them do not overlap, unless NumPy lent both."""
     return (base := array.base) is None or isinstance(base, WINDOWS)
+
+
+def _lie_apart(self: Array, src: Array) -> bool:
+    """Return whether two arrays lie in memory of different owners, and no two elements of ``self`` in one place."""
+    own, other = self.base, src.base
+    own, other = self if own is None else own, src if other is None else other
+    return (
+        own is not other
+        and type(own) is type(other) is np.ndarray
+        and own.base is None
+        and other.base is None
+        and 0 not in self.strides
+    )
 
 
 @ignore_fp_errors

@@ -41,7 +41,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
-            if not is_like or data.base is None or (data.base is not before and data.base is not before.base):
+            if not (is_like and _is_view_of_same(data, before)):
                 _move_aliases(tensor, data)
             if tensor._state.is_view and (dc.shape(data), dc.strides(data)) != (dc.shape(tensor), dc.strides(tensor)):
                 _record_strides(tensor._state, data)
@@ -111,6 +111,12 @@ def _write_through(root: Any, chain: Any, data: Any) -> Any:
     from dispatch_aten.write_through import write_through  # devices whose arrays can be written never need it
 
     return write_through(root, list_views(chain), data)
+
+
+def _is_view_of_same(data: Any, before: Any) -> bool:
+    """Return whether an array is known at once to lie in the memory of another of its type: NumPy's tell their base."""
+    base = getattr(data, "base", None)
+    return base is not None and (base is before or base is getattr(before, "base", None))
 
 
 def _record_strides(state: View, data: Any) -> None:
