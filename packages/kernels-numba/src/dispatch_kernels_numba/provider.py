@@ -22,6 +22,8 @@ _FLOATS: Final = _SINGLE | {np.dtype(np.float64)}
 #: Up to how many elements `topk` inserts into its result one by one.
 _MOST: Final = 64
 _MEAN, _SUM = 1, 2
+#: Of fewer elements NumPy chooses faster, with the same result.
+_FEW: Final = 2048
 #: Up to how many elements a loop finds the greatest of each row itself.
 _MANY: Final = 4096
 #: Stands for an array that is not given.
@@ -111,7 +113,12 @@ def _lerp(self: Array, end: Array, weight: Any) -> Any:
 
 
 def _where(condition: Array, self: Array, other: Array) -> Any:
-    if condition.dtype != np.bool_ or condition.shape != self.shape or not condition.flags.c_contiguous:
+    if (
+        self.size < _FEW
+        or condition.dtype != np.bool_
+        or condition.shape != self.shape
+        or not condition.flags.c_contiguous
+    ):
         return NotImplemented
     if not _fits(self, other):
         return NotImplemented
@@ -121,6 +128,8 @@ def _where(condition: Array, self: Array, other: Array) -> Any:
 
 
 def _masked_fill(self: Array, mask: Array, value: Any) -> Any:
+    if self.size < _FEW:
+        return NotImplemented
     if mask.dtype != np.bool_ or mask.shape != self.shape or not mask.flags.c_contiguous or isinstance(value, complex):
         return NotImplemented
     if not _fits(self):
