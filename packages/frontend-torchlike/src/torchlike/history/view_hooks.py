@@ -64,7 +64,7 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
         part, steps = describe_parts(op, self, parts, args)
         mask = self._dispatch_mask
         above = self._autograd if mask & AUTOGRAD else None
-        is_one_of_several = op not in CUT_ONE_BY_ONE
+        is_one_of_several = op.name not in CUT_ONE_BY_ONE
         views = []
         place, time, mask = 0, tick(), mask | AUTOGRAD_BITS[mask]
         if parts and (above is None or type(above) is tuple) and find_array_type(type(parts[0])).mutable:  # type: ignore[union-attr]  # as described

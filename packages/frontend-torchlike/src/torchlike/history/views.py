@@ -202,7 +202,7 @@ class _ViewKinds(dict[Any, int]):
 view_kinds: Final = _ViewKinds()
 
 #: Functions of several views that make each of them alone, so that all may be changed in place.
-CUT_ONE_BY_ONE: Final = frozenset({dc.ops.aten.tensor_split.sections, dc.ops.aten.tensor_split.indices})
+CUT_ONE_BY_ONE: Final = frozenset({"aten::tensor_split.sections", "aten::tensor_split.indices"})
 
 
 #: A view whose state was not needed yet; see Note [The state of a view is made late].
@@ -314,7 +314,7 @@ def describe_parts(
     dim = args[place]
     if place == 1:  # unbind takes the dimension away
         dim = dim if dim >= 0 else dim + len(dc.shape(base))
-        return _SELECT, [(dim, index) for index in range(len(parts))]
+        return dc.ops.aten.select.int, [(dim, index) for index in range(len(parts))]
     plain, start, steps = is_plain[kind], 0, []
     for each in parts:
         shape = each.shape if plain else dc.shape(each)
@@ -323,11 +323,7 @@ def describe_parts(
         stop = start + shape[dim]
         steps.append((dim, start, stop, 1))
         start = stop
-    return _SLICE, steps
-
-
-_SELECT: Final = dc.ops.aten.select.int
-_SLICE: Final = dc.ops.aten.slice.Tensor
+    return dc.ops.aten.slice.Tensor, steps
 
 
 def find_aliases(tensor: Tensor) -> Aliases:
