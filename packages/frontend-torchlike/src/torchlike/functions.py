@@ -286,6 +286,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         missing=_MISSING,
         star=star,
         alone=next(filter(_takes_tensor_alone, others), None),
+        with_out=None if star else _find_with_out(overload),
     )
 
 
@@ -298,7 +299,23 @@ def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
         return overload(input) if out is None else find_general()(input, out=out)
 
     extra = {"out": None} if len(operator.schemas) > 1 else {}
-    return dc.rename_arguments(overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra=extra)
+    with_out = _find_with_out(overload) if extra else None
+    return dc.rename_arguments(
+        overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra=extra, with_out=with_out
+    )
+
+
+def _find_with_out(overload: Any) -> Any:
+    """Return the overload that takes the same arguments and ``out``, or None."""
+    wanted = [(each.name, str(each.type), each.kwarg_only) for each in overload.schema.arguments]
+    for name in overload.packet.overloads():
+        if name.endswith("out"):
+            found = getattr(overload.packet, name)
+            *rest, last = found.schema.arguments
+            own = [(each.name, str(each.type), each.kwarg_only) for each in rest]
+            if last.name == "out" and str(last.type) == "Tensor(a!)" and own == wanted:
+                return found
+    return None
 
 
 def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
@@ -347,7 +364,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     # fmt: off
     function = dc.rename_arguments(
         tensors, operator.name, Tensor, slow_path, names=names, extra=extra, slow_path_types=PLAIN_NUMBERS,
-        takes_more=operator.name in SCALED,
+        takes_more=operator.name in SCALED, with_out=_find_with_out(tensors) if "out" in extra else None,
     )
     # fmt: on
     return function

@@ -41,6 +41,8 @@ class SignatureAdapter(Record):
     star: str = ""
     #: The function for calls with the first argument alone, where the schema requires another; None for the slow path.
     alone: Callable[..., Any] | None = None
+    #: The function for calls that give ``out`` besides tensors of the frontend, with the schema's own arguments.
+    with_out: Callable[..., Any] | None = None
     #: An argument's name → the function that gives its value where that is None.
     fill: Mapping[str, Callable[[], Any]] = MappingProxyType({})
 
@@ -90,6 +92,8 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
         tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
     lines = [f"if {' or '.join(tests)}:", f"    {slow_path}"] if tests else []
+    if adapter.with_out is not None and lines:
+        lines[1:1] = [f"    {line}" for line in _out_lines(signature, adapter)]
     if adapter.alone is not None:
         lines[1:1] = [f"    {line}" for line in _alone_lines(signature)]
     if not adapter.star:
@@ -112,6 +116,24 @@ def fill_lines(signature: CallSignature, adapter: SignatureAdapter) -> list[str]
     """Return the lines that replace None by what `SignatureAdapter.fill` gives."""
     filled = [each.word for each in signature.parameters if each.name in adapter.fill]
     return [line for word in filled for line in (f"if {word} is None:", f"    {word} = __fill_{word}()")]
+
+
+def _out_lines(signature: CallSignature, adapter: SignatureAdapter) -> list[str]:
+    """Return the lines of a call that gives ``out``, which the tests before them have let pass."""
+    is_open = adapter.missing is not None
+    tests = [f"type({each.word}) is __tensor" for each in signature.parameters if each.tensors == "tensor"]
+    if is_open:
+        tests += ["len(__keywords) == 1", "type(__keywords.get('out')) is __tensor"]
+        tests += [] if adapter.star else ["not __more"]
+        tests += [f"{each.word} is not __missing" for each in signature.parameters if each.required]
+    else:
+        tests += ["type(out) is __tensor"]
+        tests += [f"{name} is __extra_{name}" for name in adapter.extra if name != "out"]
+        if has_stop(signature, adapter):
+            tests.append("__stop is __nothing")
+    given = [by_keyword(each.name, each.word) if each.keyword_only else each.word for each in signature.parameters]
+    given.append("**__keywords" if is_open else "out=out")
+    return [f"if {' and '.join(tests)}:", f"    return __with_out({', '.join(given)})"]
 
 
 def _alone_lines(signature: CallSignature) -> list[str]:

@@ -135,7 +135,7 @@ def _call(
     if adapter is not None:
         names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
-        names |= {"__missing": adapter.missing, "__alone": adapter.alone}
+        names |= {"__missing": adapter.missing, "__alone": adapter.alone, "__with_out": adapter.with_out}
         names |= {f"__fill_{parameter}": find for parameter, find in adapter.fill.items()}
     if adapter is not None and makes_tensors(signature, adapter):
         frontend = frontend_of_type(adapter.tensor_type)

@@ -102,6 +102,7 @@ def rename_arguments(
     missing: object = None,
     star: str = "",
     alone: Callable[..., Any] | None = None,
+    with_out: Callable[..., Any] | None = None,
     fill: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
@@ -112,8 +113,9 @@ def rename_arguments(
     positional arguments than the schema has. With ``missing``, an object of the frontend's own, so is every call that the
     schema does not take as it stands, with arguments of the common types: the object stands for those that the call leaves
     out. ``star`` is the last positional argument, if it is a list whose items may be written one by one. ``alone`` serves
-    calls with the first argument alone, where the schema requires another. ``fill`` maps arguments to functions that give
-    their values where they are None. A function of an operator that takes no tensor makes tensors of its arrays.
+    calls with the first argument alone, where the schema requires another. ``with_out`` serves calls of tensors that
+    give ``out`` besides the schema's arguments. ``fill`` maps arguments to functions that give their values where they are
+    None. A function of an operator that takes no tensor makes tensors of its arrays.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -133,7 +135,7 @@ def rename_arguments(
     engine = entry.registry.engine
     types = frozenset(slow_path_types)
     adapter = SignatureAdapter(
-        name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone, fill
+        name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone, with_out, fill
     )
     first_calls = engine.make_first_calls(entry, adapter)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)
