@@ -12,7 +12,7 @@ from dispatch_aten.shapes import RULES
 
 from ..arrays import Array, describe
 from ..halves import TILE
-from ..kernel_table import KernelTable
+from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, widen
 from .ordering import read_rows, sort_rows
 from .reduce_ufuncs import ANY
@@ -55,6 +55,14 @@ def runs_of(
     """
     begins = np.ones(values.shape, np.bool_)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
+    firsts, inverse, counts = _number_runs(begins, order, shape, return_inverse, return_counts)
+    return values.take(firsts), inverse, counts
+
+
+def _number_runs(
+    begins: Array, order: Array | None, shape: tuple[int, ...], return_inverse: bool, return_counts: bool
+) -> tuple[Array, Array, Array]:
+    """Return where runs begin, for each element of ``shape`` the number of its run, and the lengths of the runs."""
     (firsts,) = begins.nonzero()
     inverse = counts = _NONE.copy()
     if return_inverse:
@@ -65,8 +73,50 @@ def runs_of(
             numbers = inverse
         inverse = numbers.reshape(shape)
     if return_counts:
-        counts = np.diff(firsts, append=values.size)
-    return values.take(firsts), inverse, counts
+        counts = np.diff(firsts, append=begins.size)
+    return firsts, inverse, counts
+
+
+def _unique_dim(self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> Any:
+    """Return the distinct slices, which are sorted by all elements only where some begin alike."""
+    if self.dtype.kind not in "fiub" or not self.size or not -self.ndim <= dim < self.ndim:
+        return NotImplemented
+    rows = np.moveaxis(self, dim, 0)
+    lines = rows.reshape(len(rows), -1)
+    order = lines[:, 0].argsort(kind="stable")
+    begin = lines[order, 0]
+    if (begin[1:] == begin[:-1]).any() or (begin[-1:] != begin[-1:]).any():
+        order = np.lexsort(lines.T[::-1])
+    taken = lines[order]
+    begins = np.ones(len(lines), np.bool_)
+    ANY(taken[1:] != taken[:-1], 1, None, begins[1:])
+    firsts, inverse, counts = _number_runs(begins, order, (len(lines),), return_inverse, return_counts)
+    return np.ascontiguousarray(np.moveaxis(rows.take(order.take(firsts), 0), 0, dim)), inverse, counts
+
+
+@KERNELS("repeat_interleave.Tensor")
+def _repeat_places(repeats: Array, *, output_size: int | None = None) -> Array:
+    with suppress(DataDependentShapeError):
+        RULES["repeat_interleave.Tensor"](describe(repeats), output_size=0)
+    if not repeats.size:
+        return repeats.copy()
+    if repeats.item(repeats.argmin()) < 0:
+        raise OperatorError(
+            "repeats can not be negative", operator="aten::repeat_interleave.Tensor", argument="repeats"
+        )
+    if output_size is None:
+        return np.arange(repeats.size, dtype=repeats.dtype).repeat(repeats)
+    return repeats.cumsum().searchsorted(np.arange(output_size), "right").astype(repeats.dtype)
+
+
+def _repeat_each(self: Array, repeats: Array, dim: int | None, *, output_size: int | None) -> Any:
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    if not -self.ndim <= dim < self.ndim or repeats.shape != self.shape[dim : dim + 1 or None] or not repeats.size:
+        return NotImplemented
+    if output_size is not None or repeats.dtype.char not in "il" or repeats.item(repeats.argmin()) < 0:
+        return NotImplemented
+    return np.ascontiguousarray(self).repeat(repeats, dim)
 
 
 @KERNELS("bincount")
@@ -100,3 +150,16 @@ def _isin(
 
 
 KERNELS["isin.Tensor_Tensor"] = make_kernel("isin.Tensor_Tensor", _isin)
+
+_COMPARED: Final = """
+    movedim.int permute arange arange.start_step reshape view select.int index_select sort.stable slice.Tensor ne.Tensor
+    any.dims cat new_ones nonzero cumsum sub.Scalar new_full sub.Tensor zeros_like scatter.src new_empty contiguous clone
+"""
+#: Operator → its short way, and the options of ``Library.short_way``.
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    "unique_dim": (_unique_dim, {"parts": tuple(_COMPARED.split())}),
+    "repeat_interleave.self_Tensor": (
+        _repeat_each,
+        {"parts": ("flatten.using_ints", "view", "reshape", "index_select", "repeat_interleave.Tensor", "expand")},
+    ),
+}

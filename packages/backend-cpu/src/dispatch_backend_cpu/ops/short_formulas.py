@@ -88,11 +88,6 @@ def _outer(self: Array, vec2: Array) -> Any:
     return run(np.multiply, self[:, None], vec2, found)
 
 
-def _kron(self: Array, other: Array) -> Any:
-    found = _outer(self, other)
-    return found if found is NotImplemented else found.reshape(-1)
-
-
 def _addmv(self: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> Any:
     if type(beta) is not int or type(alpha) is not int or beta != 1 or alpha != 1 or self.dtype not in NUMBERS:
         return NotImplemented
@@ -150,7 +145,6 @@ SHORT_WAYS: Final[dict[str, Way]] = {
     "linear": (_linear, {"parts": ("t", "addmm", "matmul", "mm")}),
     "inner": (_inner, {"parts": tuple(_MADE_FLAT.split())}),
     "outer": (_outer, {"parts": ("unsqueeze", "mul.Tensor")}),
-    "kron": (_kron, {"parts": ("reshape", "view", "mul.Tensor", "_unsafe_view")}),
     "addmv": (_addmv, {"parts": ("mv", "expand", "add.Tensor")}),
     "trace": (_trace, {"parts": ("diagonal", "sum")}),
     "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense")}),

@@ -118,6 +118,12 @@ def _search_number(sequence: Array, self: Any, **options: Any) -> Any:
     return _SEARCH(sequence, number(self, sequence), **options)
 
 
+#: The operators that look elements up by rank.
+_RANKED: Final = """
+    new_full reshape view sort isnan any.dim movedim.int permute mul.Scalar where.ScalarSelf where.self expand
+    _to_copy gather ceil sub.Tensor lerp.Tensor squeeze.dim clone sum.dim_IntList logical_not sub.Scalar mul.Tensor
+    clamp_min round floor unsqueeze
+"""
 #: The operators that find runs.
 _RUNS: Final = """
     reshape view ne.Tensor slice.Tensor cat new_ones nonzero cumsum sub.Scalar new_full sub.Tensor index_select new_empty
@@ -149,27 +155,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     ),
     "where.Scalar": (_choose_number, {"parts": ("where.self", "new_full")}),
     "searchsorted.Scalar": (_search_number, {"parts": ("new_full", "searchsorted.Tensor")}),
-    "quantile.scalar": (
-        _quantile,
-        {
-            "parts": (
-                *(
-                    "new_full",
-                    "reshape",
-                    "view",
-                    "sort",
-                    "isnan",
-                    "any.dim",
-                    "movedim.int",
-                    "permute",
-                    "mul.Scalar",
-                    "where.ScalarSelf",
-                    "where.self",
-                ),
-                *("expand", "_to_copy", "gather", "ceil", "sub.Tensor", "lerp.Tensor", "squeeze.dim", "clone"),
-            )
-        },
-    ),
+    **{f"{name}.scalar": (_quantile, {"parts": tuple(_RANKED.split())}) for name in ("quantile", "nanquantile")},
     "histc": (
         _histc,
         {
