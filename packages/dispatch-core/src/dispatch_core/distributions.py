@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
+
+from ._record import Record
 
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
@@ -41,8 +43,7 @@ _MENTIONED: Final = "dispatch_core."
 _HEADER: Final = re.compile(r"[A-Za-z-]+:")
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Record):
     """An installed distribution: its name, version, ``Requires-Dist`` lines and where its metadata was found.
 
     >>> str(Distribution("dispatch-backend-cpu", "0.1.0"))
@@ -58,8 +59,7 @@ class Distribution:
         return f"{self.name} {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record):
     """One entry point of this project's groups: a distribution claims a device, an array type or a namespace.
 
     >>> print(Claim("dispatch_core.backends", "cpu", "mine.plugin", Distribution("mine", "1.0")))
@@ -80,14 +80,13 @@ class Claim:
         return f"'{self.name} = {self.value}' of {self.distribution}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Record):
     """The findings of one pass over the installed distributions, and those that could not be read."""
 
     claims: tuple[Claim, ...] = ()
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
     #: Normalised name → version, of those of this project's distributions that are installed.
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = MappingProxyType({})
 
 
 def normalize(name: str) -> str:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from .. import distributions
+from .._record import Record
 from ..distributions import (
     ARRAY_TYPES,
     BACKENDS,
@@ -51,8 +52,7 @@ _OPTIONAL: Final = re.compile(r"""^[^;]*;\s*extra\s*==\s*(["'])[^"']+\1\s*$""")
 _EXTRA: Final = re.compile(r"""\bextra\s*==\s*["']([^"']+)["']""")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """A claim and, unless it may be loaded, the reason and a hint.
 
     ``state`` is ``"refused"``, ``"absent"`` where the library of the device is not installed, or ``"outranked"`` where

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
+from dispatch_core._record import Record
 from dispatch_core.environment import parse_boolean, parse_names
 
 AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
@@ -16,8 +17,7 @@ FOREIGN_KEYS: Final = "DISPATCH_FOREIGN_KEYS"
 KERNELS: Final = "DISPATCH_KERNELS"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Which plugins may load by themselves, which at all, and which not.
 
     ``autoload``: other distributions' plugins load on the first request for their device (``DISPATCH_AUTOLOAD``).
@@ -33,7 +33,7 @@ class Settings:
     allow: tuple[str, ...] | None = None
     block: tuple[str, ...] = ()
     foreign_keys: tuple[str, ...] = ()
-    chosen: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[str, str] = MappingProxyType({})
     kernels: tuple[str, ...] = ()
 
     @classmethod
