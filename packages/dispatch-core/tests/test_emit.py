@@ -96,7 +96,7 @@ def test_what_was_not_generated_is_called_and_keeps_its_own_globals():
     assert not is_generated(mean)
     assert lazy.function(np.ones((2, 3))).shape == (3,)
     assert lazy.function.__name__ == "mean"
-    assert lazy.function.__globals__.keys() <= {"__builtins__", "__name__", "__find", "__trim", "__target"}
+    assert lazy.function.__globals__.keys() <= {"__builtins__", "__name__", "__lazy", "__trim", "__target"}
 
 
 def test_a_lazy_function_goes_with_its_last_reference():

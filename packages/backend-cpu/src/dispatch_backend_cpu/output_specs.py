@@ -6,7 +6,7 @@ The operator library keeps the rules' answers; see Note [Rules are cached] in ``
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -96,7 +96,11 @@ def widen(value: Any) -> Any:
 @cache
 def output_rule(name: str) -> Callable[..., Any]:
     """Return the shape rule of an operator for arrays: it returns an `OutputSpec` or several, and raises torch's errors."""
-    return memoize(name, lambda *args, **kwargs: _ask(name, args, kwargs), _KEY)
+    return memoize(name, partial(_ask_for, name), _KEY)
+
+
+def _ask_for(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    return _ask(name, args, kwargs)
 
 
 def prepared_rule(name: str, prepare: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,16 +128,18 @@ def promoting_rule(name: str, arity: int, promotion: Promotion | None, *, opmath
     that operands are rounded to before, else None.
     """
     rule = rule_for(name) if promotion is None else promotion
+    return memoize(name, partial(_promote, name, rule, arity, opmath), _KEY)
 
-    def ask(*args: Any, **kwargs: Any) -> tuple[OutputSpec, np.dtype[Any], np.dtype[Any] | None]:
-        spec: OutputSpec = _ask(name, args, kwargs)
-        operands: list[TensorMeta | Number] = [_describe(value) for value in args[:arity] if value is not None]
-        dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
-        if is_extended(dtype):
-            return spec, FLOAT, dtype
-        return spec, half_as_float(dtype) if opmath else dtype, None
 
-    return memoize(name, ask, _KEY)
+def _promote(
+    name: str, rule: Promotion, arity: int, opmath: bool, /, *args: Any, **kwargs: Any
+) -> tuple[OutputSpec, np.dtype[Any], np.dtype[Any] | None]:
+    spec: OutputSpec = _ask(name, args, kwargs)
+    operands: list[TensorMeta | Number] = [_describe(value) for value in args[:arity] if value is not None]
+    dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
+    if is_extended(dtype):
+        return spec, FLOAT, dtype
+    return spec, half_as_float(dtype) if opmath else dtype, None
 
 
 def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:

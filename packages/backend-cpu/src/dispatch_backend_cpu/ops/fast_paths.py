@@ -16,7 +16,7 @@ itself refuses an array that is read-only or a number that is too big.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, Final
 
@@ -89,18 +89,19 @@ def attempt(
     (array([0.5, 0.5]), 'many')
     """
     names |= {"general": general} | ({"infer": output_rule(rule)} if rule else {})
-
-    def make() -> FunctionType:
-        template = _compile(parameters, when, call, operands, first, into, accept)
-        # Code of its own, because the interpreter keeps in it where a function's globals were found.
-        function = FunctionType(template.__code__.replace(), {**_NAMES, **names}, "kernel")
-        function.__defaults__, function.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
-        return function
-
-    kernel: Any = LazyFunction(make, name="kernel").function
+    texts = parameters, when, call, operands, first, into, accept
+    kernel: Any = LazyFunction(partial(_make, texts, names), name="kernel").function
     kernel.stands_for = lambda: general
     made: Kernel = kernel
     return made
+
+
+def _make(texts: tuple[str, ...], names: dict[str, Any]) -> FunctionType:
+    template = _compile(*texts)
+    # Code of its own, because the interpreter keeps in it where a function's globals were found.
+    function = FunctionType(template.__code__.replace(), {**_NAMES, **names}, "kernel")
+    function.__defaults__, function.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
+    return function
 
 
 @cache

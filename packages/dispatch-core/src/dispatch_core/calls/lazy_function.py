@@ -29,7 +29,7 @@ _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
 def _first(*args: Any, **kwargs: Any) -> Any:
     try:
-        __function, __args, __kwargs = __find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+        __function, __args, __kwargs = __lazy._find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
         return __function(*__args, **__kwargs)
     except Exception as error:
         __trim(error)  # type: ignore[name-defined]  # noqa: F821  # as above
@@ -37,7 +37,7 @@ def _first(*args: Any, **kwargs: Any) -> Any:
 
 
 def _first_inside(*args: Any, **kwargs: Any) -> Any:
-    __function, __args, __kwargs = __find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
+    __function, __args, __kwargs = __lazy._find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
     return __function(*__args, **__kwargs)
 
 
@@ -82,7 +82,7 @@ class LazyFunction:
         self._generation = -1
         #: Generation → references to its code, which go with the code.
         self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
-        names = {"__builtins__": builtins, "__name__": __name__, "__find": self._find, "__trim": trim_traceback}
+        names = {"__builtins__": builtins, "__name__": __name__, "__lazy": self, "__trim": trim_traceback}
         self.function = FunctionType(self._first.__code__, names, name)
         if name:
             self.function.__qualname__ = name  # what CPython's own argument errors begin with

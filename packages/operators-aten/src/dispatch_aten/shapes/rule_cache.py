@@ -22,7 +22,7 @@ import keyword
 import re
 import warnings
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import DEFAULT_DTYPE
@@ -212,7 +212,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
         key = rule_key(name)
         return key.settings, key._by_type
 
-    rule: Any = _function(name, lambda: _cache_of(name), "{0}.spec", then)
+    rule: Any = _function(name, partial(_cache_of, name), "{0}.spec", then)
     # See Note [The function behind a kernel] in the core's `kernel_names`.
     rule.stands_for = lambda: RULES[name]
     rule.cache_key, rule.remembers = lambda: rule_key(name), remembers
@@ -228,7 +228,11 @@ def memoize(name: str, ask: Callable[..., Any], array: str) -> Callable[..., Any
     >>> total("abc"), total("xyz"), total("xyz", dtype=float)
     ('the sum of abc', 'the sum of abc', 'the sum of xyz')
     """
-    return _function(name, lambda: rule_key(name).cache(ask), array)
+    return _function(name, partial(_cache_for, name, ask), array)
+
+
+def _cache_for(name: str, ask: Callable[..., Any]) -> tuple[dict[Any, Any], Callable[..., Any]]:
+    return rule_key(name).cache(ask)
 
 
 def _function(
@@ -238,16 +242,21 @@ def _function(
     then: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a function that looks an answer up; its code is generated at the first call."""
+    # Of partials and no closures: there are hundreds of these functions, and a closure is many objects.
+    return LazyFunction(partial(_generate, name, cache, array, then), name=name).function
 
-    def make() -> Any:
-        key = rule_key(name)
-        answers, learn = cache()
-        names = {"__then": then, "__settings": key.settings, "__answers": answers, "__learn": learn}
-        return make_function(
-            _source(key, array, then=then is not None), f"rule of {with_namespace(name)}", key.defaults | names
-        )
 
-    return LazyFunction(make, name=name).function
+def _generate(
+    name: str,
+    cache: Callable[[], tuple[dict[Any, Any], Callable[..., Any]]],
+    array: str,
+    then: Callable[[Any, Any], Any] | None,
+) -> Any:
+    key = rule_key(name)
+    answers, learn = cache()
+    names = {"__then": then, "__settings": key.settings, "__answers": answers, "__learn": learn}
+    label = f"rule of {with_namespace(name)}"
+    return make_function(_source(key, array, then=then is not None), label, key.defaults | names)
 
 
 def _source(key: RuleKey, array: str, *, then: bool) -> str:
