@@ -84,6 +84,7 @@ def test_a_training_step_donates_parameters_and_state(traces):
     assert step.stats().replays == 5
     assert [len(each) for each in traces] == [0, 0, 12]
     assert reused[3:] == [12] * 5
+    assert "12 arrays donated" in step.explain()
 
 
 #: What else refers to an array → a function of the tensor that makes it so, and returns what must keep its elements.

@@ -55,7 +55,7 @@ class Variant:
         #: Whether registrations have changed since it was recorded.
         self.is_outdated = False
         self.replays: tuple[Callable[..., Any], Callable[..., Any]] | None = None
-        self.fused = 0
+        self.fused = self.donated = 0
 
     def first_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replay, and compare the results with the shape rules; see Note [When a replay is compared] in `replay`."""
@@ -269,6 +269,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         if before is not None and fault is None:
             segments = split(recorded, donate=self._donates)
             made.fused = sum(segment.plan.fused for segment in segments)
+            made.donated = sum(segment.plan.donated for segment in segments)
             made.replays = make_replay(writer, segments, result)
             made.run = made.first_run
         return made, None if before is None or before.is_outdated else fault
@@ -326,7 +327,10 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         lines = [f"{self._name}: {self.stats()!r}"]
         for number, variant in enumerate(self._variants):
             recorded = variant.recorded
-            lines.append(f"variant {number}: {len(recorded.calls)} steps, {variant.fused} of them run together")
+            donated = f", {variant.donated} arrays donated" if variant.donated else ""
+            lines.append(
+                f"variant {number}: {len(recorded.calls)} steps, {variant.fused} of them run together{donated}"
+            )
             lines += [f"    {text}" for text in recorded.conditions()]
         lines += [f"recorded once: {len(each.recorded.calls)} steps" for each in self._candidates]
         lines += [f"recorded because {why}: {count}" for why, count in self._stats.misses.most_common()]

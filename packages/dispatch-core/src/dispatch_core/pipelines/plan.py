@@ -76,7 +76,7 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
+    __slots__ = ("constants", "donated", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
 
     def __init__(
         self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep], dropped: tuple[int, ...]
@@ -88,8 +88,9 @@ class Plan:
         self.constants = list(constants)
         #: How many nodes run together with others.
         self.fused = sum(len(step.nodes) for step in planned if len(step.nodes) > 1)
-        #: Bytes of results that are never stored.
+        #: Bytes of results that are never stored, and how many arrays are used up.
         self.saved = sum(step.saved for step in planned)
+        self.donated = sum(len(step.donated) for step in planned)
         self.used = next(_clock)
         #: Whether it has run, with results that agree with the shape rules.
         self.is_compared = False
