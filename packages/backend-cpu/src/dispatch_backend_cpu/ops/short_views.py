@@ -51,16 +51,8 @@ def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Any:
     return size if size is NotImplemented else view_row_major(self, size)
 
 
-def _whole_size(self: Array) -> Any:
-    return (-1,)
-
-
 def _ravel(self: Array) -> Any:
     return view_row_major(self, (-1,))
-
-
-def _own_size(self: Array, shape: Sequence[int]) -> Any:
-    return shape
 
 
 def _narrow_bounds(self: Array, dim: int, start: int, length: int) -> Any:
@@ -188,20 +180,50 @@ def _same(name: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     return {**VIEWS, **JOINING}[name], {"parts": (name,), "to": name}
 
 
-def _by_size(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives the size that ``make`` finds, where it is one that an array can be viewed in."""
+def _fits(self: Array, size: Sequence[int]) -> bool:
+    """Return whether an array without gaps can be viewed in a size."""
+    if not self.flags.c_contiguous:
+        return False
+    least = min(size, default=1)
+    if least > 0:
+        return prod(size) == self.size
+    return least == -1 and size.count(-1) == 1 and 0 not in size and self.size % -prod(size) == 0
 
-    def arguments(self: Array, *args: Any) -> Any:
-        size = make(self, *args)
-        if size is NotImplemented or not self.flags.c_contiguous:
-            return NotImplemented
-        least = min(size, default=1)
-        if least > 0:
-            return (size,) if prod(size) == self.size else NotImplemented
-        fits = least == -1 and size.count(-1) == 1 and 0 not in size and self.size % -prod(size) == 0
-        return (size,) if fits else NotImplemented
 
-    return arguments
+def _reshape_size(self: Array, shape: Sequence[int]) -> Any:
+    return (shape,) if _fits(self, shape) else NotImplemented
+
+
+def _flatten_size(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
+    size = _flat_size(self, start_dim, end_dim)
+    return (size,) if size is not NotImplemented and self.flags.c_contiguous else NotImplemented
+
+
+def _unflatten_size(self: Array, dim: int, sizes: Sequence[int]) -> Any:
+    size = _unflat_size(self, dim, sizes)
+    return (size,) if size is not NotImplemented and _fits(self, size) else NotImplemented
+
+
+def _ravel_size(self: Array) -> Any:
+    return ((-1,),) if self.size and self.flags.c_contiguous else NotImplemented
+
+
+def _hstack_dim(tensors: Sequence[Array]) -> Any:
+    least = min([each.ndim for each in tensors])
+    return (min(tensors[0].ndim - 1, 1),) if least > 0 else NotImplemented
+
+
+def _vstack_dim(tensors: Sequence[Array]) -> Any:
+    return (0,) if min([each.ndim for each in tensors]) > 1 else NotImplemented
+
+
+def _tile_repeats(self: Array, dims: Sequence[int]) -> Any:
+    return ((*[1] * (self.ndim - len(dims)), *dims),)
+
+
+def _pad_value(self: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    fits = mode == "constant" and len(pad) <= 2 * self.ndim and not len(pad) % 2 and min(pad, default=0) >= 0
+    return (pad, 0.0 if value is None else value) if fits else NotImplemented
 
 
 def _to(target: str, arguments: Callable[..., Any], *between: str) -> dict[str, Any]:
@@ -232,10 +254,10 @@ def _is_set_to(self: Array, tensor: Array) -> Any:
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "reshape": (view_row_major, _to("view", _by_size(_own_size))),
-    "flatten.using_ints": (_flatten, _to("view", _by_size(_flat_size), "reshape")),
-    "unflatten.int": (_unflatten, _to("view", _by_size(_unflat_size))),
-    "ravel": (_ravel, _to("view", _by_size(_whole_size))),
+    "reshape": (view_row_major, _to("view", _reshape_size)),
+    "flatten.using_ints": (_flatten, _to("view", _flatten_size, "reshape")),
+    "unflatten.int": (_unflatten, _to("view", _unflatten_size)),
+    "ravel": (_ravel, _to("view", _ravel_size)),
     "view_as": (_shape_of_other, _to("view", _shape_of_other)),
     "expand_as": (_shape_of_other, _to("expand", _shape_of_other)),
     "narrow": (_narrow, _to("slice.Tensor", _narrow_bounds)),
@@ -254,11 +276,11 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "tensor_split.indices": (_split_at, {"parts": ("slice.Tensor",)}),
     **{name: (VIEWS[view], {"parts": (view,)}) for name, view in _BECOMES.items()},
     "is_set_to": (_is_set_to, {"autograd": True}),
-    "pad": (_pad, {"parts": ("_pad_enum", "constant_pad_nd")}),
+    "pad": (_pad, _to("constant_pad_nd", _pad_value, "_pad_enum")),
     "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "_unsafe_view")}),
     "concat": _same("cat"),
     "concatenate": _same("cat"),
-    "hstack": (_hstack, {"parts": ("cat", "reshape", "view")}),
-    "vstack": (_vstack, {"parts": ("cat", "reshape", "view")}),
-    "tile": (_tile, {"parts": ("repeat",)}),
+    "hstack": (_hstack, _to("cat", _hstack_dim, "reshape", "view")),
+    "vstack": (_vstack, _to("cat", _vstack_dim, "reshape", "view")),
+    "tile": (_tile, _to("repeat", _tile_repeats)),
 }

@@ -166,7 +166,27 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
         return found
     if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):
         return frontend.short_gradient(entry.op, mask & (ARRAYS | AUTOGRAD | MARKERS), way.gradient, run, found)
+    if way.arguments is not None and _takes_one_tensor(entry):
+        return _redirect_history(entry, way, run, found, frontend.has_history)
     return _make_unless_history(entry, found, redirect, frontend.has_history, frontend.records)
+
+
+def _takes_one_tensor(entry: OperatorEntry) -> bool:
+    """Return whether the first argument is a tensor, and no other one is."""
+    kinds = [parameter.tensors for parameter in entry.signature.parameters] if entry.signature is not None else [""]
+    return kinds[0] == "tensor" and not any(kinds[1:])
+
+
+def _redirect_history(
+    entry: OperatorEntry, way: ShortWay, run: Runner, short: Runner, has_history: Callable[[Any], bool]
+) -> Runner:
+    """Return a runner that takes the short way, but calls the operator it leads to where the only tensor has a history."""
+    redirect = _make_redirect(entry, way, run)
+
+    def run_first_unless_history(first: Any, *rest: Any) -> Any:
+        return redirect(first, *rest) if has_history(first) else short(first, *rest)
+
+    return run_first_unless_history
 
 
 def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
@@ -191,6 +211,13 @@ def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
             further = NotImplemented
         return run(first, *rest) if further is NotImplemented else target(first, *further)
 
+    def redirect_list(tensors: Any) -> Any:
+        try:
+            further = arguments([tensor._dispatch_data for tensor in tensors])
+        except Exception:  # noqa: BLE001  # the usual way tells
+            further = NotImplemented
+        return run(tensors) if further is NotImplemented else target(tensors, *further)
+
     def redirect_pair(first: Any, second: Any) -> Any:
         try:
             further = arguments(first._dispatch_data, second._dispatch_data)
@@ -201,6 +228,8 @@ def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
     kinds = [parameter.tensors for parameter in signature.parameters]
     if kinds == ["tensor", "tensor"]:
         return redirect_pair
+    if kinds == ["list"]:
+        return redirect_list
     return redirect_first if kinds[0] == "tensor" and not any(kinds[1:]) else redirect
 
 

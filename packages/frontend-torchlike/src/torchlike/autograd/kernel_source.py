@@ -31,7 +31,7 @@ def write_edges(names: Iterable[str], lists: Container[str], optional: Container
     for name in names:
         if name in lists:
             wanted = "_t is not None and _t._dispatch_mask & AUTO and (_s := _read_state(_t)).requires_grad"
-            lines += [f"e_{name} = [_s.edge if {wanted} else None for _t in {name}]"]
+            lines += [f"e_{name} = [(_s.edge if type(_s) is View else _s) if {wanted} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
         if name in optional:
@@ -62,7 +62,7 @@ def write_version(name: str, tensor: str = "") -> list[str]:
 def _write_condition(derivative: Derivative, names: list[str]) -> str:
     """Return the condition that a gradient by any of ``names`` is wanted."""
     return " or ".join(
-        f"any(_e is not None for _e in e_{name})" if name in derivative.list_inputs else f"e_{name} is not None"
+        f"e_{name}.count(None) < len(e_{name})" if name in derivative.list_inputs else f"e_{name} is not None"
         for name in names
     )
 
