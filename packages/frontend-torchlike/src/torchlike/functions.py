@@ -226,9 +226,17 @@ def _find_first(overloads: dict[str, Any]) -> str | None:
     first, *others = names
     main = next((each for each in others if _takes_number_for_tensor(overloads[each], overloads[first])), first)
     own = overloads[main].schema
-    if any(argument.is_write or (argument.has_default and argument.default in ([], ())) for argument in own.arguments):
+    is_step = own.name.packet.rpartition("::")[2] in _STEPS
+    if any(
+        (argument.is_write and not is_step) or (argument.has_default and argument.default in ([], ()))
+        for argument in own.arguments
+    ):
         return None
     return None if any(_stands_later(own, each.schema) for each in overloads.values()) else main
+
+
+#: Operators in place that are their overload in plain calls: those of an optimizer's step.
+_STEPS: Final = frozenset({"addcdiv_", "addcmul_", "lerp_"})
 
 
 def _takes_number_for_tensor(overload: Any, other: Any) -> bool:
@@ -334,6 +342,12 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     }
 
     def slow_path(input: Any, other: Any, *more: Any, **given: Any) -> Any:
+        if not more and type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
+            for name, value in given.items():
+                if value is not defaults.get(name, _MISSING):
+                    break
+            else:
+                return numbers(input, other)
         given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
         if more:
             if len(more) > 1 or not isinstance(other, _NUMBERS) or "alpha" in given:
