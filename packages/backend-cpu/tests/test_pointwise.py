@@ -11,6 +11,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_backend_cpu.arrays import describe, strides_of
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
 from dispatch_backend_cpu.ops import rule_kernels
+from dispatch_backend_cpu.ops.numpy_formulas import select
 from dispatch_backend_cpu.ops.pointwise import AT_ONCE, FORMULAS
 
 add = SPECIALIZED["add.Tensor"]
@@ -180,3 +181,15 @@ def test_where_takes_conditions_only():
     assert KERNELS["where.self"](a > 1, a, -a).tolist() == [0, -1, 2]
     with pytest.raises(DtypeError, match="where expected condition to be a boolean tensor"):
         KERNELS["where.self"](a, a, a)
+
+
+@pytest.mark.parametrize("char", "fdFDilh?")
+def test_zero_is_chosen_by_bits_as_it_is_by_branches(char):
+    random = np.random.default_rng(7)
+    array = random.integers(-2, 3, 9000).astype(char)
+    condition = random.random(9000) < 0.5
+    for zero in (np.zeros((), char), -np.zeros((), char) if char != "?" else np.ones((), char)):
+        for turned in (slice(None), slice(None, None, -1)):
+            made, wanted = (way(condition[turned], zero, array[turned]) for way in (select, np.where))
+            assert made.dtype == wanted.dtype
+            assert made.tobytes() == wanted.tobytes()

@@ -132,3 +132,32 @@ def test_sorting_is_stable_both_ways_and_nan_is_greatest():
 def test_sums_so_far_of_negative_zeros_are_zeros(dtype):
     found = KERNELS["cumsum"](np.array([-0.0, -0.0, -1.0], dtype), 0)
     assert np.signbit(found).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("shape", [(40, 300), (3, 5, 1000), (9000, 1), (64, 256)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_products_of_long_rows(shape, keepdim):
+    given = 1 + np.random.default_rng(1).standard_normal(shape) / 50
+    made = KERNELS["prod.dim_int"](given, -1, keepdim)
+    assert np.allclose(made, given.prod(-1, keepdims=keepdim), rtol=1e-12)
+    assert (
+        np.isnan(KERNELS["prod.dim_int"](np.where(given > 1.1, np.nan, given), len(shape) - 1).sum())
+        == (given > 1.1).any()
+    )
+
+
+@pytest.mark.parametrize("count", [15, 16, 17, 1000])
+def test_medians_are_the_lower_ones_and_the_first_of_zeros(count):
+    given = np.random.default_rng(count).integers(-3, 4, count).astype(np.float32)
+    given[::2] *= -1
+    for array in (
+        given,
+        np.where(given == 0, -0.0, given).astype(np.float32),
+        np.append(given, np.float32(np.nan)),
+        given + 9,
+    ):
+        known = np.sort(array[~np.isnan(array)], kind="stable")
+        lower = known[(known.size - 1) // 2]
+        assert (made := KERNELS["nanmedian"](array)) == lower
+        assert np.signbit(made) == np.signbit(lower)
+        assert np.array_equal(KERNELS["median"](array), np.nan if known.size < array.size else lower, equal_nan=True)

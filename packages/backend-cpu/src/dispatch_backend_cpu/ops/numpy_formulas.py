@@ -177,7 +177,10 @@ def relu(a: Array) -> Any:
 def clamp_by_tensors(a: Array, low: Any = None, high: Any = None) -> Any:
     """Clamp element by element from below, then from above; nan anywhere stays nan."""
     result = a if low is None else np.maximum(a, low)
-    return result if high is None else np.minimum(result, high)
+    if high is None:
+        return result
+    is_own = type(result) is np.ndarray and result is not a and result.size >= _MANY and result.shape == np.shape(high)
+    return np.minimum(result, high, out=result) if is_own else np.minimum(result, high)
 
 
 #: The ufunc beneath ``np.clip``, which is three times as fast and keeps the zeros' signs; None where NumPy hides it.
@@ -204,6 +207,9 @@ def select(condition: Array, a: Any, b: Any) -> Any:
     words = _WORDS.get(a.dtype.itemsize)
     if words is None:
         return np.where(condition, a, b)
+    if a.shape == () and not a.view(words) and b.shape == condition.shape:
+        kept = np.subtract(condition.view(np.int8), _ONE).astype(words)
+        return np.bitwise_and(kept, b.view(words), kept).view(a.dtype)
     mask = np.negative(condition.view(np.int8)).astype(words)
     other = b.view(words)
     chosen = np.bitwise_xor(a.view(words), other)
@@ -216,6 +222,7 @@ def select(condition: Array, a: Any, b: Any) -> Any:
 
 #: From how many elements bits are faster than branches.
 _MANY: Final = 4096
+_ONE: Final = np.array(1, np.int8)
 _WORDS: Final = {dtype.itemsize: dtype for dtype in map(np.dtype, ("i1", "i2", "i4", "i8"))}
 
 

@@ -7,6 +7,7 @@ Note [Stable by quick sorts]
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -54,7 +55,10 @@ def read_rows(rows: Array, order: Array) -> Array:
 
 def has_nan(array: Array) -> bool:
     """Return whether some element is nan."""
-    return array.dtype.kind == "f" and bool(array.size) and array.item(array.argmax()) != array.item(array.argmax())
+    if array.dtype.kind != "f" or not array.size:
+        return False
+    top = array.item(array.argmax())
+    return math.isnan(top)
 
 
 def sort_rows(rows: Array, *, descending: bool = False) -> tuple[Array, Array]:

@@ -309,6 +309,15 @@ def _relu(self: Array) -> Any:
     return _maximum(self, zero) if top is None else _clip(self, zero, top)
 
 
+KERNELS["clamp.Tensor"] = attempt(
+    "self, min=None, max=None",
+    "(dtype := self.dtype) in NUMBERS and type(min) is type(max) is ndarray and min.dtype is max.dtype is dtype",
+    "run(formula, self, min, max)",
+    KERNELS["clamp.Tensor"],
+    operands="self, min, max",
+    formula=f.clamp_by_tensors,
+)
+
 _LEAST, _GREATEST = "ENDS[dtype][0]", "ENDS[dtype][1]"
 #: Clamp kernels: their parameters, which bounds are passed to the ufunc at once, and how. It never warns.
 CLAMPS: Final[dict[str, tuple[str, str, str]]] = {

@@ -19,7 +19,7 @@ from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, half_as_float
 from .constants import NUMBERS, number
 from .fast_paths import attempt
-from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
+from .reduce_ufuncs import ALL, ANY, MANY_FACTORS, MAX, MIN, PROD, SUM, count, product_along, product_of
 from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -262,26 +262,6 @@ def _deviation(a: Array, correction: float) -> Any:
     return np.sqrt(_variance(a, correction))
 
 
-def _product_of(a: Array, axes: None) -> Any:
-    """Multiply many numbers in rows, whose products do not wait for each other."""
-    if a.size < _MANY_FACTORS or not a.flags.c_contiguous:
-        return PROD(a, axes)
-    flat = a.reshape(-1)
-    whole = a.size - a.size % _ROW
-    return PROD(PROD(flat[:whole].reshape(-1, _ROW), 0), None) * PROD(flat[whole:], None)
-
-
-_MANY_FACTORS: Final = 8192
-_ROW: Final = 1024
-
-
-def _count(a: Array) -> Any:
-    return np.int64(np.count_nonzero(a if a.size < _MANY else a.astype(np.bool_)))
-
-
-_MANY: Final = 512
-
-
 def _choose(choose: Any, a: Array, dim: int) -> Any:
     """Return the extreme values along a dimension and their places."""
     places = choose(a, dim)
@@ -315,10 +295,10 @@ _AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] 
         SUM,
         _PLAIN_SUM,
     ),
-    "prod": ("self, *, dtype=None", "dtype is None", "fold(self, None)", _product_of, _PLAIN_SUM),
+    "prod": ("self, *, dtype=None", "dtype is None", "fold(self, None)", product_of, _PLAIN_SUM),
     "prod.dim_int": (
         "self, dim, keepdim=False, *, dtype=None",
-        "dtype is None",
+        "dtype is None and self.size < MANY_FACTORS",
         "fold(self, dim, None, None, keepdim)",
         PROD,
         _PLAIN_SUM,
@@ -338,7 +318,7 @@ _AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] 
         _length,
         _FLOATS,
     ),
-    "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", _count, _DECIDED),
+    "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", count, _DECIDED),
 }
 for _name, _fold in (("var", _variance), ("std", _deviation)):
     _AT_ONCE[f"{_name}.correction"] = (
@@ -373,6 +353,26 @@ for _name, _fold in (("any", ANY), ("all", ALL)):
         _fold,
         _DECIDED,
     )
+KERNELS["prod.dim_int"] = attempt(
+    "self, dim, keepdim=False, *, dtype=None",
+    "dtype is None and self.dtype in dtypes",
+    "run(product, self, dim, keepdim)",
+    KERNELS["prod.dim_int"],
+    accept=_LAID_OUT,
+    rule="prod.dim_int",
+    product=product_along,
+    dtypes=_PLAIN_SUM,
+)
+KERNELS["aminmax"] = attempt(
+    "self, *, dim=None, keepdim=False",
+    "dim is None and not keepdim and self.dtype in dtypes and self.size",
+    "run(extremes, self)",
+    KERNELS["aminmax"],
+    accept="True",
+    rule="aminmax",
+    extremes=lambda a: (MIN(a, None), MAX(a, None)),
+    dtypes=_ORDERED,
+)
 for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
     KERNELS[_name] = attempt(
         _parameters,
@@ -383,6 +383,7 @@ for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
         rule=_name,
         fold=_fold,
         dtypes=_dtypes,
+        MANY_FACTORS=MANY_FACTORS,
     )
 for _name, _fold in _ARG_EXTREMA.items():
     KERNELS[f"{_name}.dim"] = attempt(

@@ -125,7 +125,18 @@ def _along(find: Callable[..., tuple[Array, Array]]) -> Kernel:
 def _of_all(spec: Any, self: Array, *, ignore_nan: bool) -> Any:
     if not self.size:
         return np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    return _median_rows(self.reshape(-1), ignore_nan=ignore_nan)[0].copy()
+    flat = self.reshape(-1)
+    if flat.size >= _SEVERAL and flat.dtype.char in _PARTITIONED and not has_nan(flat):
+        rank = (flat.size - 1) // 2
+        value = np.partition(flat, rank)[rank]
+        if value:  # of zeros with different signs the first one counts
+            return value
+    return _median_rows(flat, ignore_nan=ignore_nan)[0].copy()
+
+
+#: From how many elements a partition alone is faster, and for which dtypes.
+_SEVERAL: Final = 16
+_PARTITIONED: Final = frozenset("fdil")
 
 
 _COMPUTE: Final[dict[str, Kernel]] = {

@@ -14,6 +14,7 @@ from . import matmul, numpy_formulas, pointwise, reduction
 from .constants import NUMBERS, constant, number
 from .fast_paths import make_formula
 from .powers import square
+from .reduce_ufuncs import SUM
 from .short_losses import decline
 
 Way = tuple[Callable[..., Any], dict[str, Any]]
@@ -116,7 +117,27 @@ def _trace(self: Array) -> Any:
 def _equal(self: Array, other: Array) -> Any:
     if self.dtype is not other.dtype or self.shape != other.shape:
         return NotImplemented
+    if self.size > _MANY and self.flags.c_contiguous and other.flags.c_contiguous:
+        # Arrays that differ mostly do so at once.
+        self, other = self.reshape(-1), other.reshape(-1)
+        if not (self[:_MANY] == other[:_MANY]).all():
+            return False
     return bool((self == other).all())
+
+
+_MANY: Final = 4096
+
+
+def _nansum(self: Array, dim: Any, keepdim: bool, *, dtype: Any) -> Any:
+    """Sum everything: without nans, which the sum shows, as ``sum`` does."""
+    if dtype is not None or self.dtype not in NUMBERS or keepdim or (dim and self.ndim != 1) or not self.size:
+        return NotImplemented
+    if not self.flags.c_contiguous:
+        return NotImplemented
+    total = run(SUM, self, None)
+    if not math.isnan(total):
+        return total
+    return run(SUM, f.select(np.isnan(self), number(0, self), self), None)
 
 
 def _where_number(condition: Array, self: Array, other: Any) -> Any:
@@ -147,6 +168,7 @@ SHORT_WAYS: Final[dict[str, Way]] = {
     "outer": (_outer, {"parts": ("unsqueeze", "mul.Tensor")}),
     "addmv": (_addmv, {"parts": ("mv", "expand", "add.Tensor")}),
     "trace": (_trace, {"parts": ("diagonal", "sum")}),
+    "nansum": (_nansum, {"parts": ("isnan", "masked_fill.Scalar", "sum.dim_IntList")}),
     "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense")}),
     "where.ScalarOther": (_where_number, {"parts": ("new_full", "where.self")}),
 }
