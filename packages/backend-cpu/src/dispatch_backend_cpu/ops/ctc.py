@@ -23,7 +23,7 @@ KERNELS: Final = KernelTable()
 _LOW: Final = -1e30
 
 
-class _Lattice(NamedTuple):
+class _Trellis(NamedTuple):
     """The places of a batch of targets."""
 
     #: ``(N, L)``: the label of each place.
@@ -42,7 +42,7 @@ class _Lattice(NamedTuple):
 
 def _build(
     log_probs: Array, targets: Array, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
-) -> _Lattice:
+) -> _Trellis:
     _, batch, classes = log_probs.shape
     width, lowest, zero = max(target_lengths), np.array(-np.inf, log_probs.dtype), number(0, log_probs)
     counts, column = np.array(target_lengths, np.int64)[:, None], np.arange(2 * width + 1)
@@ -61,7 +61,7 @@ def _build(
     first = np.where((column <= 1) & (column <= ends), zero, lowest)
     last = np.where((column <= ends) & (column >= ends - 1), zero, lowest)
     emitted = log_probs[:, np.arange(batch)[:, None], labels]
-    return _Lattice(labels, skips, first, last, emitted, np.array(input_lengths, np.int64)[:, None], counts)
+    return _Trellis(labels, skips, first, last, emitted, np.array(input_lengths, np.int64)[:, None], counts)
 
 
 def _add_ways(ways: Array) -> Any:
@@ -100,7 +100,7 @@ def _forward(
     return np.negative(np.where(lattice.steps[:, 0] == 0, empty, ends)), alphas
 
 
-def _run_backward(lattice: _Lattice) -> Array:
+def _run_backward(lattice: _Trellis) -> Array:
     """Return for each step the logarithm of the probability of all ways on from each place."""
     found = np.empty_like(lattice.emitted)
     ways = np.full((3, *lattice.labels.shape), -np.inf, found.dtype)
