@@ -123,6 +123,7 @@ def _module_names(room: str, kind: str) -> tuple[str, ...]:
     return (*own, *BESIDE[room].get(kind, ()), *BESIDE[room].get("", ()))
 
 
+@cache
 def _import(room: str, name: str) -> ModuleType:
     return import_module(f"{__package__}.{room}.{name}")
 
