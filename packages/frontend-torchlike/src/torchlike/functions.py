@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
 from dispatch_core.caches import LazyTable
 from dispatch_core.tracebacks import trim_traceback
 
@@ -270,8 +271,11 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
     positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
     defaults = {each.name: each.default for each in overload.schema.keyword_only if each.has_default}
     star = positional.pop()[0] if operator.name in _SIZES else ""
+    packet = getattr(dc.ops.aten, operator.name)
 
     def slow_path(*args: Any, **kwargs: Any) -> Any:
+        if star and not kwargs and len(args) == 2 and type(args[1]) is ScalarType and "dtype" in packet.overloads():
+            return packet.dtype(*args)
         given = {name: value for name, value in kwargs.items() if value is not defaults.get(name, _MISSING)}
         if len(args) > len(positional):
             return find_general()(*args, **given)
@@ -283,7 +287,6 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         return find_general()(*args[:count], **given)
 
     first = positional[0][0]
-    packet = getattr(dc.ops.aten, operator.name)
     others = [getattr(packet, name) for name in packet.overloads()] if _requires_more(overload) and not star else []
     return dc.rename_arguments(
         overload,

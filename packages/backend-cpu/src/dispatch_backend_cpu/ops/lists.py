@@ -172,12 +172,42 @@ def _rotate(self: Array, shifts: Any, dims: Any = ()) -> Any:
         found = self if dims else self.reshape(-1)
         dim = dims[0] if dims else 0
         if -found.ndim <= dim < found.ndim:
-            before = (slice(None),) * (dim % found.ndim)
             cut = -shifts[0] % found.shape[dim]
-            halves = found[(*before, slice(cut, None))], found[(*before, slice(cut))]
-            return np.concatenate(halves, dim).reshape(self.shape)
+            if dim == 0:
+                halves = found[cut:], found[:cut]
+            else:
+                before = (slice(None),) * (dim % found.ndim)
+                halves = found[(*before, slice(cut, None))], found[(*before, slice(cut))]
+            # Of its own, so that it is row-major also where a size is 1.
+            return _concatenate(halves, dim, np.empty(found.shape, self.dtype)).reshape(self.shape)
     return _BY_RULE["roll"](self, shifts, dims)
 
+
+def _make_words(rows: int, columns: int, diagonal: int, words: np.dtype[Any], *, lower: bool) -> Array:
+    """Return -1, whose bits are all set, for the elements of a triangle, and 0 for the others."""
+    below = np.tri(rows, columns, diagonal if lower else diagonal - 1, np.bool_)
+    return np.negative((below if lower else ~below).astype(words))
+
+
+_keep_words: Final = lru_cache(maxsize=64)(_make_words)
+
+
+def _cut_triangle(name: str, *, lower: bool) -> Kernel:
+    """Make the kernel of a triangle: of small arrays that lie row by row by the bits of their elements."""
+    otherwise = _BY_RULE[name]
+
+    def kernel(self: Array, diagonal: int = 0) -> Any:
+        words = _WORDS.get(self.itemsize)
+        if words is not None and self.ndim > 1 and self.size <= _SMALL and is_row_major(self):
+            mask = _keep_words(*self.shape[-2:], diagonal, words, lower=lower)
+            return (self.view(words) & mask).view(self.dtype)
+        return otherwise(self, diagonal)
+
+    return kernel
+
+
+_WORDS: Final = {dtype.itemsize: dtype for dtype in map(np.dtype, ("i1", "i2", "i4", "i8"))}
+KERNELS["tril"], KERNELS["triu"] = _cut_triangle("tril", lower=True), _cut_triangle("triu", lower=False)
 
 _BACKWARDS: Final = slice(None, None, -1)
 

@@ -152,6 +152,8 @@ def _squeeze_dim(self: Array, dim: int) -> Any:
 
 @KERNELS("expand")
 def _expand(self: Array, size: Any, *, implicit: bool = False) -> Any:
+    if size == self.shape and self.size:
+        return self.view()
     added = len(size) - self.ndim
     if added >= 0 and self.size and self.flags.c_contiguous:
         if size[added:] == self.shape and 1 not in size and 0 not in size:
@@ -161,7 +163,7 @@ def _expand(self: Array, size: Any, *, implicit: bool = False) -> Any:
                 return _BY_RULE["expand"](self, size)
         shape, strides = [], []
         for wanted, length, stride in zip(size[added:], self.shape, self.strides, strict=True):
-            if wanted in (length, -1):
+            if wanted == length or wanted == -1:  # noqa: PLR1714  # no tuple is made
                 shape.append(length)
                 strides.append(stride)
             elif length == 1:
@@ -169,9 +171,10 @@ def _expand(self: Array, size: Any, *, implicit: bool = False) -> Any:
                 strides.append(0)
             else:
                 return _BY_RULE["expand"](self, size)
-        for wanted in size[:added][::-1]:
-            strides.insert(0, shape[0] * strides[0] if wanted == 1 and shape else 0)
-            shape.insert(0, wanted)
+        if added:
+            for wanted in size[:added][::-1]:
+                strides.insert(0, shape[0] * strides[0] if wanted == 1 and shape else 0)
+                shape.insert(0, wanted)
         if min(shape, default=1) > 0:
             try:
                 return np.ndarray(shape, self.dtype, self, 0, strides)
