@@ -10,9 +10,9 @@ from .kernel_table import Kernel, KernelTable
 from .ops import copy, inplace, pointwise, short_outs, short_ways
 
 _KINDS: Final = (
-    "activation adaptive_pooling complex_numbers convolution copy ctc distinct factors fft index_writes indexing inplace "
-    "linalg lists loss matmul normalization ordering padding pointwise pooling recurrent reduction resampling scans scatter "
-    "selection special view"
+    "activation adaptive_pooling complex_numbers convolution copy ctc distinct dropout factors fft index_writes indexing "
+    "inplace linalg lists loss matmul normalization ordering padding pointwise pooling recurrent reduction resampling scans "
+    "scatter selection special view"
 )
 _MODULES: Final = (
     creation,
