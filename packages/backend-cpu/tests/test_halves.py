@@ -99,6 +99,25 @@ def test_results_that_are_looked_up_are_the_kernels_own(name, options):
         assert np.array_equal(bits(made), bits(wanted))
 
 
+@pytest.mark.parametrize("name", "copysign.Tensor logical_and logical_or logical_xor mul.Tensor".split())
+@pytest.mark.parametrize("char", "efd")
+def test_many_elements_give_what_few_do(name, char):
+    kernel = pointwise.KERNELS[name]
+    given, other = MANY.astype(char), MANY[::-1].astype(char)
+    made, wanted = kernel(given, other), by_parts(kernel, 1024, given, other)
+    assert made.dtype == wanted.dtype
+    assert np.array_equal(bits(made), bits(wanted))
+    grid = kernel(given[:300, None], other[None, :300])
+    assert np.array_equal(bits(grid), bits(np.stack([kernel(each, other[:300]) for each in given[:300]])))
+
+
+def test_many_halves_are_clamped_by_arrays():
+    low, high = np.minimum(MANY, MANY[::-1]), np.maximum(MANY, MANY[::-1])
+    given = np.roll(MANY, 1)
+    made, wanted = pointwise.KERNELS["clamp.Tensor"](given, low, high), np.minimum(np.maximum(given, low), high)
+    assert np.array_equal(made, wanted, equal_nan=True)
+
+
 TWO = "mul.Tensor div.Tensor fmod.Tensor lt.Tensor eq.Tensor copysign.Tensor fmax remainder.Tensor floor_divide add.Tensor"
 
 

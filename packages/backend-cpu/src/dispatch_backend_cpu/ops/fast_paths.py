@@ -133,9 +133,12 @@ def _compile(parameters: str, when: str, call: str, operands: str, first: str, i
     return template
 
 
-def _is_few(array: str) -> str:
+def _is_few(array: str, other: str = "") -> str:
     """Return the text that leaves many 16-bit floats of a ``dtype`` to the general kernel; see `halves`."""
-    return f"(dtype is FLOAT or dtype not in NARROW or {array}.size < MANY)"
+    few = f"{array}.size < MANY"
+    if other:
+        few = f"{array}.size * {other}.size < MANY or ({few} and {array}.shape == {other}.shape)"
+    return f"(dtype is FLOAT or dtype not in NARROW or {few})"
 
 
 #: The ufuncs that NumPy computes of many halves at once.
@@ -147,9 +150,13 @@ _QUICK: Final = frozenset(
 )
 
 
-def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
-    """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
-    when = f"(dtype := a.dtype) is b.dtype and {_is_few('a')}" + ("" if dtypes is None else " and dtype in dtypes")
+def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None, *, only_few: bool = False) -> Kernel:
+    """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``.
+
+    With ``only_few``, arrays of many elements are left to ``general``.
+    """
+    when = f"(dtype := a.dtype) is b.dtype and {'a.size < MANY' if only_few else _is_few('a', 'b')}"
+    when += "" if dtypes is None else " and dtype in dtypes"
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
 
@@ -169,9 +176,11 @@ def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "",
     return attempt("a, b", when, call, general, operands="a, number", ufunc=ufunc)
 
 
-def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
-    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
-    when = "(dtype := a.dtype) in dtypes" + ("" if ufunc in _QUICK else f" and {_is_few('a')}")
+def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, only_few: bool = False) -> Kernel:
+    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``, as for many elements with ``only_few``."""
+    when = "(dtype := a.dtype) in dtypes"
+    if ufunc not in _QUICK:
+        when += f" and {'a.size < MANY' if only_few else _is_few('a')}"
     return attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
 
 

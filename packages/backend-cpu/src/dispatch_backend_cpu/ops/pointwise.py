@@ -16,6 +16,7 @@ from ..halves import MANY
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
+from .by_comparison import FOR_MANY
 from .constants import NUMBERS, PLAIN, is_one, number
 from .erf import erf
 from .fast_paths import attempt, make_binary, make_formula, make_unary, make_with_number
@@ -122,7 +123,7 @@ WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
 
 # The functions of general kernels where these are not the ufunc itself.
 GENERAL: Final[dict[str, Callable[..., Any]]] = {
-    "reciprocal": lambda a: 1 / a,
+    **FOR_MANY,
     "floor": f.integers_as_is(np.floor),
     "ceil": f.integers_as_is(np.ceil),
     "trunc": f.integers_as_is(np.trunc),
@@ -258,11 +259,11 @@ def _threshold_backward(general: Kernel) -> Kernel:
 def _install() -> None:
     for name, (ufunc, kinds) in UNARY.items():
         general = make_elementwise(name, GENERAL.get(name, ufunc), 1)
-        KERNELS[name] = make_unary(ufunc, general, dtypes_of_kinds(kinds))
+        KERNELS[name] = make_unary(ufunc, general, dtypes_of_kinds(kinds), only_few=name in FOR_MANY)
     for name, (ufunc, kinds_or_all) in BINARY.items():
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
         general = make_elementwise(name, GENERAL.get(name, ufunc), 2)
-        KERNELS[name] = make_binary(ufunc, general, allowed)
+        KERNELS[name] = make_binary(ufunc, general, allowed, only_few=name in FOR_MANY)
     for name, (ufunc, real) in WITH_NUMBER.items():
         general = make_elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
         KERNELS[name] = make_with_number(ufunc, general, integers=name != "div.Scalar") if real else general

@@ -119,7 +119,7 @@ _KEEPS_NUMBERS: Final = frozenset({"mul", "div", "floor_divide"})
 #: Operators that give of halves in ``float32`` the results that they have, or those before they are rounded.
 _SAME_IN_FLOAT: Final = frozenset(
     """
-    eq ne lt le gt ge maximum minimum fmax fmin clamp_min clamp_max copysign fmod remainder floor_divide hypot
+    eq ne lt le gt ge maximum minimum fmax fmin clamp clamp_min clamp_max fmod remainder floor_divide hypot
     logical_and logical_or logical_xor logaddexp2 mul div where
     """.split()
 )
