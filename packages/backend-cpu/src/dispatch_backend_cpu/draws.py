@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -51,18 +52,41 @@ def draw_uniform(
     draws = engine.uniform(size, dtype)
     if low == 0 and high == 1 and dtype is draws.dtype:
         return draws
-    wide = half_as_float(dtype).type
-    low, high = wide(low), wide(high)
-    # torch multiplies and adds in one step, which rounds once: float64 is exact enough for the product.
-    exact = draws.astype(np.float64, copy=False)
-    exact *= np.float64(high - low)
-    exact += np.float64(low)
-    values = exact.astype(wide, copy=False).astype(dtype, copy=False)
-    # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
-    rounded_up = values == high
-    if rounded_up.any():
-        values[rounded_up] = low
+    bounds = _find_bounds(low, high, dtype)
+    values = _spread(draws, bounds, dtype)
+    if bounds.is_reached:
+        # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
+        values[values == bounds.high] = bounds.low
     return values
+
+
+class _Bounds(NamedTuple):
+    """What a range of numbers of a dtype is computed with; whether a draw may be rounded up to its upper bound."""
+
+    low: Any
+    span: Array
+    high: Any
+    is_reached: bool
+
+
+@lru_cache(maxsize=256)
+def _find_bounds(low: float, high: float, dtype: np.dtype[Any]) -> _Bounds:
+    wide = half_as_float(dtype).type
+    least, most = wide(low), wide(high)
+    found = _Bounds(np.array(least, np.float64), np.array(most - least, np.float64), most, is_reached=False)
+    greatest_draw = np.array([1 - 2.0 ** (-53 if dtype.char == "d" else -24)])
+    return found._replace(is_reached=bool(_spread(greatest_draw, found, dtype)[0] == most))
+
+
+def _spread(draws: Array, bounds: _Bounds, dtype: np.dtype[Any]) -> Array:
+    """Return draws of [0, 1) in a range.
+
+    torch multiplies and adds in one step, which rounds once: float64 is exact enough for the product.
+    """
+    exact = draws.astype(np.float64, copy=False)
+    exact *= bounds.span
+    exact += bounds.low
+    return exact.astype(half_as_float(dtype), copy=False).astype(dtype, copy=False)
 
 
 def fill_normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:

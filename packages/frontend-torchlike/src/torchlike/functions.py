@@ -227,17 +227,10 @@ def _find_first(overloads: dict[str, Any]) -> str | None:
     first, *others = names
     main = next((each for each in others if _takes_number_for_tensor(overloads[each], overloads[first])), first)
     own = overloads[main].schema
-    is_step = own.name.packet.rpartition("::")[2] in _STEPS
-    if any(
-        (argument.is_write and not is_step) or (argument.has_default and argument.default in ([], ()))
-        for argument in own.arguments
-    ):
+    _, *behind = own.arguments
+    if any(argument.is_write or (argument.has_default and argument.default in ([], ())) for argument in behind):
         return None
     return None if any(_stands_later(own, each.schema) for each in overloads.values()) else main
-
-
-#: Operators in place that are their overload in plain calls: those of an optimizer's step.
-_STEPS: Final = frozenset({"addcdiv_", "addcmul_", "lerp_"})
 
 
 def _takes_number_for_tensor(overload: Any, other: Any) -> bool:

@@ -281,27 +281,32 @@ class _Address(ref["NDArray[Any]"]):
 _addresses: Final[dict[int, _Address]] = {}
 
 
-def data_ptr(tensor: Tensor) -> int:
-    """Return the address of the first element; 0 for tensors without data."""
-    data = tensor._dispatch_data
-    known = _addresses.get(id(data))
-    if known is not None and known() is data and not included_mask():
-        write_recorded(data)  # which is lent since the address was first read
+def read_address(array: Any) -> int:
+    """Return the address of an array's first element; its memory is lent from then on."""
+    known = _addresses.get(id(array))
+    if known is not None and known() is array:
+        write_recorded(array)
         return known.value
-    if tensor.is_meta:
-        return 0
-    if not tensor.is_cpu:
-        raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    array: Any = read_elements(tensor)
     lend(array, Holder, memory_of(array))
     try:
         found = addressof(c_char.from_buffer(array))
     except (BufferError, TypeError, ValueError):  # an array that is read-only, has gaps, or has no elements
         found = int(array.__array_interface__["data"][0])
-    if array is data:
-        known = _addresses[id(array)] = _Address(array, partial(_addresses.pop, id(array)))
-        known.value = found
+    made = _addresses[id(array)] = _Address(array, partial(_addresses.pop, id(array)))
+    made.value = found
     return found
+
+
+def data_ptr(tensor: Tensor) -> int:
+    """Return the address of the first element; 0 for tensors without data."""
+    data = tensor._dispatch_data
+    if type(data) is _ndarray and not included_mask():
+        return read_address(data)
+    if tensor.is_meta:
+        return 0
+    if not tensor.is_cpu:
+        raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
+    return read_address(read_elements(tensor))
 
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:

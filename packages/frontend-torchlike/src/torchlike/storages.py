@@ -16,8 +16,9 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import storage_extent
+from dispatch_core.frontends import included_mask
 
-from .interop import data_ptr, read_elements
+from .interop import read_address, read_elements
 from .tensors import Tensor, wrap
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -30,6 +31,15 @@ def _find_whole(tensor: Tensor) -> Tensor:
         return tensor
     alias = next((each() for each, views in storage.aliases.members if views is None), None)
     return wrap(storage.aliases.data) if alias is None else alias
+
+
+def _find_owner(tensor: Tensor) -> Any:
+    """Return the array whose bounds are those of the memory that a tensor on the cpu lies in."""
+    data = tensor._dispatch_data
+    owner: Any = data if type(data) is np.ndarray and not included_mask() else read_elements(tensor)
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return owner
 
 
 class UntypedStorage:
@@ -48,19 +58,17 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """Return the address of the first byte, 0 where there is none."""
         tensor = self._tensor
-        if not tensor.is_cpu or not self.nbytes():
+        if not tensor.is_cpu:
             return 0
-        return data_ptr(tensor) - tensor.storage_offset() * tensor.dtype.itemsize
+        owner = _find_owner(tensor)
+        return read_address(owner) if owner.nbytes else 0
 
     def nbytes(self) -> int:
         """Return the number of bytes."""
         tensor = self._tensor
         if not tensor.is_cpu:
             return (tensor.storage_offset() + storage_extent(tensor.shape, tensor.stride())) * tensor.dtype.itemsize
-        owner = read_elements(tensor)
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        return owner.nbytes
+        return int(_find_owner(tensor).nbytes)
 
     def size(self) -> int:
         """Return the number of elements."""

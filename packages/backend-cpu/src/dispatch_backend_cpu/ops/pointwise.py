@@ -472,13 +472,23 @@ KERNELS["frexp.Tensor"] = make_kernel("frexp.Tensor", lambda spec, a: np.frexp(a
 
 def _with_factor(name: str, ufunc: Any) -> Kernel:
     """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
+
+    def scale(self: Array, other: Array, factor: Array) -> Array:
+        product = np.multiply(other, factor)
+        # Large memory costs more to get than to write.
+        return (
+            ufunc(self, product, product)
+            if product.size > MANY and product.shape == self.shape
+            else ufunc(self, product)
+        )
+
     return attempt(
         "self, other, *, alpha=1",
         "(numbers := NUMBERS.get(dtype := self.dtype)) is not None and dtype is other.dtype and type(alpha) in PLAIN",
         "run(scale, self, other, numbers[alpha])",
         make_elementwise(name, FORMULAS[name][1], 2, opmath=True),
         operands="self, other",
-        scale=lambda self, other, factor: ufunc(self, np.multiply(other, factor)),
+        scale=scale,
     )
 
 

@@ -91,7 +91,13 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
 
 def find_view_code(op: Any, mask: int) -> list[ViewCode]:
     """Return how generated code makes views whose state is made late; none before a first view of such a tensor was."""
-    if mask & AUTOGRAD or mask not in AUTOGRAD_BITS or view_kinds[op] < 0:
+    if mask & AUTOGRAD:
+        return []
+    if view_kinds[op] < 0:
+        value, made = "__alias({base}, __op, ({rest}))", {"__alias": make_alias}
+        bits = dict.fromkeys((0, AUTOGRAD_BITS.get(mask, 0)))
+        return [ViewCode(mask | bit, "", mask, "_autograd", value, made) for bit in bits]
+    if mask not in AUTOGRAD_BITS:
         return []
     view = mask | AUTOGRAD_BITS[mask]
     constants = {"__tick": tick, "__records": is_grad_enabled, "__unrecorded": UNRECORDED}
