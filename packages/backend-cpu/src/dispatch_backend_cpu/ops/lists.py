@@ -12,9 +12,9 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array, empty_strided, is_row_major
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec
+from ..output_specs import OutputSpec, output_rule
 from .numpy_formulas import select
-from .rule_kernels import make_kernel, write
+from .rule_kernels import check_overlap, make_kernel, write
 
 KERNELS: Final = KernelTable()
 
@@ -84,6 +84,36 @@ def _triangle(spec: OutputSpec, self: Array, diagonal: int = 0, *, lower: bool) 
     below = make(rows, columns, diagonal if lower else diagonal - 1)
     zero = np.zeros((), self.dtype)
     return select(below, self, zero) if lower else select(below, zero, self)
+
+
+def _clear_triangle(name: str, *, lower: bool) -> Kernel:
+    """Make the kernel that writes zeros beyond a diagonal, line by line along the shorter dimension."""
+    infer = output_rule(name)
+
+    def kernel(self: Array, diagonal: int = 0) -> Array:
+        infer(self, diagonal)
+        check_overlap(self)
+        rows, columns = self.shape[-2:]
+        if rows * columns <= _SMALL:
+            below = _keep_triangle(rows, columns, diagonal if lower else diagonal - 1)
+            np.copyto(self, 0, where=~below if lower else below)
+        else:
+            # Rows are cleared from a place on where the lower part is kept, columns where the upper one is.
+            by_row = rows <= columns
+            lines = np.moveaxis(self, (-2, -1) if by_row else (-1, -2), (0, 1))
+            first, from_place = (diagonal + lower, lower) if by_row else (1 - lower - diagonal, not lower)
+            for place, line in enumerate(lines, first):
+                if from_place:
+                    line[max(place, 0) :] = 0
+                else:
+                    line[: max(place, 0)] = 0
+        return self
+
+    return kernel
+
+
+for _name in ("tril_", "triu_"):
+    KERNELS[_name] = _clear_triangle(_name, lower=_name == "tril_")
 
 
 #: Up to how many elements a triangle's mask is kept.

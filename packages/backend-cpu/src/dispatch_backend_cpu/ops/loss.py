@@ -192,6 +192,8 @@ def absolute_loss(a: Array, b: Array) -> Any:
 
 
 def _smooth_l1(a: Array, b: Array, beta: float) -> Any:
+    if beta == 1:
+        return _huber(a, b, 1.0)
     size = np.absolute(a - b)
     if not beta:
         return size
@@ -200,9 +202,10 @@ def _smooth_l1(a: Array, b: Array, beta: float) -> Any:
 
 
 def _huber(a: Array, b: Array, delta: float) -> Any:
+    """Return ``least * (size - least / 2)``, which is the parabola where the size is least, and beyond it the line."""
     size = np.absolute(a - b)
-    straight = (size - number(0.5 * delta, a)) * number(delta, a)
-    return select(size <= number(delta, a), size * size * number(0.5, a), straight)
+    least = np.minimum(size, number(delta, a))
+    return (size - least * number(0.5, a)) * least
 
 
 def _soft_margin(a: Array, b: Array) -> Any:
