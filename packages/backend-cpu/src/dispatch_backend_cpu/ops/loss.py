@@ -23,6 +23,8 @@ from .rule_kernels import cast, formula_in_tiles, make_kernel
 KERNELS: Final = KernelTable()
 
 _MEAN, _SUM = 1, 2
+#: From so many elements on, maxima of short rows are worth a look at the shape.
+_MANY: Final = 512
 
 
 def _widen(a: Array, spec: OutputSpec) -> Array:
@@ -32,13 +34,13 @@ def _widen(a: Array, spec: OutputSpec) -> Array:
 
 def exponents(a: Array, axis: int) -> Any:
     """Return the exponentials of an array over their sum along a dimension."""
-    powers = np.exp(a - row_maxima(a, axis))
+    powers = np.exp(a - (row_maxima(a, axis) if a.size >= _MANY else MAX(a, axis, None, None, True)))
     powers /= SUM(powers, axis, None, None, True)
     return powers
 
 
 def logarithms(a: Array, axis: int) -> Any:
-    shifted = a - row_maxima(a, axis)
+    shifted = a - (row_maxima(a, axis) if a.size >= _MANY else MAX(a, axis, None, None, True))
     shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
 

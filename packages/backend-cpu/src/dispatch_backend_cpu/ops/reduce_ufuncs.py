@@ -22,7 +22,7 @@ ALL: Final[Any] = np.logical_and.reduce
 def row_maxima(a: Array, axis: int) -> Any:
     """Return the maxima along a dimension, which stays; of many short rows by turning them, which NumPy folds faster."""
     shape = a.shape
-    if axis in (-1, len(shape) - 1) and (length := shape[-1]) <= _SHORT and a.size >= 8 * length:
+    if axis in (-1, len(shape) - 1) and (length := shape[-1]) <= _SHORT and a.size >= 48 * length:
         turned = np.ascontiguousarray(a.reshape(-1, length).T)
         return MAX(turned, 0).reshape(*shape[:-1], 1)
     return MAX(a, axis, None, None, True)

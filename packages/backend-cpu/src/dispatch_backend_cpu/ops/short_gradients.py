@@ -46,6 +46,17 @@ def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
     return (found if flat is input else found.reshape(*shape[:-1], -1)), (flat, weight, shape)
 
 
+def _linear_or_rows(input: Array, weight: Array, bias: Array | None) -> Any:
+    """Return the product; of one row after another it is that of ``addmm``."""
+    if bias is not None and input.ndim == 2:
+        return _ADDMM(bias, input, weight.T)
+    found = _linear(input, weight, bias)
+    return found if found is NotImplemented else found[0]
+
+
+_ADDMM: Final = matmul.KERNELS["addmm"]
+
+
 def _linear_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
     flat, weight, shape = kept
     if grad.dtype is not flat.dtype:
@@ -124,6 +135,27 @@ def _multiply_back(
     is_turned = first.strides == (first.itemsize, first.itemsize * first.shape[0])
     found = _multiply(second, grad.T).T if is_turned else _multiply(grad, second.T)
     return found.reshape(shape), slope
+
+
+def _add_product(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+    dtype, shape = self.dtype, self.shape
+    if not (beta == alpha == 1) or dtype not in _BLAS or not (dtype is mat1.dtype is mat2.dtype):
+        return NotImplemented
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0] or not (mat1.size and mat2.size):
+        return NotImplemented
+    if not (mat1.flags.c_contiguous and mat2.flags.forc and self.flags.c_contiguous):
+        return NotImplemented
+    if shape not in (mat2.shape[1:], (mat1.shape[0], mat2.shape[1])):
+        return NotImplemented
+    return run(matmul.product_plus, mat1, mat2, self), (mat1, mat2, len(shape) == 1)
+
+
+def _add_product_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
+    mat1, mat2, is_row = kept
+    if grad.dtype is not mat1.dtype:
+        return NotImplemented
+    found = run(_multiply_back, grad, mat1, mat2, mat1.shape, wanted[1], wanted[2])
+    return run(SUM, grad, 0) if is_row and wanted[0] is not None else grad, *found
 
 
 def _is_classified(self: Array, target: Array, weight: Array | None) -> bool:
@@ -239,10 +271,11 @@ def _attention(
 def _attend(query: Array, key: Array, value: Array, factor: Array, is_causal: bool) -> Any:
     scaled = query * factor
     scores = np.matmul(scaled, key.swapaxes(2, 3))
-    if is_causal:
-        np.copyto(scores, -math.inf, where=_later_columns(*scores.shape[2:]))
+    later = _later_columns(*scores.shape[2:]) if is_causal else None
+    if later is not None:
+        np.copyto(scores, -math.inf, where=later)
     weights = loss.exponents(scores, 3)
-    kept = (scaled, key, value, weights, factor)
+    kept = (scaled, key, value, weights, factor, later)
     if query.flags.c_contiguous:
         return np.matmul(weights, value), kept
     # The result lies in memory as the query does.
@@ -270,6 +303,7 @@ def _attend_back(
     value: Array,
     weights: Array,
     factor: Array,
+    later: Array | None,
     for_query: Any,
     for_key: Any,
     for_value: Any,
@@ -280,22 +314,14 @@ def _attend_back(
         found[2] = np.matmul(weights.swapaxes(2, 3), grad)
     if for_query is not None or for_key is not None:
         slope = loss.softmax_slope(np.matmul(grad, value.swapaxes(2, 3)), weights, 3)
+        if later is not None:
+            np.copyto(slope, 0, where=later)
         if for_query is not None:
             found[0] = np.matmul(slope, key)
             found[0] *= factor
         if for_key is not None:
             found[1] = np.matmul(scaled.swapaxes(2, 3), slope).swapaxes(2, 3)
     return found
-
-
-def _first_of(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the way without a gradient: the result of the one with it."""
-
-    def way(*args: Any) -> Any:
-        found = forward(*args)
-        return found if found is NotImplemented else found[0]
-
-    return way
 
 
 _NLL: Final[GradientFields] = (_nll, _nll_slope, {"self": ("self",), "target": ("self",)}, ("nll_loss_backward",))
@@ -312,6 +338,14 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
         _matmul_slopes,
         {"self": ("other",), "other": ("self",)},
         ("t", "mm", "bmm", "transpose.int", "reshape", "view"),
+    ),
+    "mm": (_matmul, _matmul_slopes, {"self": ("mat2",), "mat2": ("self",)}, ("t",)),
+    "bmm": (_matmul, _matmul_slopes, {"self": ("mat2",), "mat2": ("self",)}, ("transpose.int",)),
+    "addmm": (
+        _add_product,
+        _add_product_slopes,
+        {"mat1": ("mat2",), "mat2": ("mat1",)},
+        ("t", "mm", "sum.dim_IntList"),
     ),
     "nll_loss": _NLL,
     "nll_loss_nd": _NLL,
@@ -336,8 +370,9 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
 }
 #: Ways without a gradient, which may serve more calls, with their options.
 _WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "linear": (_first_of(_linear), {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view")}),
+    "linear": (_linear_or_rows, {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view")}),
     "matmul": (_matmul_or_vector, {"parts": ("mm", "bmm", "mv", "dot", "reshape", "view", "expand")}),
+    **{name: (matmul.KERNELS[name], {}) for name in ("mm", "bmm", "addmm")},
     **short_losses.SHORT_WAYS,
     **short_networks.SHORT_WAYS,
 }

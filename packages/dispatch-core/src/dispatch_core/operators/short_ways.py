@@ -159,9 +159,13 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
         return redirect
     boundary = make_boundary(way.registration.key, frontend)
     watch = make_watch(entry, boundary, way.registration)
-    found: Runner = entry.registry.engine.make_backend_runner(
-        entry, boundary, way.function(entry.registry, mask), (), (), watch, run, is_short=True, itself=way.itself
-    )
+    kernel = entry.slot(way.registration.key).registration
+    if kernel is not None and kernel.fn is way.registration.fn:
+        found = run  # the way is there for its gradient alone
+    else:
+        found = entry.registry.engine.make_backend_runner(
+            entry, boundary, way.function(entry.registry, mask), (), (), watch, run, is_short=True, itself=way.itself
+        )
     if way.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
         return found
     if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):

@@ -13,6 +13,8 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("dot vdot", lambda r: (r.f(3), r.f(3))),
     call("outer", lambda r: (r.f(3), r.f(2))),
     call("addmm", lambda r: (r.f(4), r.f(2, 3), r.f(3, 4)), beta=2, alpha=0.5),
+    call("addmm", lambda r: (r.f(4), r.f(2, 3), r.f(3, 4))),
+    call("addmm", lambda r: (r.f(2, 4), r.f(2, 3), r.f(3, 4))),
     call("baddbmm", lambda r: (r.f(2, 4), r.f(5, 2, 3), r.f(5, 3, 4)), beta=2, alpha=0.5),
     call("linear", lambda r: (r.f(5, 2, 3), r.f(4, 3), r.f(4))),
     call("linear", lambda r: (r.f(2, 3), r.f(4, 3), r.f(4))),
