@@ -138,6 +138,14 @@ def test_one_array_in_two_tensors():
     assert made.stats().replays
 
 
+def test_two_arrays_in_one_buffer():
+    x, y = put(1.0, 2.0), put(1.0, 2.0)
+    step = capture_and_replay(lambda x, y: x.add_(y), x, y)
+    y._dispatch_data = x._dispatch_data.to_device(x._dispatch_data.device)
+    assert step(x, y).tolist() == x.tolist() == [8, 16]
+    assert y.tolist() == [4, 8]
+
+
 def test_arrays_that_were_used_up_are_deleted():
     x = put(1.0, 2.0)
     step = capture_and_replay(add_one, x, calls=4)

@@ -17,7 +17,8 @@ Note [Donated buffers]
     The array of a value with a successor is donated to the function that makes the successor, if that has its shape and
     dtype: XLA writes the one into the memory of the other, and JAX calls the array deleted. JAX pairs donated arguments with
     results of their look in the order of both, so successors are the first results, in the order of the arrays before them.
-    Memory that NumPy sees, or a DLPack capsule, JAX copies by itself.
+    Memory that NumPy sees, or a DLPack capsule, JAX copies by itself. Of two arrays in one buffer, such as another placement
+    of an array is, it refuses to take one as donated, before anything has run; then the function is called with a copy.
 
 Note [Errors of callbacks]
     A function that calls back into Python (``jax.pure_callback``) may have been left when the callback raises: the error
@@ -26,6 +27,7 @@ Note [Errors of callbacks]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
@@ -173,8 +175,14 @@ class Compiled:
 
     def run(self, values: list[Any]) -> None:
         """Run the function on the list of values."""
+        given = [values[index] for index in self._taken]
         try:
-            results = self._function(*[values[index] for index in self._taken])
+            try:
+                results = self._function(*given)
+            except Exception:
+                if not self._copy_shared(given):
+                    raise
+                results = self._function(*given)
             if self._calls_back:
                 jax.block_until_ready(results)
         finally:
@@ -183,6 +191,18 @@ class Compiled:
                     values[index] = None
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
+
+    def _copy_shared(self, given: list[Any]) -> bool:
+        """Put copies in the place of donated arrays in a buffer that is given twice, which JAX has refused."""
+        arrays = [each for each in given if isinstance(each, jax.Array)]
+        if any(each.is_deleted() for each in arrays):
+            return False
+        buffers = Counter(each.unsafe_buffer_pointer() for each in arrays)
+        shared = [self._taken.index(index) for index in self.donated]
+        shared = [place for place in shared if buffers[given[place].unsafe_buffer_pointer()] > 1]
+        for place in shared:
+            given[place] = jnp.array(given[place], copy=True)
+        return bool(shared)
 
 
 def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int) -> Any:
