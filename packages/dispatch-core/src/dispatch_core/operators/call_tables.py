@@ -102,7 +102,7 @@ class _Explicit(Table):
 class Tables:
     """An operator's tables under one schema, and the signature of calls for that schema."""
 
-    __slots__ = ("_signature", "call", "entry", "explicit", "masked", "schema")
+    __slots__ = ("_signature", "call", "entry", "explicit", "masked", "schema", "steps")
 
     def __init__(self, entry: OperatorEntry, schema: FunctionSchema | None) -> None:
         if _resolve is None:
@@ -112,6 +112,8 @@ class Tables:
         self.call: Table = _Call(self)
         self.masked: Table = _Masked(self)
         self.explicit: Table = _Explicit(self)
+        #: The classes of recorded calls, and the entry's generation that they are for; see `pipelines.steps`.
+        self.steps: tuple[int, dict[Any, Any]] = (-1, {})
 
     @property
     def signature(self) -> CallSignature | None:

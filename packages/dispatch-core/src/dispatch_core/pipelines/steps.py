@@ -123,9 +123,17 @@ def to_step(record: RecordedCall) -> Step:
 def step_type(
     entry: OperatorEntry, mask: int, written: tuple[int, ...], int_values: tuple[int, ...] = ()
 ) -> type[Step]:
-    """Return the class of one recorder's steps."""
-    own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
-    return type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
+    """Return the class of a recorder's steps: the same for one that is made again, whose plans are then found again."""
+    generation, known = entry.tables.steps
+    if generation != entry.generation:
+        known = {}
+        entry.tables.steps = entry.generation, known
+    look = mask, written, int_values
+    found: type[Step] | None = known.get(look)
+    if found is None:
+        own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
+        found = known[look] = type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
+    return found
 
 
 def masks_of_kernels(state: context.State | None) -> context.State:
