@@ -83,7 +83,10 @@ def _copy_generally(self: Array, src: Array) -> Array:
 @KERNELS("clone")
 def _clone(self: Array, *, memory_format: int | None = None) -> Array:
     # NumPy's copy is row-major, as is what keeps the layout of a row-major array.
-    if self.size and (not memory_format if memory_format is not None else is_row_major(self)):
+    if memory_format is None:
+        if (self.ndim < 2 < self.size and self.flags.c_contiguous) or is_row_major(self):
+            return self.copy()
+    elif not memory_format and self.size:
         return self.copy()
     return _fresh("clone", self, memory_format=memory_format)
 

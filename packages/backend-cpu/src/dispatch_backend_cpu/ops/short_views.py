@@ -32,7 +32,7 @@ def _flat_size(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Any:
-    size = _flat_size(self, start_dim, end_dim)
+    size = _flat_size(self, start_dim, end_dim) if self.ndim > 1 else NotImplemented
     return size if size is NotImplemented else view_row_major(self, size)
 
 
