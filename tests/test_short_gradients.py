@@ -193,3 +193,12 @@ def test_nothing_of_a_call_lives_longer_than_its_backward():
     assert array() is not None
     result.backward()
     assert array() is None
+
+
+@pytest.mark.parametrize("call", [torchlike.nn.functional.cross_entropy, torchlike.nn.functional.nll_loss])
+def test_weights_of_classes_get_no_gradient(call):
+    x, y = torchlike.rand(3, 4, requires_grad=True), torchlike.tensor([0, 1, 3])
+    weight = torchlike.rand(4, requires_grad=True)
+    call(x, y, weight).backward()
+    assert x.grad is not None
+    assert weight.grad is None

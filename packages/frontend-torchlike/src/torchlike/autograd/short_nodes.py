@@ -209,7 +209,8 @@ def _write_apply(parameters: str, tensors: list[str], keeps: dict[str, tuple[str
     lines += ["    found = NotImplemented", "if found is NotImplemented:", "    return node.recompute(grad)"]
     for number, name in enumerate(tensors):
         made = [f"g_{name} = bare()", f"g_{name}._dispatch_data, g_{name}._dispatch_mask = found[{number}], BELOW"]
-        lines += [f"g_{name} = None", f"if w_{name} is not None:", *indent(made)]
+        # Of some there is none: a loss's weights have no derivative.
+        lines += [f"g_{name} = None", f"if w_{name} is not None and found[{number}] is not None:", *indent(made)]
     return define("apply(node, grads)", [*lines, f"return ({', '.join(f'g_{name}' for name in tensors)},)"])
 
 
