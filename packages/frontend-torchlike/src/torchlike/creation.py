@@ -237,15 +237,15 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
 
     def make_otherwise(*args: Any, **kwargs: Any) -> Tensor:
         """Make what a direct form has left, which has put ``_MISSING`` and None for what the call left out."""
+        if kwargs.get("requires_grad") is True and kwargs.get("out") is None:
+            del kwargs["requires_grad"]
+            return wrap_result(function(*args, **kwargs), True)
         given = {key: value for key, value in kwargs.items() if value is not None}
         if _MISSING in args:
             count = args.index(_MISSING)
             given |= {key: value for key, value in zip(names, args, strict=False) if value is not _MISSING}
             given = {key: value for key, value in given.items() if key not in names[:count]}
             args = args[:count]
-        if given.get("requires_grad") is True and "out" not in given:
-            del given["requires_grad"]
-            return wrap_result(function(*args, **given), True)
         return make_generally(*args, **given)
 
     directs = {

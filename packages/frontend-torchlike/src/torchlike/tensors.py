@@ -96,10 +96,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
     # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 
     def _dispatch_mutated(self) -> None:
-        try:
-            state = self._autograd
-        except AttributeError:
-            state = self._state
+        state = getattr(self, "_autograd", None)
+        if state is None:
+            state = self._make_state()
         if type(state) is tuple:
             state[0]._dispatch_mutated()
             return

@@ -39,18 +39,23 @@ class Differentiable:
     @property
     def _state(self) -> Any:
         """The state, made on first need."""
-        try:
-            state = self._autograd
-        except AttributeError:
-            with _making:  # two threads must not each make one, and lose the other's writes to its own
-                if (state := getattr(self, "_autograd", None)) is None:
-                    state = self._autograd = Leaf.of(self)
+        # To catch the error of an attribute that is not set takes several times as long.
+        state = self._autograd if self._dispatch_mask & AUTOGRAD else getattr(self, "_autograd", None)
+        if state is None:
+            state = self._make_state()
         if type(state) is tuple:
             made = make_state(state)
             with _making:
                 if self._autograd is state:
                     self._autograd = made
                 state = self._autograd
+        return state
+
+    def _make_state(self) -> Any:
+        """Return the state of a tensor that has had none."""
+        with _making:  # two threads must not each make one, and lose the other's writes to its own
+            if (state := getattr(self, "_autograd", None)) is None:
+                state = self._autograd = Leaf.of(self)
         return state
 
     def _meta(self) -> Meta:
@@ -73,8 +78,12 @@ class Differentiable:
         """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
         if PARTS:
             see(self)
-        state = self._state
-        if state.known_grad_fn is not None:
+        state = getattr(self, "_autograd", None)
+        if state is None:
+            state = self._make_state()
+        if type(state) is tuple:
+            state = self._state
+        if type(state) is not Leaf and state.known_grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "

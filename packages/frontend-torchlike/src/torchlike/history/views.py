@@ -232,7 +232,9 @@ def make_state(late: Late) -> View:
 def make_alias(base: Tensor, op: Any, rest: tuple[Any, ...]) -> View:
     """Return the state of a result of ``detach``: an alias, but no view that gradients follow."""
     above = getattr(base, "_autograd", None)
-    if above is None or type(above) is tuple:
+    if above is None:
+        above = base._make_state()
+    if type(above) is tuple:
         above = base._state
     storage = above.storage
     if storage is None:
