@@ -141,8 +141,8 @@ def convert(array: Array, dtype: np.dtype[Any]) -> Array:
 _tables: Final[dict[Any, Array]] = {}
 _called: Final[dict[Any, bool]] = {}
 _TABLES, _CALLED = 32, 256
-#: From how many elements a table is worth while, and from how many it is made.
-LOOKED_UP, _MADE = 1 << 14, 1 << 17
+#: From how many elements a table is worth while, as is computing in ``float32``; and from how many it is made.
+LOOKED_UP, _MADE = 1 << 14, 1 << 15
 
 
 #: The operators that are even simpler by their bits.
@@ -175,8 +175,9 @@ def look_up(name: str, kernel: Callable[..., Any], args: tuple[Any, ...], kwargs
         if key not in _called:
             keep(_called, key, True, _CALLED)
             return None
-        every = np.arange(1 << 16, dtype=np.uint16).view(array.dtype)
-        table = keep(_tables, key, kernel(*before, every, *after, **kwargs), _TABLES)
+        every = np.arange(1 << 16, dtype=np.uint16).view(array.dtype).reshape(-1, MANY)
+        table = np.concatenate([kernel(*before, part, *after, **kwargs) for part in every])
+        keep(_tables, key, table, _TABLES)
     return _take(table, array)
 
 

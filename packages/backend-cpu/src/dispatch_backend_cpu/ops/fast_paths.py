@@ -27,7 +27,7 @@ from dispatch_core.frontends import WINDOWS
 
 from ..arrays import FLOAT, NARROW, Array, match_layout
 from ..fp_errors import run
-from ..halves import MANY
+from ..halves import LOOKED_UP
 from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .constants import INTEGERS, NUMBERS, PLAIN
@@ -48,7 +48,8 @@ _SMALL = 1024
 #: The names that the texts of all fast paths may use.
 _NAMES: Final = {
     "FLOAT": FLOAT,
-    "MANY": MANY,
+    "MANY": LOOKED_UP,
+    "LARGE": 2 * LOOKED_UP,
     "NARROW": NARROW,
     "INTEGERS": INTEGERS,
     "NUMBERS": NUMBERS,
@@ -155,7 +156,7 @@ def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | Non
 
     With ``only_few``, arrays of many elements are left to ``general``.
     """
-    when = f"(dtype := a.dtype) is b.dtype and {'a.size < MANY' if only_few else _is_few('a', 'b')}"
+    when = f"(dtype := a.dtype) is b.dtype and {'a.size < LARGE' if only_few else _is_few('a', 'b')}"
     when += "" if dtypes is None else " and dtype in dtypes"
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
@@ -180,7 +181,7 @@ def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, on
     """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``, as for many elements with ``only_few``."""
     when = "(dtype := a.dtype) in dtypes"
     if ufunc not in _QUICK:
-        when += f" and {'a.size < MANY' if only_few else _is_few('a')}"
+        when += f" and {'a.size < LARGE' if only_few else _is_few('a')}"
     return attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
 
 

@@ -13,9 +13,10 @@ from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array
 from . import division
-from .constants import PLAIN, is_one, number
+from .constants import PLAIN, ZEROS, is_one, number
 from .erf import erf
 
+_DIVIDED: Final = division.MANY
 _SQRT_HALF: Final = 0.7071067811865476
 _SQRT_2_OVER_PI: Final = 0.7978845608028654
 _INV_SQRT_2PI: Final = 0.3989422804014327
@@ -61,20 +62,20 @@ def div_mode(a: Array, b: Array, *, rounding_mode: str | None) -> Any:
 
 def floor_divide(a: Array, b: Array) -> Any:
     _check_zero(a, b)
-    return (np.floor_divide if a.size < division.MANY else division.floor_divide)(a, b)
+    return (np.floor_divide if a.size < _DIVIDED else division.floor_divide)(a, b)
 
 
 def fmod(a: Array, b: Array) -> Any:
     _check_zero(a, b)
-    return (np.fmod if a.size < division.MANY else division.fmod)(a, b)
+    return (np.fmod if a.size < _DIVIDED else division.fmod)(a, b)
 
 
 def remainder(a: Array, b: Array) -> Any:
     """Return the remainder with the divisor's sign; a zero keeps the dividend's, which ``np.remainder`` changes."""
     _check_zero(a, b)
     if a.dtype.kind != "f":
-        return (np.remainder if a.size < division.MANY else division.remainder)(a, b)
-    rest = (np.fmod if a.size < division.MANY else division.fmod)(a, b)
+        return (np.remainder if a.size < _DIVIDED else division.remainder)(a, b)
+    rest = (np.fmod if a.size < _DIVIDED else division.fmod)(a, b)
     return select((rest != number(0, rest)) & _signs_differ(rest, b), rest + b, rest)
 
 
@@ -205,7 +206,7 @@ def select(condition: Array, a: Any, b: Any) -> Any:
     if type(condition) is not np.ndarray or condition.size < _MANY or a.dtype is not b.dtype:
         return np.where(condition, a, b)
     words = _WORDS.get(a.dtype.itemsize)
-    if words is None:
+    if words is None or (a.dtype not in ZEROS and condition.size < 4 * _MANY):
         return np.where(condition, a, b)
     if a.shape == () and not a.view(words) and b.shape == condition.shape:
         kept = np.subtract(condition.view(np.int8), _ONE).astype(words)

@@ -12,7 +12,7 @@ from dispatch_aten.promotion import Promotion
 
 from ..arrays import HALF, Array, is_extended
 from ..fp_errors import ignore_fp_errors
-from ..halves import MANY
+from ..halves import LOOKED_UP, MANY
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
@@ -304,7 +304,7 @@ _clip, _maximum = f.CLIP, np.maximum
 @KERNELS("relu")
 def _relu(self: Array) -> Any:
     bounds = _FROM_ZERO.get(self.dtype)
-    if bounds is None or not self.flags.c_contiguous or (bounds[1] is None and self.size >= MANY):
+    if bounds is None or not self.flags.c_contiguous or (bounds[1] is None and self.size >= LOOKED_UP):
         return _relu_general(self)
     zero, top = bounds
     return _maximum(self, zero) if top is None else _clip(self, zero, top)

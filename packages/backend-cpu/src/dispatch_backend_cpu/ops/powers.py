@@ -23,7 +23,7 @@ def power(a: Array, b: Array) -> Any:
 
 def _cube(a: Array, out: Any = None) -> Any:
     square = a * a
-    return np.multiply(square, a, _into(square, out))
+    return square * a if out is None and square.size < MANY else np.multiply(square, a, _into(square, out))
 
 
 def _inverse_square(a: Array, out: Any = None) -> Any:

@@ -120,7 +120,8 @@ _KEEPS_NUMBERS: Final = frozenset({"mul", "div", "floor_divide"})
 _SAME_IN_FLOAT: Final = frozenset(
     """
     eq ne lt le gt ge maximum minimum fmax fmin clamp clamp_min clamp_max fmod remainder floor_divide hypot
-    logical_and logical_or logical_xor logaddexp2 mul div where
+    logical_and logical_or logical_xor logical_not logaddexp2 mul div where
+    floor ceil trunc round relu sqrt reciprocal isnan isinf sign frac
     """.split()
 )
 
@@ -144,7 +145,7 @@ def make_elementwise(
         if spec.numel >= LOOKED_UP and (found := look_up(name, kernel, args, kwargs)) is not None:
             return found
         rounding = rounds
-        if dtype is HALF and widens and spec.numel >= MANY:
+        if dtype is HALF and widens and spec.numel >= LOOKED_UP:
             dtype, rounded, rounding = FLOAT, HALF, True
 
         def compute(*operands: Any) -> Any:
