@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
@@ -165,7 +166,7 @@ def _max_of_windows(count: int) -> Kernel:
             flat, places = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
             return lambda self: MAX(self.reshape(flat).take(places, -1), -1).reshape(shape)
         fit = make_pad(self.shape, _around(self.shape, moved), _least(self.dtype))
-        fold = _make_fold(moved, np.maximum)
+        fold = _make_fold(moved, np.maximum, _greatest_so_far)
         return lambda self: fold(fit(self))
 
     infer = prepared_rule(f"{name}_with_indices", prepare)
@@ -200,8 +201,15 @@ def _indexed_backward(count: int) -> Kernel:
     return compute
 
 
-def _make_fold(moved: PoolWindows, fold: np.ufunc = np.add) -> Callable[[Array], Array]:
-    """Make the function that folds windows, along one dimension after another."""
+def _greatest_so_far(found: Array, seen: Array) -> Any:
+    # A small array is not written to, which takes longer to begin than to make one.
+    return np.maximum(found, seen) if found.size <= _SMALL else np.maximum(found, seen, out=found)
+
+
+def _make_fold(
+    moved: PoolWindows, join: Callable[..., Any] = operator.add, go_on: Callable[..., Any] = operator.iadd
+) -> Callable[[Array], Array]:
+    """Make the function that folds windows, along one dimension after another; ``go_on`` may write to what was joined."""
     lines = []
     for back, (kernel, step, _, gap, count) in enumerate(zip(*map(reversed, moved), strict=True)):
         after = (slice(None),) * back
@@ -210,9 +218,9 @@ def _make_fold(moved: PoolWindows, fold: np.ufunc = np.add) -> Callable[[Array],
 
     def fold_up(a: Array) -> Array:
         for first, *rest in lines:
-            found = fold(a[first], a[rest[0]]) if rest else a[first].copy()
+            found = join(a[first], a[rest[0]]) if rest else a[first].copy()
             for place in rest[1:]:
-                fold(found, a[place], out=found)
+                found = go_on(found, a[place])
             a = found
         return a
 
@@ -259,7 +267,15 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
         moved, divisors = _moved_of(count, self.shape, _in_order(options, named))
         dtype = half_as_float(self.dtype)
         fit, add_up = make_pad(self.shape, _around(self.shape, moved)), _make_fold(moved)
-        return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), divisors(self.shape))
+        if dtype.kind != "f" or not spec.numel:
+            return lambda self, *options, **named: _divide(add_up(fit(cast(self, dtype))), divisors(self.shape))
+        by, is_small = np.asarray(divisors(self.shape), dtype), spec.numel <= _SMALL
+
+        def compute(self: Array, *options: Any, **named: Any) -> Array:
+            summed = add_up(fit(cast(self, dtype)))
+            return np.true_divide(summed, by, None if is_small else summed)
+
+        return compute
 
     return prepare
 
