@@ -163,7 +163,7 @@ def _sample(
     kept = aten.unsqueeze.default(aten.stack.default(inside, 1), 1)
     taken = aten.where.ScalarOther(kept, taken, 0)
     taken = aten.mul.Tensor(taken, aten.unsqueeze.default(aten.stack.default(weights, 1), 1))
-    return aten.reshape.default(aten.sum.dim_IntList(taken, [2]), [batch, channels, *made])
+    return aten._unsafe_view.default(aten.sum.dim_IntList(taken, [2]), [batch, channels, *made])
 
 
 def _grid_sampler(count: int | None) -> Callable[..., Array]:
