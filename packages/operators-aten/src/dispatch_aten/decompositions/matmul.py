@@ -45,7 +45,7 @@ def _matmul(self: Array, other: Array) -> Array:
         # A stack of matrices times one matrix is one product of a taller matrix.
         flat = aten.reshape.default(self, (prod(left[:-1]), left[-1]))
         product = aten.mm.default(flat, other) if len(right) == 2 else aten.mv.default(flat, other)
-        return aten.reshape.default(product, (*left[:-1], *right[1:]))
+        return aten._unsafe_view.default(product, (*left[:-1], *right[1:]))
     return _matmul_batches(self, other, left, right)
 
 
@@ -66,7 +66,7 @@ def _matmul_batches(self: Array, other: Array, left: tuple[int, ...], right: tup
         aten.reshape.default(self, (count, rows, inner)), aten.reshape.default(other, (count, *right[-2:]))
     )
     shape = (*batch, rows, right[-1]) if len(left) > 1 else (*batch, right[-1])
-    return aten.reshape.default(product, shape)
+    return aten._unsafe_view.default(product, shape)
 
 
 def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
