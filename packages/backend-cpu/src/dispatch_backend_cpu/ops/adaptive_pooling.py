@@ -63,6 +63,10 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
     return prepare
 
 
+#: From so many elements on, those of few long windows are not copied.
+_MANY: Final = 1 << 14
+
+
 def _average_slices(a: Array, dim: int, starts: Array, sizes: Array) -> Array:
     """Return the averages of a few long windows, none of which is copied."""
     found = np.empty((*a.shape[:dim], len(starts), *a.shape[dim + 1 :]), a.dtype)
@@ -93,7 +97,7 @@ def _avg_pool(count: int) -> Callable[..., Callable[..., Any]]:
         def compute(self: Array, output_size: Sequence[int]) -> Any:
             found: Any = cast(self, dtype)
             for dim, places, counted, numbers in steps:
-                if 4 * places.shape[0] <= places.shape[1]:
+                if found.size >= _MANY and 4 * places.shape[0] <= places.shape[1]:
                     found = _average_slices(found, dim, places[:, 0], numbers.reshape(-1))
                     continue
                 seen = found.take(places.reshape(-1), dim)

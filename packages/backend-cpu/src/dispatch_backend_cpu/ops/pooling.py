@@ -71,6 +71,8 @@ def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Arr
 
 #: Of windows with up to so many elements in all, all elements are taken at once.
 _TAKEN: Final = 2048
+#: With so few places in a window a pass for each costs less, but for the smallest arrays.
+_FEW_PLACES, _SMALLEST = 4, 256
 
 
 def _windows(sizes: tuple[int, ...], moved: PoolWindows) -> Array:
@@ -106,7 +108,7 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         if not specs[0].numel:
             return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
         fit, is_float = make_pad(self.shape, _around(self.shape, moved), _least(dtype)), dtype.kind not in "iu"
-        if specs[0].numel * prod(moved.kernel) <= _TAKEN:
+        if specs[0].numel * prod(moved.kernel) <= (_TAKEN if prod(moved.kernel) > _FEW_PLACES else _SMALLEST):
             flat, windows = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
             begins = np.arange(0, windows.size, windows.shape[1])
         else:

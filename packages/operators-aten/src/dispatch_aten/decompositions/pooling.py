@@ -10,7 +10,7 @@ from dispatch_aten.errors import ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.pooling import PoolWindows, pool_windows
 
-from ._shared import Array, arange_like, aten, cast, meta_of, ndim, overload
+from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, overload
 from .adaptive_pooling import flatten, line_along
 from .convolution import windows
 from .padding import in_format
@@ -206,8 +206,15 @@ def _max_pool1d_with_indices(self: Array, *args: Any, **kwargs: Any) -> tuple[Ar
     return aten.squeeze.dim(found[0], -2), aten.squeeze.dim(found[1], -2)
 
 
+_FEW: Final = 4096
+
+
 def _max_pool1d(self: Array, *args: Any, **kwargs: Any) -> Array:
-    return aten.squeeze.dim(aten.max_pool2d.default(*_on_planes(self, *args, **kwargs)), -2)
+    planes = _on_planes(self, *args, **kwargs)
+    # The places of a few elements cost less than a composite more.
+    few = numel(self) <= _FEW
+    found = aten.max_pool2d_with_indices.default(*planes)[0] if few else aten.max_pool2d.default(*planes)
+    return aten.squeeze.dim(found, -2)
 
 
 def _avg_pool1d(
