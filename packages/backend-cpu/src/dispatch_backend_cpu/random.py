@@ -171,7 +171,7 @@ for _name, (_draw, _sizes) in _FACTORIES.items():
         KERNELS[_overload] = _factory(_overload, _draw, _sizes)
 
 
-def _of_size(fresh: Fresh, general: Kernel) -> Kernel:
+def _of_size(fresh: Fresh, general: Kernel, takes_generator: bool) -> Kernel:
     """Make the kernel of a factory of a size: small arrays of floats are made without the rule."""
 
     def kernel(
@@ -184,7 +184,7 @@ def _of_size(fresh: Fresh, general: Kernel) -> Kernel:
         made = NUMPY_DTYPES.get(dtype or DEFAULT_DTYPE.dtype)
         source = _DEFAULT if generator is None else generator
         if made not in NUMBERS or not -1 < (count := prod(size)) < _SMALL or (len(size) > 1 and min(size) < 0):
-            given = {} if generator is None else {"generator": generator}
+            given = {"generator": generator} if takes_generator else {}
             return general(size, dtype=dtype, **given, **options)
         if source is not _DEFAULT:
             check_generator(source)
@@ -195,7 +195,7 @@ def _of_size(fresh: Fresh, general: Kernel) -> Kernel:
     return kernel
 
 
-def _like(fresh: Fresh, general: Kernel) -> Kernel:
+def _like(fresh: Fresh, general: Kernel, takes_generator: bool) -> Kernel:
     """Make the same for an array whose shape and dtype are taken."""
 
     def kernel(
@@ -211,7 +211,7 @@ def _like(fresh: Fresh, general: Kernel) -> Kernel:
             with _DEFAULT.lock:
                 drawn = fresh(engine_of(_DEFAULT), self.size, self.dtype)
             return drawn if self.ndim == 1 else drawn.reshape(self.shape)
-        given = {} if generator is None else {"generator": generator}
+        given = {"generator": generator} if takes_generator else {}
         return general(self, dtype=dtype, memory_format=memory_format, **given, **options)
 
     return kernel
@@ -224,7 +224,7 @@ for _name, _fresh in (("rand", draws.draw_uniform), ("randn", draws.draw_normal)
         (_like, (f"{_name}_like", f"{_name}_like.generator")),
     ):
         for _overload in _forms:
-            KERNELS[_overload] = _make_form(_fresh, KERNELS[_overload])
+            KERNELS[_overload] = _make_form(_fresh, KERNELS[_overload], _overload.endswith("generator"))
 
 
 @KERNELS("bernoulli", "bernoulli.p")

@@ -370,8 +370,8 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
 }
 #: Ways without a gradient, which may serve more calls, with their options.
 _WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "linear": (_linear_or_rows, {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view")}),
-    "matmul": (_matmul_or_vector, {"parts": ("mm", "bmm", "mv", "dot", "reshape", "view", "expand")}),
+    "linear": (_linear_or_rows, {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view", "_unsafe_view")}),
+    "matmul": (_matmul_or_vector, {"parts": ("mm", "bmm", "mv", "dot", "reshape", "view", "_unsafe_view", "expand")}),
     **{name: (matmul.KERNELS[name], {}) for name in ("mm", "bmm", "addmm")},
     **short_losses.SHORT_WAYS,
     **short_networks.SHORT_WAYS,

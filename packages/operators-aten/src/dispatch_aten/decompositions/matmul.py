@@ -84,7 +84,7 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
         )
     flat = aten.reshape.default(input, (prod(shape[:-1]), shape[-1]))
     product = aten.addmm.default(bias, flat, aten.t.default(weight))
-    return aten.reshape.default(product, (*shape[:-1], dc.shape(weight)[0]))
+    return aten._unsafe_view.default(product, (*shape[:-1], dc.shape(weight)[0]))
 
 
 def _outer(self: Array, vec2: Array) -> Array:
