@@ -12,7 +12,7 @@ from dispatch_backend_cpu.arrays import describe, strides_of
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
 from dispatch_backend_cpu.ops import rule_kernels
 from dispatch_backend_cpu.ops.numpy_formulas import select
-from dispatch_backend_cpu.ops.pointwise import AT_ONCE, FORMULAS
+from dispatch_backend_cpu.ops.pointwise_table import AT_ONCE, FORMULAS
 
 add = SPECIALIZED["add.Tensor"]
 SMALL = st.integers(-50, 50)

@@ -17,7 +17,7 @@ from ..arrays import Array, check_writable
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import infer_output, output_rule
-from . import pointwise, special
+from . import pointwise, pointwise_table, special
 from .constants import ZEROS, constant, number
 from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from .numpy_formulas import CLIP, ENDS
@@ -138,22 +138,22 @@ def _by_copy(name: str) -> Kernel:
     return kernel
 
 
-for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
+for _name, (_ufunc, _kinds) in pointwise_table.UNARY.items():
     # Operators that return bool for every dtype are left to the decomposition.
     if not _ufunc.__name__.startswith(("is", "logical")):
-        _dtypes = pointwise.dtypes_of_kinds(_kinds)
+        _dtypes = pointwise_table.dtypes_of_kinds(_kinds)
         KERNELS[f"{_name}_"] = make_inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)
 
 for _name, _ufunc in (("add_.Tensor", np.add), ("sub_.Tensor", np.subtract)):
     KERNELS[_name] = _with_factor(_name, "self, other, *, alpha=1", _add_scaled(_ufunc))
     _functional_kernel = _functional(_name, pointwise.SPECIALIZED)
-    SPECIALIZED[_name] = make_inplace_binary(_name, _ufunc, _functional_kernel, pointwise.dtypes_of_kinds("ifc"))
+    SPECIALIZED[_name] = make_inplace_binary(_name, _ufunc, _functional_kernel, pointwise_table.dtypes_of_kinds("ifc"))
 for _name, _ufunc in (("addcmul_", np.multiply), ("addcdiv_", np.true_divide)):
     KERNELS[_name] = _with_factor(_name, "self, tensor1, tensor2, *, value=1", _add_product(_ufunc))
 KERNELS["lerp_.Scalar"] = _with_factor("lerp_.Scalar", "self, end, weight", _interpolate)
 
 for _name, _ufunc, _kinds in (("mul_.Tensor", np.multiply, "bifc"), ("div_.Tensor", np.true_divide, "fc")):
-    KERNELS[_name] = make_inplace_binary(_name, _ufunc, _functional(_name), pointwise.dtypes_of_kinds(_kinds))
+    KERNELS[_name] = make_inplace_binary(_name, _ufunc, _functional(_name), pointwise_table.dtypes_of_kinds(_kinds))
 for _name, _ufunc in (
     ("add_.Scalar", np.add),
     ("sub_.Scalar", np.subtract),

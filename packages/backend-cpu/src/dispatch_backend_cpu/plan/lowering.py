@@ -21,7 +21,8 @@ from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS, SPECIALIZED
-from ..ops import numpy_formulas, pointwise
+from ..ops import numpy_formulas
+from ..ops import pointwise_table as table
 from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
 
@@ -48,15 +49,15 @@ _where: Any = np.where
 
 def _rules() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
-    for name, (ufunc, kinds) in pointwise.UNARY.items():
-        fn = pointwise.GENERAL.get(name, ufunc)
-        rules[name] = Rule(1, fn, direct=ufunc, dtypes=pointwise.dtypes_of_kinds(kinds))
-    for name, (ufunc, some) in pointwise.BINARY.items():
-        dtypes = None if some is None else pointwise.dtypes_of_kinds(some)
-        rules[name] = Rule(2, pointwise.GENERAL.get(name, ufunc), direct=ufunc, dtypes=dtypes)
-    for name, (ufunc, _) in pointwise.WITH_NUMBER.items():
+    for name, (ufunc, kinds) in table.UNARY.items():
+        fn = table.GENERAL.get(name, ufunc)
+        rules[name] = Rule(1, fn, direct=ufunc, dtypes=table.dtypes_of_kinds(kinds))
+    for name, (ufunc, some) in table.BINARY.items():
+        dtypes = None if some is None else table.dtypes_of_kinds(some)
+        rules[name] = Rule(2, table.GENERAL.get(name, ufunc), direct=ufunc, dtypes=dtypes)
+    for name, (ufunc, _) in table.WITH_NUMBER.items():
         rules[name] = Rule(2, ufunc, opmath=name.startswith(("mul", "div")))
-    for name, (arity, formula, opmath) in pointwise.FORMULAS.items():
+    for name, (arity, formula, opmath) in table.FORMULAS.items():
         rules[name] = Rule(arity, formula, opmath)
     rules["relu"] = Rule(1, f.relu)
     rules["add.Tensor"] = Rule(2, _with_factor(np.add), opmath=True, direct=np.add)
