@@ -83,6 +83,8 @@ class Derivative:
         self.list_inputs = {name for name, kind in self.kinds.items() if kind in ("list", "optional_list")}
         self.optional_inputs = {name for name, kind in self.kinds.items() if kind == "optional"}
         self.inplace = schema.arguments[0].is_write
+        #: Whether the tensor becomes another view of its memory.
+        self.inplace_view = "inplace_view" in op.tags
         self.view = any(each.alias is not None and not each.is_write for each in schema.returns)
         returns_list = str(schema.returns[0].type).endswith("[]")
         #: The number of results; 0 where a call decides it.

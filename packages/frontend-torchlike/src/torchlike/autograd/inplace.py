@@ -80,3 +80,18 @@ def rebase(tensor: Tensor, node: Node) -> None:
     set_history(base, copy)
     if state.history is not None and state.history.node.retained is not None:
         state.replay_history()  # the gradient that is kept is that of the new values
+
+
+def turn(tensor: Tensor, node: Node) -> None:
+    """Make ``node`` the history of a tensor that became a view of itself, as by ``transpose_``: no element has changed.
+
+    A gradient that is to be kept of a view stays the one of the view before.
+    """
+    state = tensor._state
+    if not state.is_view or state.base is None:
+        rebase(tensor, node)
+        return
+    if PARTS and (part := current_part()) is not None:
+        part.see_base(tensor)
+    tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
+    state.history, state.version_seen = node, state.storage.version

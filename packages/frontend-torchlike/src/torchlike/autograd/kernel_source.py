@@ -140,7 +140,7 @@ def _write_keeping(derivative: Derivative) -> list[str]:
 def _write_attaching(derivative: Derivative) -> list[str]:
     """Return the lines that make the node the results' history."""
     if derivative.inplace:
-        return ["_rebase(self, _n)"]
+        return ["_turn(self, _n)" if derivative.inplace_view else "_rebase(self, _n)"]
     if derivative.outputs == 1:
         if derivative.view:
             # A view has the Autograd bit already.

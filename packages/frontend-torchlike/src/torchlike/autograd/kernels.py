@@ -27,7 +27,7 @@ from ..history.metadata import is_plain
 from ..history.node import Output, Storage, sequence
 from ..history.views import ONE_OF_SEVERAL, View
 from .derivative import Derivative, list_parameters
-from .inplace import check_inplace, rebase
+from .inplace import check_inplace, rebase, turn
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
 from .saved import (
@@ -145,6 +145,7 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
         "_clone": _clone,
         "_dtype": dc.dtype,
         "_rebase": rebase,
+        "_turn": turn,
         "_make_storage": make_storage,
         "_next": next,
         "_sequence": sequence,

@@ -1,0 +1,72 @@
+"""Gradients of views that are made in place or by strides, beside torch."""
+
+import itertools
+
+import pytest
+
+import torchlike
+
+torch = pytest.importorskip("torch", reason="parity needs torch")
+
+IN_PLACE = {
+    "unsqueeze_": lambda t: t.unsqueeze_(1),
+    "squeeze_": lambda t: t.squeeze_(),
+    "squeeze_.dim": lambda t: t.squeeze_(1),
+    "squeeze_.dims": lambda t: t.squeeze_((0, 1)),
+    "transpose_": lambda t: t.transpose_(0, 2),
+    "swapaxes_": lambda t: t.swapaxes_(1, 2),
+    "t_": lambda t: t.squeeze_().t_(),
+    "as_strided_": lambda t: t.as_strided_((2, 2), (1, 3), 2),
+}
+
+
+def add_base(base, view):
+    base.add_(1)
+
+
+def write_view(base, view):
+    view.mul_(view.detach().clone() + 2)
+
+
+def nothing(base, view):
+    pass
+
+
+def differentiate(library, device, turn, before, after):
+    """Return what a view is after ``turn``, and the gradient through it and its base."""
+    leaf = library.arange(12.0).to(device).requires_grad_()
+    base = leaf * 2
+    view, other = base[3:9].view(2, 1, 3), base.view(3, 4)
+    before(base, view)
+    turn(view)
+    after(base, view)
+    weights = library.arange(float(view.numel())).reshape(tuple(view.shape)).to(device)
+    ((view * weights).sum() + (other * other).sum()).backward()
+    layout = tuple(view.shape), view.stride() if device == "cpu" else None, view._base is base, view._version
+    return layout, view.tolist(), leaf.grad.tolist()
+
+
+@pytest.mark.parametrize("device", ["cpu", "strict"])
+def test_history_follows_a_view_that_became_another_in_place(device):
+    if device == "strict":
+        pytest.importorskip("array_api_strict", reason="a device whose arrays have no strides needs array-api-strict")
+    changes = [(add_base, write_view), (nothing, nothing), (write_view, add_base)]
+    changes = changes[:1] if device == "strict" else changes
+    for (name, turn), (before, after) in itertools.product(IN_PLACE.items(), changes):
+        if device == "strict" and name == "as_strided_":
+            continue
+        wanted = differentiate(torch, "cpu", turn, before, after)
+        found = differentiate(torchlike, device, turn, before, after)
+        assert found[0][2:] == wanted[0][2:] and found[1:] == wanted[1:], (name, before, after)
+        assert found == wanted or device == "strict"
+
+
+def test_a_kept_gradient_is_that_of_the_view_before():
+    kept = []
+    for library in (torch, torchlike):
+        view = (library.arange(6.0).requires_grad_() * 2).view(2, 3)
+        view.retain_grad()
+        view.t_()
+        (view * library.arange(6.0).reshape(3, 2)).sum().backward()
+        kept.append(view.grad.tolist())
+    assert kept[0] == kept[1] and len(kept[0]) == 2
