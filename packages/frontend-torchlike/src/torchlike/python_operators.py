@@ -10,7 +10,8 @@ import numpy as np
 
 import dispatch_core as dc
 
-from .functions import BINARY_OVERLOADS, FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
+from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
+from .overload_choice import BINARY_OVERLOADS
 from .tensors import Tensor
 from .ufuncs import call_with_array
 
