@@ -186,6 +186,10 @@ def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[Te
     return elementwise(input, 1.0), preserve_format(input, bool_)
 
 
+def _native_dropout_backward(grad_output: TensorMeta, mask: TensorMeta, scale: float) -> TensorMeta:
+    return elementwise(elementwise(grad_output, mask), scale)
+
+
 def _continuous(name: str, argument: str, label: str, default: float = 1.0) -> Callable[..., TensorMeta]:
     """Make the rule of an in-place generator of real numbers, whose second number must be positive."""
 
@@ -304,6 +308,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "bernoulli": _bernoulli,
     "bernoulli.p": _bernoulli,
     "native_dropout": _native_dropout,
+    "native_dropout_backward": _native_dropout_backward,
     "cauchy_": _continuous("cauchy", "sigma", "Cauchy"),
     "log_normal_": _continuous("log_normal", "std", "", 2.0),
     "geometric_": _geometric_inplace,
