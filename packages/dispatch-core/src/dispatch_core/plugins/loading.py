@@ -31,11 +31,11 @@ from dispatch_core.levels import Level
 from ..distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable
 from . import messages, policy
-from .array_types import ArrayTypeOwners, owners_of, sole_owner
-from .catalog import Catalog, is_own
+from .catalog import Catalog
 from .device_hooks import DeviceHooks
 from .foreign import refuse_foreign_keys
 from .import_rollback import forget_on_failure, import_object
+from .installed import InstalledPlugins
 from .providers import KernelProviders
 from .settings import Settings
 from .state import BackendState, Failure, ProviderState
@@ -51,7 +51,7 @@ _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"
 _Key = tuple[str, str]
 
 
-class BackendLoader(DeviceHooks):
+class BackendLoader(InstalledPlugins, DeviceHooks):
     """The plugins of one registry: the installed and the loaded ones, and the reasons why others are not loaded.
 
     ``settings`` replaces the environment variables and ``catalog`` the scan of the installed distributions; both are called
@@ -66,14 +66,11 @@ class BackendLoader(DeviceHooks):
         catalog: Callable[[], Catalog] = Catalog.from_installed,
         wait_seconds: float = 120.0,
     ) -> None:
-        super().__init__()
+        InstalledPlugins.__init__(self, settings, catalog)
+        DeviceHooks.__init__(self)
         self._registry = registry
-        self._read_settings = settings
-        self._read_catalog = catalog
         self._wait_seconds = wait_seconds
         self._lock: Final = forkable(Order.LOADING, self._forget_loads)
-        self._settings: Settings | None = None
-        self._catalog: Catalog | None = None
         self._host: PluginHost | None = None
         self._loading: list[_Key] = []
         #: The rollback of each load under way, the innermost last.
@@ -84,32 +81,10 @@ class BackendLoader(DeviceHooks):
         self._libraries: dict[str, bool] = {}
         self.kernels: Final = KernelProviders(self)
         self._failures: dict[_Key, Failure] = {}
-        self._type_owners: ArrayTypeOwners | None = None
         #: Warnings about plugins' registrations, kept until no plugin is loading.
         self._warned: list[transactions.Warned] = []
         #: How long each plugin took to import and register, in seconds.
         self.seconds: dict[_Key, float] = {}
-
-    @property
-    def settings(self) -> Settings:
-        """The switches, as they were at the first need; raises ``BackendError`` where one cannot be read."""
-        if self._settings is None:
-            self._settings = self._read_settings()
-        return self._settings
-
-    @property
-    def catalog(self) -> Catalog:
-        """The installed distributions, scanned once until ``refresh()``."""
-        if (catalog := self._catalog) is None:
-            with self._exclusive("list of", "installed backends"):
-                if (catalog := self._catalog) is None:
-                    catalog = self._read_catalog()
-                    with suppress(
-                        BackendError
-                    ):  # a variable that cannot be read is an error where a device is asked for
-                        catalog.chosen = self.settings.chosen
-                    self._catalog = catalog
-        return catalog
 
     def ensure_backend(self, name: str) -> BackendInfo:
         """Return a device's backend, loading it on the first request, as far as the environment variables allow.
@@ -186,48 +161,6 @@ class BackendLoader(DeviceHooks):
             self._failures.clear()
             self._opened.clear()
             self._libraries = {name: True for name, loaded in self._libraries.items() if loaded}
-
-    def array_type_owner(self, cls: type) -> str | None:
-        """Return the device that claims a type of array, without importing anything, or None.
-
-        The type's method resolution order is searched by qualified name, then by root package.
-        Raises ``BackendError`` where several devices claim the type.
-        """
-        owners = self._type_owners
-        if owners is None:
-            owners = self._type_owners = ArrayTypeOwners(self.catalog)
-        return owners.find(cls)
-
-    def declared_device(self, cls: type) -> str | None:
-        """Return the device that an installed distribution declares exactly this type for, or None.
-
-        Raises ``BackendError`` where there are several.
-        """
-        return sole_owner(self.catalog, f"{cls.__module__}.{cls.__qualname__}")
-
-    def declared_owner(self, cls: type, device: str) -> Claim | None:
-        """Return the claim by which an installed distribution declares exactly this type for another device.
-
-        None where it is declared for none, or for ``device`` too.
-        """
-        owners = owners_of(self.catalog, f"{cls.__module__}.{cls.__qualname__}")
-        return None if device in owners else next(iter(owners.values()), None)
-
-    def device_of_key(self, key: DispatchKey) -> str | None:
-        """Return the installed device that a key which no backend has claimed yet is kept for or named after, or None.
-
-        A key that a plugin asks for by name (``PrivateUse1``) is known once the plugin is loaded.
-        """
-        spelled = key.backend.lower()
-        names = [name for name in self.catalog.names(BACKENDS) if key.backend in (name, name[:1].upper() + name[1:])]
-        return (
-            spelled if is_own(BACKENDS, spelled) and self.catalog.claims(BACKENDS, spelled) else next(iter(names), None)
-        )
-
-    def owner_of_key(self, key: DispatchKey) -> Claim | None:
-        """Return the claim of the installed device of this project's own that a key is kept for, if it is one's."""
-        device = key.backend.lower()
-        return self.catalog.usable(BACKENDS, device) if is_own(BACKENDS, device) else None
 
     def operator_library(self, namespace: str) -> bool:
         """Load the operator library of a namespace, once. Return False if nothing installed provides one.
