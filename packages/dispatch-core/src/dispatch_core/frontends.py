@@ -12,7 +12,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, to_data
-from .arrays.frontend import CAPTURING, Frontend, ViewCode, become, bind, check_writing, refuse_mixed, register_frontend
+from .arrays.frontend import (
+    CAPTURING,
+    Frontend,
+    ViewCode,
+    become,
+    bind,
+    check_writing,
+    may_need_gradient,
+    refuse_mixed,
+    register_frontend,
+)
 from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
@@ -56,6 +66,7 @@ __all__ = [
     "lend",
     "materialize",
     "materialize_value",
+    "may_need_gradient",
     "memory_of",
     "pin",
     "recording",

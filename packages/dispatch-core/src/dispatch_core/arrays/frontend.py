@@ -43,7 +43,7 @@ from .._record import Record
 from ..changes import notify_change
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
-from ..keys.table import MARKER_BITS, MARKERS, DispatchKey
+from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS, DispatchKey
 from ..transactions import on_rollback
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
@@ -234,6 +234,15 @@ def frontend_of(value: object) -> Frontend[Any] | None:
     """Return the frontend whose tensor ``value`` is, or None for a raw array."""
     mask = getattr(value, "_dispatch_mask", 0)
     return FRONTENDS.get(mask & MARKERS) if mask else None
+
+
+def may_need_gradient(value: object) -> bool:
+    """Return whether a value is a frontend's tensor that may need a gradient; never False for one that does."""
+    mask = getattr(value, "_dispatch_mask", 0)
+    if not mask & AUTOGRAD:
+        return False
+    frontend = FRONTENDS[mask & MARKERS]
+    return frontend.has_history is None or frontend.has_history(value)
 
 
 def wrap_like(reference: object, array: Any) -> Any:

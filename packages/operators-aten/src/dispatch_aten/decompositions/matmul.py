@@ -13,6 +13,7 @@ from dispatch_aten.promotion import Number, promote_types
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.layout import broadcast_shapes
+from dispatch_core.frontends import may_need_gradient
 
 from ._matrices import conj
 from ._shared import Array, as_scalar_tensor, aten, cast, maybe_multiply, meta_of, truncate_for
@@ -142,8 +143,13 @@ def _add_scaled(self: Array, product: Array, beta: Number, alpha: Number) -> Arr
     """Return ``beta * self + alpha * product``; a ``beta`` of 0 leaves nans of ``self`` out, as in BLAS."""
     product = maybe_multiply(product, alpha)
     if beta == 0:
-        return product
+        return _in_place_of(self, product) if may_need_gradient(self) else product
     return aten.add.Tensor(maybe_multiply(self, beta), product)
+
+
+def _in_place_of(self: Array, values: Array) -> Array:
+    """Return ``values``, through which a gradient of zeros flows to ``self``."""
+    return aten.where.self(aten.ones_like.default(self, dtype=bool_), values, self)
 
 
 def _addmv(self: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -210,7 +216,8 @@ def _addr(self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
         return aten.logical_or.default(self, product) if beta else product
     if beta == 0:
         # The result lies as the sum would.
-        self, beta = aten.zeros_like.default(self), 1
+        zeros = aten.zeros_like.default(self)
+        self, beta = _in_place_of(self, zeros) if may_need_gradient(self) else zeros, 1
     return cast(_add_scaled(self, product, beta, alpha), common)
 
 
@@ -221,7 +228,9 @@ def _addr_of_halves(self: Array, vec1: Array, vec2: Array, beta: Number, alpha: 
         return aten.mul.Tensor(array, as_scalar_tensor(factor, array, dc.dtype(array)))
 
     product = aten.mul.Tensor(aten.unsqueeze.default(scale(vec1, alpha), 1), vec2)
-    return product if beta == 0 else aten.add.Tensor(scale(self, beta), product)
+    if beta == 0:
+        return _in_place_of(self, product) if may_need_gradient(self) else product
+    return aten.add.Tensor(scale(self, beta), product)
 
 
 def result_of_dtypes(*tensors: Array) -> ScalarType:
