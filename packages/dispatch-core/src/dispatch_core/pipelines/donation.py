@@ -31,7 +31,7 @@ from .pending import pending_type, storage_key
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
-    from .capturing import Input
+    from .capture_inputs import Input
     from .model import PlannedStep, Program
     from .planned_runs import PlannedRun
     from .program import ProgramFingerprint

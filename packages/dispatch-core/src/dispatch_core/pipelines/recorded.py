@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import access
 from ..errors import CaptureError, short_repr
 from ..operators.entry import CHANGES
+from .capture_inputs import describe_tensor
 from .capture_parts import Finish
-from .capturing import describe_tensor
 from .live_numbers import Expression, describe, in_order, whole
 from .pending import Pending, storage_key
 from .steps import Step, line_of
@@ -24,7 +24,8 @@ from .structures import same_constant, skeleton, tensors_in
 if TYPE_CHECKING:
     from types import CodeType
 
-    from .capturing import HostData, Input, Recording
+    from .capture_inputs import HostData, Input
+    from .capturing import Recording
 
 
 class Made:

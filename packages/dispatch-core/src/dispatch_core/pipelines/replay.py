@@ -26,7 +26,7 @@ from ..keys.table import DispatchKey
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS
 from .blocks import paused
-from .capturing import layout_of
+from .capture_inputs import layout_of
 from .donation import keep_shared, list_donated
 from .live_numbers import SIGNS, Expression, in_order
 from .model import Value
@@ -38,7 +38,7 @@ from .steps import masks_of_kernels
 from .structures import Arguments, Results
 
 if TYPE_CHECKING:
-    from .capturing import Input
+    from .capture_inputs import Input
     from .plan import Part
 
 #: What a replay returns that does not fit a call.
@@ -252,7 +252,7 @@ class ReplayWriter:
         return self._compile(lines, f"replay of {recorded.recording.name}")
 
     def _host_arrays(self) -> list[str]:
-        """Return lines that bring in arrays of the host's data; see Note [The host's data] in `capturing`."""
+        """Return lines that bring in arrays of the host's data; see Note [The host's data] in `capture_inputs`."""
         lines = []
         recorded = self.recorded
         for index, each in enumerate(recorded.hosts):
