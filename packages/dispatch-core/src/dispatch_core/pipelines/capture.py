@@ -30,7 +30,8 @@ from .materialization import materialize
 from .pending import Pending
 from .planned_runs import split
 from .recorded import RecordedRun, compare
-from .replay import MISS, ReplayWriter, make_replay
+from .replay import ReplayWriter, make_replay
+from .replay_guards import MISS
 from .structures import Arguments, Names, Results, tensors_in
 
 #: The keys of layers that see single calls: under them a captured function runs eagerly.
