@@ -15,7 +15,7 @@ FOLDER = Path(dispatch_aten.__file__).parent
 TABLES = {
     "shapes": ("RULES",),
     "decompositions": ("IMPLICIT", "EXPLICIT"),
-    "derivatives": ("FORMULAS", "NOT_DIFFERENTIABLE", "DIFFERENTIABLE_OUTPUTS"),
+    "derivatives": ("FORMULAS", "NOT_DIFFERENTIABLE", "DIFFERENTIABLE_OUTPUTS", "REFUSED"),
 }
 
 

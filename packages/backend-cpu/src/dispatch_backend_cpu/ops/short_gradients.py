@@ -324,7 +324,12 @@ def _attend_back(
     return found
 
 
-_NLL: Final[GradientFields] = (_nll, _nll_slope, {"self": ("self",), "target": ("self",)}, ("nll_loss_backward",))
+_NLL: Final[GradientFields] = (
+    _nll,
+    _nll_slope,
+    {"self": ("self",), "target": ("self",), "weight": ("self",)},
+    ("nll_loss_backward",),
+)
 #: Operator → forward and backward, what backward needs and for which gradients, and the operators that it calls.
 _GRADIENTS: Final[dict[str, GradientFields]] = {
     "linear": (
@@ -352,7 +357,7 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
     "cross_entropy_loss": (
         _cross_entropy,
         _cross_entropy_slope,
-        {"target": ("self",)},
+        {"target": ("self",), "weight": ("self",)},
         ("nll_loss_backward", "_log_softmax_backward_data"),
     ),
     "layer_norm": (

@@ -70,12 +70,15 @@ class Derivative:
         gradients: Mapping[str, str],
         *,
         differentiable_results: tuple[bool, ...] | None = None,
+        refused: tuple[str, ...] = (),
         number: int = 0,
     ) -> None:
         schema = op.schema
         self.op = op
         self.number = number
         self.differentiable_results = differentiable_results
+        #: Tensors without a formula, which may not require grad.
+        self.refused = refused
         #: Whether the backend's arrays have ``shape`` and ``dtype`` attributes.
         self.plain_arrays = False
         self.arguments = [argument.name for argument in schema.arguments]

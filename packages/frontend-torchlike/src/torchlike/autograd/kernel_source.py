@@ -92,6 +92,12 @@ def _write_saving(derivative: Derivative) -> list[str]:
     return lines + [f"{name} = {derivative.reading(name)}" for name in derivative.metadata if derivative.is_early(name)]
 
 
+def _write_refusal(name: str, optional: Container[str]) -> list[str]:
+    """Return the lines that refuse a tensor that requires grad and has no formula."""
+    given = f"{name} is not None and " if name in optional else ""
+    return [f"if {given}{name}._dispatch_mask & AUTO and {name}.requires_grad:", f"    raise _make_refusal({name!r})"]
+
+
 def _write_node(derivative: Derivative) -> list[str]:
     """Return the lines that make the node."""
     lines = ["_n = Node_()"]
@@ -220,5 +226,6 @@ def write_kernel_source(derivative: Derivative) -> str:
     body += ["return _r"]
     condition = f"if {_write_condition(derivative, list(derivative.gradients))}:"
     edges = write_edges(derivative.gradients, derivative.list_inputs, derivative.optional_inputs)
-    recorded = [*edges, condition, *indent(body)]
+    recorded = [line for name in derivative.refused for line in _write_refusal(name, derivative.optional_inputs)]
+    recorded += [*edges, condition, *indent(body)]
     return define(f"kernel({derivative.parameters})", ["if _grad_enabled():", *indent(recorded), f"return {call}"])

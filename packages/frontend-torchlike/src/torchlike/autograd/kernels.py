@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,7 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
         "_dtype": dc.dtype,
         "_rebase": rebase,
         "_turn": turn,
+        "_make_refusal": partial(_make_refusal, op),
         "_make_storage": make_storage,
         "_next": next,
         "_sequence": sequence,
@@ -154,6 +155,14 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
     }
     kernel: Callable[..., Any] = make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
     return kernel
+
+
+def _make_refusal(op: Any, name: str) -> RuntimeError:
+    function = op.name.partition("::")[2].partition(".")[0]
+    return RuntimeError(
+        f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot have "
+        "requires_grad True.\nHint: detach() it, or call the function under no_grad"
+    )
 
 
 def _release(node: Any) -> None:

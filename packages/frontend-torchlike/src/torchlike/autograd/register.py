@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, Formula
+from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, Formula, find_refused
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
@@ -55,7 +55,9 @@ def _make_factory(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
         return make_kernel(
             op,
             keyset,
-            lambda: Derivative(op, formula.gradients, differentiable_results=outputs, number=number),
+            lambda: Derivative(
+                op, formula.gradients, differentiable_results=outputs, refused=find_refused(name), number=number
+            ),
         )
 
     return make

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from dispatch_aten.derivatives import find_refused
 from dispatch_core.calls import define, indent, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD, DispatchKey, exclude_keys
@@ -173,14 +174,18 @@ def _edge_of(tensor: Tensor) -> Any:
     return state.edge if state.requires_grad else None
 
 
-def _write_kernel(parameters: str, tensors: dict[str, str]) -> str:
-    """Return the source of the kernel; ``tensors`` are the arguments that are tensors, with their kinds."""
+def _write_kernel(parameters: str, tensors: dict[str, str], refused: tuple[str, ...]) -> str:
+    """Return the source of the kernel; ``tensors`` are the arguments that are tensors, with their kinds.
+
+    The usual way tells what is wrong where one of ``refused`` requires grad.
+    """
     optional = {name for name, kind in tensors.items() if kind == "optional"}
     arrays = {name: f"{name}._dispatch_data" for name in tensors}
     arrays |= {name: f"None if {name} is None else {arrays[name]}" for name in optional}
     given = ", ".join(arrays.get(name, name) for name in parameters.split(", "))
     usual = f"return _usual({parameters})"
-    recorded = ["if _debt[0]:", "    _debt[0] -= 1", f"    {usual}"]
+    recorded = [line for name in refused for line in (f"if e_{name} is not None:", f"    {usual}")]
+    recorded += ["if _debt[0]:", "    _debt[0] -= 1", f"    {usual}"]
     recorded += ["try:", f"    _f = _forward({given})", "except Exception:", f"    {usual}"]
     recorded += ["if _f is NotImplemented:", f"    {usual}"]
     recorded += [line for name in tensors for line in write_version(name)]
@@ -242,6 +247,7 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     }
     scope |= {"_forward": gradient.forward, "_next": next, "_sequence": sequence, "_bare": bare, "View": View}
     scope |= {"AUTO": mask & AUTOGRAD, "RECORDED": below | AUTOGRAD_BITS[below], "NO_HISTORY": NO_HISTORY}
-    kernel: Any = make_function(_write_kernel(parameters, tensors), f"short autograd of {op.name}", scope)
+    refused = find_refused(op.name.partition("::")[2])
+    kernel: Any = make_function(_write_kernel(parameters, tensors, refused), f"short autograd of {op.name}", scope)
     cls.kernel.append(kernel)
     return kernel

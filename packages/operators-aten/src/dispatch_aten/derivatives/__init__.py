@@ -1,8 +1,9 @@
 """Derivative formulas as data; the engine that runs them belongs to the frontend.
 
-One module per kind holds ``FORMULAS``, and where they are needed ``DIFFERENTIABLE_OUTPUTS`` (which results a gradient can
-flow into) and ``NOT_DIFFERENTIABLE``. ``DERIVATIVES`` maps an operator overload to a ``Formula``: for each differentiable
-argument an expression, Python source, for its gradient. Names that an expression may use:
+One module per kind holds ``FORMULAS``, and where they are needed ``DIFFERENTIABLE_OUTPUTS`` (which results a gradient
+can flow into), ``REFUSED`` (the tensors that may not require grad) and ``NOT_DIFFERENTIABLE``. ``DERIVATIVES`` maps an
+operator overload to a ``Formula``: for each differentiable argument an expression, Python source, for its gradient.
+Names that an expression may use:
 
 * ``grad``: the gradient of the first result, never None. Operators with several differentiable results use ``grads``, a
   tuple with None for results without a gradient (``Formula.uses_grads``);
@@ -47,7 +48,7 @@ from dispatch_core.caches import LazyTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["DERIVATIVES", "METADATA_SUFFIXES", "NOT_DIFFERENTIABLE", "Formula", "names_used"]
+__all__ = ["DERIVATIVES", "METADATA_SUFFIXES", "NOT_DIFFERENTIABLE", "Formula", "find_refused", "names_used"]
 
 METADATA_SUFFIXES: Final = (
     "_sizes",
@@ -92,6 +93,19 @@ def _make_formula(name: str) -> Formula:
     except KeyError:
         outputs = None
     return Formula(MappingProxyType(gradients), outputs)
+
+
+def find_refused(name: str) -> tuple[str, ...]:
+    """Return the tensors of an overload that have no gradient though the result depends on them; composites have rows, too.
+
+    >>> find_refused("nll_loss_forward"), find_refused("mul.Tensor")
+    (('weight',), ())
+    """
+    try:
+        found: tuple[str, ...] = find("derivatives", "REFUSED", name)
+    except KeyError:
+        return ()
+    return found
 
 
 DERIVATIVES: Final = LazyTable(_make_formula, partial(names_in, "derivatives", "FORMULAS"))

@@ -52,4 +52,12 @@ FORMULAS: Final = {
     "soft_margin_loss": {"self": "soft_margin_gradient(grad, self, target, reduction)"},
 }
 
+REFUSED: Final = {
+    **dict.fromkeys(("cross_entropy_loss", "nll_loss", "nll_loss_forward", "nll_loss_nd"), ("weight",)),
+    "binary_cross_entropy": ("weight",),
+    "binary_cross_entropy_with_logits": ("weight", "pos_weight"),
+    "nll_loss_backward": ("weight",),
+    "soft_margin_loss": ("target",),
+}
+
 DIFFERENTIABLE_OUTPUTS: Final = {"nll_loss_forward": (True, False)}
