@@ -18,7 +18,7 @@ from dispatch_core import frontends
 from dispatch_core.keys import AUTOGRAD
 
 from .history.grad_mode import no_grad
-from .history.views import replay
+from .history.view_chains import replay
 from .interop import as_subclass, is_recording, read_elements
 from .tensors import Tensor, wrap
 

@@ -15,7 +15,8 @@ import dispatch_core as dc
 from ..history.captures import PARTS, current_part
 from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
-from ..history.views import replay, set_history
+from ..history.view_chains import replay
+from ..history.views import set_history
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -11,7 +11,7 @@ from dispatch_core.keys import AUTOGRAD
 
 from ..autograd.saved import read_version
 from ..history.node import Aliases, Leaf, Output
-from ..history.views import view_kinds
+from ..history.view_chains import view_kinds
 
 
 class Entry:

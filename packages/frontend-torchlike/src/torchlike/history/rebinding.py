@@ -18,7 +18,8 @@ from dispatch_core.frontends import storage_of
 
 from .metadata import is_plain
 from .node import Aliases, Leaf, Storage
-from .views import ALIASING, View, join, list_views, replay
+from .view_chains import list_views, replay
+from .views import ALIASING, View, join
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -11,16 +11,8 @@ from dispatch_core.keys import AUTOGRAD
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .node import tick
-from .views import (
-    CUT_ONE_BY_ONE,
-    ONE_OF_SEVERAL,
-    UNRECORDED,
-    describe_parts,
-    make_alias,
-    make_view_state,
-    set_view,
-    view_kinds,
-)
+from .view_chains import CUT_ONE_BY_ONE, describe_parts, view_kinds
+from .views import ONE_OF_SEVERAL, UNRECORDED, make_alias, make_view_state, set_view
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
