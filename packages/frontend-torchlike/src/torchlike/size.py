@@ -43,3 +43,13 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> Any:
         return Size, (tuple(self),)
+
+
+def check_dim(dim: int, rank: int) -> int:
+    """Return ``dim``; raises ``IndexError`` where a tensor of ``rank`` dimensions does not have it."""
+    if not -max(rank, 1) <= dim < max(rank, 1):
+        low, high = -max(rank, 1), max(rank, 1) - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    if not rank:
+        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+    return dim

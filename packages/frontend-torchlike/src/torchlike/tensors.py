@@ -27,12 +27,9 @@ from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind
 from .history.view_hooks import find_view_code, make_view_hooks
-from .history.views import (
-    join,
-    share_memory,
-)
+from .history.views import join, share_memory
 from .lazy_names import LeftOut
-from .size import Size
+from .size import Size, check_dim
 
 _ndarray: Final[Any] = np.ndarray
 _META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
@@ -243,7 +240,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         if dim is None:
             return SIZES[data.shape] if is_plain[type(data)] else self.shape
         shape = data.shape if is_plain[type(data)] else dc.shape(self)
-        return shape[dim if type(dim) is int and -len(shape) <= dim < len(shape) else _check_dim(dim, len(shape))]
+        return shape[dim if type(dim) is int and -len(shape) <= dim < len(shape) else check_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         data = self._dispatch_data
@@ -254,7 +251,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         if dim is None:
             return strides
         count = len(strides)
-        return strides[dim if type(dim) is int and -count <= dim < count else _check_dim(dim, count)]
+        return strides[dim if type(dim) is int and -count <= dim < count else check_dim(dim, count)]
 
     def storage_offset(self) -> int:
         data = self._dispatch_data
@@ -383,15 +380,6 @@ class Tensor(Differentiable, metaclass=_Constructor):
         if not dc.shape(self) and not self.is_meta and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         return object.__format__(self, spec)
-
-
-def _check_dim(dim: int, rank: int) -> int:
-    if not -max(rank, 1) <= dim < max(rank, 1):
-        low, high = -max(rank, 1), max(rank, 1) - 1
-        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
-    if not rank:
-        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
-    return dim
 
 
 #: Makes an object without data, as a call of a class of a plain type does, and as fast.
