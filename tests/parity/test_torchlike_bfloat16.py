@@ -143,3 +143,16 @@ def test_memory_is_shared_by_dlpack():
     back = torchlike.from_dlpack(theirs)
     assert ours.tolist() == back.tolist() == [7, 1, 2, 3, 4]
     assert back.data_ptr() == ours.data_ptr()
+
+
+@pytest.mark.parametrize("other", ["bfloat16", "float16", "float32", "int64", "bool"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_next_numbers_and_their_gradients(other, turned):
+    found = []
+    for m in (torchlike, torch):
+        a = m.tensor([3.0, 0, -1, 1, 0.5], dtype=m.bfloat16, requires_grad=True)
+        b = m.tensor([0, 1, -1, 1, 1], dtype=getattr(m, other), requires_grad="float" in other)
+        result = m.nextafter(*((b, a) if turned else (a, b)))
+        result.sum().backward()
+        found.append([values(each.detach()) for each in (result, a.grad, *([b.grad] if b.requires_grad else []))])
+    assert found[0] == found[1]

@@ -105,3 +105,13 @@ def test_memory_with_gaps_is_written_as_memory_without(name, dtype, step):
             return
         KERNELS[name](gaps)
         np.testing.assert_allclose(gaps, dense, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(2, 3), (70, 60)], ids=str)
+def test_triangles_of_every_dtype_are_cut_in_place(name, dtype, shape):
+    for k in range(-3, 4):
+        array = np.ones(shape, dtype)
+        KERNELS[f"{name}_"](array, k)
+        np.testing.assert_array_equal(array, getattr(np, name)(np.ones(shape, dtype), k))

@@ -100,10 +100,31 @@ def test_derivatives_are_those_by_differences(function):
     assert torchlike.autograd.gradgradcheck(function, (a,))
 
 
+@pytest.mark.parametrize("function", [linalg.det, lambda a: linalg.slogdet(a)[1], torchlike.logdet, linalg.inv])
+@pytest.mark.parametrize("size", [2, 3])
+def test_gradients_of_as_many_matrices_as_each_has_rows_are_those_of_each(function, size):
+    a = positive(draw(size, size, size)).requires_grad_()
+
+    def differentiate(*matrices):
+        results = torchlike.stack([function(each) for each in matrices])
+        (first,) = torchlike.autograd.grad((results**2).sum(), a, create_graph=True)
+        return first, torchlike.autograd.grad((first**2).sum(), a)[0]
+
+    for found, wanted in zip(differentiate(a), differentiate(*a), strict=True):
+        np.testing.assert_allclose(found.detach(), wanted.detach(), rtol=1e-6, atol=1e-9)
+
+
 def test_the_gradient_of_a_singular_determinant_is_its_adjugate():
     a = torchlike.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torchlike.float64, requires_grad=True)
     (gradient,) = torchlike.autograd.grad(linalg.det(a), a)
     close(gradient, torchlike.tensor([[4.0, -2.0], [-2.0, 1.0]], dtype=torchlike.float64))
+
+
+@pytest.mark.parametrize("dim", [(), (1,)], ids=["all", "dim"])
+def test_the_gradient_of_a_product_in_another_dtype_is_computed_in_that(dim):
+    a = torchlike.tensor([[1.5 - 1j, 3, 2]], requires_grad=True)
+    a.prod(*dim, dtype=torchlike.float32).sum().backward()
+    assert a.grad.tolist() == [[6, 3, 4.5]]
 
 
 def test_transforms_and_their_inverses_give_the_signal_back():

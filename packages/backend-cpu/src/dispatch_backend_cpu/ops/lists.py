@@ -96,7 +96,7 @@ def _clear_triangle(name: str, *, lower: bool) -> Kernel:
         rows, columns = self.shape[-2:]
         if rows * columns <= _SMALL:
             below = _keep_triangle(rows, columns, diagonal if lower else diagonal - 1)
-            np.copyto(self, 0, where=~below if lower else below)
+            np.copyto(self, False, where=~below if lower else below)
         else:
             # Rows are cleared from a place on where the lower part is kept, columns where the upper one is.
             by_row = rows <= columns

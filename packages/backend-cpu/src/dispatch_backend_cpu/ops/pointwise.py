@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import HALF, Array, is_extended
+from ..arrays import HALF, Array, is_extended, numpy_dtype
 from ..fp_errors import ignore_fp_errors
 from ..halves import LOOKED_UP, MANY
 from ..kernel_table import Kernel, KernelTable
@@ -169,8 +169,10 @@ def _nextafter(general: Kernel) -> Kernel:
 
     @ignore_fp_errors
     def kernel(self: Array, other: Array) -> Any:
-        if is_extended(self.dtype) and self.dtype is other.dtype:
-            return conform(np.nextafter(self, other), infer_output("nextafter", self, other))
+        if is_extended(self.dtype) or is_extended(other.dtype):
+            spec = infer_output("nextafter", self, other)
+            if is_extended(dtype := numpy_dtype(spec.dtype)):
+                return conform(np.nextafter(cast(self, dtype), cast(other, dtype)), spec)
         return general(self, other)
 
     return kernel

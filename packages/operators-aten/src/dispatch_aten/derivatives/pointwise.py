@@ -102,6 +102,7 @@ FORMULAS: Final = {
     "mul.Scalar": {"self": "mul(grad, other)"},
     "nan_to_num": {"self": "mul(grad, isfinite(self))"},
     "neg": {"self": "neg(grad)"},
+    "nextafter": {"self": "mul(grad, ne(self, other))", "other": "zeros_like(grad)"},
     "pow.Tensor_Scalar": {"self": "pow_gradient(grad, self, exponent)"},
     "pow.Tensor_Tensor": {
         "self": "pow_gradient(grad, self, exponent)",
@@ -133,7 +134,7 @@ DIFFERENTIABLE_OUTPUTS: Final = {"frexp.Tensor": (True, False)}
 
 NOT_DIFFERENTIABLE: Final = frozenset(
     """
-    signbit nextafter gcd lcm heaviside isposinf isneginf isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
+    signbit gcd lcm heaviside isposinf isneginf isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
     is_same_size
     """.split()
 )

@@ -82,6 +82,9 @@ def _triangular(A: Array, B: Array, *, upper: bool, left: bool = True, unit: boo
 
 
 def solve(A: Array, B: Array, *, left: bool = True) -> Array:
+    """Solve for matrices ``B``, which the operator would take as vectors where they look like a batch of these."""
+    if dc.shape(B) == dc.shape(A)[:-1]:
+        B = aten.expand.default(B, dc.shape(A))
     return aten.linalg_solve_ex.default(A, B, left=left)[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dispatch_aten.decompositions._shared import Array, aten, count_of
+from dispatch_aten.decompositions._shared import Array, aten, cast, count_of
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_core import dtype as dtype_of
@@ -80,7 +80,8 @@ def _products_without(self: Array, dim: int) -> Array:
 
 
 def prod_gradient(grad: Array, self: Array) -> Array:
-    """Return the gradient of the product of all elements."""
+    """Return the gradient of the product of all elements, computed in the dtype of the product."""
+    self = cast(self, dtype_of(grad))
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
         return aten.expand.default(grad, sizes) if not sizes else aten.mul.Tensor(grad, self)
@@ -89,7 +90,8 @@ def prod_gradient(grad: Array, self: Array) -> Array:
 
 
 def prod_dim_gradient(grad: Array, self: Array, dim: int, keepdim: bool) -> Array:
-    """Return the gradient of the products along ``dim``."""
+    """Return the gradient of the products along ``dim``, computed in their dtype."""
+    self = cast(self, dtype_of(grad))
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
         even = spread(grad, sizes, dim, keepdim)
