@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import threading
 import weakref
 
 import numpy as np
@@ -72,6 +74,22 @@ def gradients(result, leaves, **options):
     return [(each.dtype, each.shape, each.stride(), repr(each.tolist())) for each in found]
 
 
+def second_gradients(result, leaves):
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    found = torchlike.autograd.grad(result, wanted, slope(result), create_graph=True, allow_unused=True)
+    total = result.sum() + sum(each.pow(2).sum() for each in found)
+    found = torchlike.autograd.grad(total, wanted, allow_unused=True)
+    return [None if each is None else each.tolist() for each in found]
+
+
+def write(tensor):
+    with torchlike.no_grad():
+        tensor.zero_()
+
+
+CHANGES = [write, lambda tensor: tensor.data.mul_(2)]
+
+
 def slope(result):
     steps = np.arange(1, result.numel() + 1, dtype=np.float64).reshape(tuple(result.shape)) / 7
     return torchlike.tensor(steps.tolist(), dtype=result.dtype)
@@ -123,18 +141,18 @@ def test_a_node_is_freed_checks_versions_and_goes_the_usual_way_where_it_must(na
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         gradients(result, leaves)
     given = call(op, sample)[1]
-    for changed in [key for key, value in given.items() if isinstance(value, torchlike.Tensor)]:
+    names = [key for key, value in given.items() if isinstance(value, torchlike.Tensor)]
+    for changed, change, read in itertools.product(names, CHANGES, (gradients, second_gradients)):
         outcomes = []
         for block in (torchlike.enable_grad(), usual()):
             with block:
                 result, given, leaves = call(op, sample)
-                with torchlike.no_grad():
-                    given[changed].zero_()
+                change(given[changed])
                 try:
-                    outcomes.append(gradients(result, leaves))
+                    outcomes.append(read(result, leaves))
                 except RuntimeError as error:
                     outcomes.append(str(error).partition(" is at version")[2])
-        assert outcomes[0] == outcomes[1], changed
+        assert outcomes[0] == outcomes[1], (changed, change, read)
     # A gradient that the device's formula does not take, and kernels of the program's, from after the call on.
     result, _, leaves = call(op, sample)
     short = result._autograd
@@ -204,3 +222,37 @@ def test_weights_of_classes_may_not_require_grad(call):
             call(scores, y, weight)
     call(x, y, weight.detach()).backward()
     assert x.grad is not None
+
+
+def test_what_leads_to_an_input_is_freed_where_no_gradient_needs_it():
+    weight = torchlike.ones(3, 2)
+    settle(dc.ops.aten.linear.default)
+    hidden = torchlike.ones(4, 2, requires_grad=True) * 2
+    array, result = weakref.ref(hidden.numpy(force=True).base or hidden), torchlike.nn.functional.linear(hidden, weight)
+    del hidden
+    gc.collect()
+    assert array() is None
+    result.sum().backward()
+
+
+def test_threads_that_look_at_one_node_see_the_same_graph():
+    for _ in range(20):
+        settle(dc.ops.aten.linear.default)
+        weight, x = torchlike.ones(3, 2, requires_grad=True), torchlike.ones(4, 2, requires_grad=True)
+        result, names, faults = torchlike.nn.functional.linear(x, weight), [], []
+        gate = threading.Barrier(4)
+
+        def look(result=result, names=names, faults=faults, gate=gate):
+            gate.wait()
+            try:
+                names.append(graph(result.grad_fn))
+            except AttributeError as error:
+                faults.append(error)
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+        assert all(each == names[0] for each in names)

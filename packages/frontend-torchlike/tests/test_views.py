@@ -23,6 +23,7 @@ def test_views_of_views_have_the_same_base_and_version():
     assert base.tolist() == [[0, 0, 1], [0, 1, 0]]
 
 
+@pytest.mark.no_pipeline(reason="pipelines record reshape as a view of a size")
 @pytest.mark.parametrize("mode", [torchlike.enable_grad, no_grad])
 @pytest.mark.parametrize("make", [lambda: torchlike.ones(2, 3), lambda: torchlike.ones(4, 2, 3)[1]])
 def test_views_by_generated_code_have_the_state_that_the_hook_makes(make, mode):

@@ -6,23 +6,19 @@ Each has a forward function, which returns the result and what backward keeps, a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from ..arrays import Array
 from ..fp_errors import run
-from . import loss, matmul, normalization, short_losses, short_networks
-from .constants import NUMBERS, number
+from . import matmul
 from .reduce_ufuncs import SUM
 
 GradientFields = tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[str, ...]], tuple[str, ...]]
 
 _BLAS: Final = frozenset(map(np.dtype, "fd"))
-_INT64: Final = np.dtype(np.int64)
 
 
 def _multiply(a: Array, b: Array) -> Any:
@@ -158,178 +154,6 @@ def _add_product_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
     return run(SUM, grad, 0) if is_row and wanted[0] is not None else grad, *found
 
 
-def _is_classified(self: Array, target: Array, weight: Array | None) -> bool:
-    """Return whether each row has one target."""
-    return (
-        self.ndim == 2
-        and self.dtype in NUMBERS
-        and bool(self.size)
-        and self.flags.c_contiguous
-        and target.dtype is _INT64
-        and target.shape == self.shape[:1]
-        and (weight is None or (weight.dtype is self.dtype and weight.shape == self.shape[1:]))
-    )
-
-
-def _nll(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
-    if not _is_classified(self, target, weight):
-        return NotImplemented
-    found, total = run(loss.nll_of_places, self, target, weight, reduction, ignore_index)
-    return np.asarray(found), (self, target, weight, reduction, ignore_index, total)
-
-
-def _nll_slope(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
-    if grad.dtype is not kept[0].dtype:
-        return NotImplemented
-    return run(loss.nll_slope, grad, *kept), None, None
-
-
-def _cross_entropy(
-    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, label_smoothing: float
-) -> Any:
-    if label_smoothing or not _is_classified(self, target, weight):
-        return NotImplemented
-    return run(_log_likelihood, self, target, weight, reduction, ignore_index)
-
-
-def _log_likelihood(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
-    logs = loss.logarithms(self, 1)
-    found, total = loss.nll_of_places(logs, target, weight, reduction, ignore_index)
-    return np.asarray(found), (logs, target, weight, reduction, ignore_index, total)
-
-
-def _cross_entropy_slope(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
-    if grad.dtype is not kept[0].dtype:
-        return NotImplemented
-    return run(_likelihood_slope, grad, *kept), None, None
-
-
-def _likelihood_slope(
-    grad: Array, logs: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total: Any
-) -> Any:
-    """Return the gradient of both parts, at once where all rows have the same slope."""
-    count, classes = logs.shape
-    if weight is not None or not reduction or ignore_index >= 0 or target.item(target.argmin()) < 0:
-        return loss.log_softmax_slope(
-            loss.nll_slope(grad, logs, target, weight, reduction, ignore_index, total), logs, 1
-        )
-    slope = grad / total if reduction == 1 else grad
-    found = np.exp(logs)
-    found *= slope
-    found.reshape(-1)[np.arange(0, count * classes, classes) + target] -= slope
-    return found
-
-
-def _layer_norm(
-    input: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float, cudnn_enable: bool
-) -> Any:
-    dtype, sizes = input.dtype, tuple(shape)
-    if dtype not in NUMBERS or not input.size or not input.flags.c_contiguous or input.shape[-len(sizes) :] != sizes:
-        return NotImplemented
-    for each in (weight, bias):
-        if each is not None and (each.dtype is not dtype or each.shape != sizes or not each.flags.c_contiguous):
-            return NotImplemented
-    cut = normalization.cut_layers(input.shape, sizes)
-    out, mean, _, rstd = run(normalization.standardize, cut, input, weight, bias, eps)
-    return out, (cut, input, mean, rstd, weight)
-
-
-def _layer_norm_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
-    cut, input, mean, rstd, weight = kept
-    if grad.dtype is not input.dtype:
-        return NotImplemented
-    mask = [each is not None for each in wanted]
-    found = run(normalization.differentiate, cut, grad, input, mean, rstd, weight, mask)
-    return (
-        found if weight is None or weight.ndim == 1 else (found[0], *[each.reshape(weight.shape) for each in found[1:]])
-    )
-
-
-def _attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    attn_mask: Array | None,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    enable_gqa: bool,
-) -> Any:
-    shape, dtype = query.shape, query.dtype
-    if attn_mask is not None or dropout_p or enable_gqa or dtype not in _BLAS or not (query.size and key.size):
-        return NotImplemented
-    if not (dtype is key.dtype is value.dtype and len(shape) == key.ndim == value.ndim == 4):
-        return NotImplemented
-    if not (
-        shape[:2] == key.shape[:2] and key.shape[:3] == value.shape[:3] and shape[3] == key.shape[3] == value.shape[3]
-    ):
-        return NotImplemented
-    factor = number(1.0 / math.sqrt(shape[-1]) if scale is None else scale, query)
-    return run(_attend, query, key, value, factor, is_causal)
-
-
-def _attend(query: Array, key: Array, value: Array, factor: Array, is_causal: bool) -> Any:
-    scaled = query * factor
-    scores = np.matmul(scaled, key.swapaxes(2, 3))
-    later = _later_columns(*scores.shape[2:]) if is_causal else None
-    if later is not None:
-        np.copyto(scores, -math.inf, where=later)
-    weights = loss.exponents(scores, 3)
-    kept = (scaled, key, value, weights, factor, later)
-    if query.flags.c_contiguous:
-        return np.matmul(weights, value), kept
-    # The result lies in memory as the query does.
-    order = sorted(range(4), key=lambda dim: (-query.strides[dim], query.shape[dim] == 1, dim))
-    found = np.empty([query.shape[dim] for dim in order], query.dtype)
-    return np.matmul(weights, value, out=found.transpose([order.index(dim) for dim in range(4)])), kept
-
-
-@lru_cache(maxsize=64)
-def _later_columns(rows: int, columns: int) -> Array:
-    """Return which columns come after a row's own."""
-    found = np.triu(np.ones((rows, columns), np.bool_), 1)
-    found.flags.writeable = False
-    return found
-
-
-def _attention_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
-    return run(_attend_back, grad, *kept, *wanted) if grad.dtype is kept[0].dtype else NotImplemented
-
-
-def _attend_back(
-    grad: Array,
-    scaled: Array,
-    key: Array,
-    value: Array,
-    weights: Array,
-    factor: Array,
-    later: Array | None,
-    for_query: Any,
-    for_key: Any,
-    for_value: Any,
-    mask: None,
-) -> Any:
-    found: list[Any] = [None, None, None, None]
-    if for_value is not None:
-        found[2] = np.matmul(weights.swapaxes(2, 3), grad)
-    if for_query is not None or for_key is not None:
-        slope = loss.softmax_slope(np.matmul(grad, value.swapaxes(2, 3)), weights, 3)
-        if later is not None:
-            np.copyto(slope, 0, where=later)
-        if for_query is not None:
-            found[0] = np.matmul(slope, key)
-            found[0] *= factor
-        if for_key is not None:
-            found[1] = np.matmul(scaled.swapaxes(2, 3), slope).swapaxes(2, 3)
-    return found
-
-
-_NLL: Final[GradientFields] = (
-    _nll,
-    _nll_slope,
-    {"self": ("self",), "target": ("self",), "weight": ("self",)},
-    ("nll_loss_backward",),
-)
 #: Operator → forward and backward, what backward needs and for which gradients, and the operators that it calls.
 _GRADIENTS: Final[dict[str, GradientFields]] = {
     "linear": (
@@ -352,34 +176,12 @@ _GRADIENTS: Final[dict[str, GradientFields]] = {
         {"mat1": ("mat2",), "mat2": ("mat1",)},
         ("t", "mm", "sum.dim_IntList"),
     ),
-    "nll_loss": _NLL,
-    "nll_loss_nd": _NLL,
-    "cross_entropy_loss": (
-        _cross_entropy,
-        _cross_entropy_slope,
-        {"target": ("self",), "weight": ("self",)},
-        ("nll_loss_backward", "_log_softmax_backward_data"),
-    ),
-    "layer_norm": (
-        _layer_norm,
-        _layer_norm_slopes,
-        dict.fromkeys(("input", "weight", "bias"), ("input", "weight", "bias")),
-        ("native_layer_norm_backward",),
-    ),
-    "scaled_dot_product_attention": (
-        _attention,
-        _attention_slopes,
-        {"key": ("query",), "value": ("query", "key")},
-        tuple("new_ones triu masked_fill.Scalar _softmax_backward_data permute contiguous clone _unsafe_view".split()),
-    ),
 }
 #: Ways without a gradient, which may serve more calls, with their options.
 _WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "linear": (_linear_or_rows, {"parts": ("t", "addmm", "matmul", "mm", "reshape", "view", "_unsafe_view")}),
     "matmul": (_matmul_or_vector, {"parts": ("mm", "bmm", "mv", "dot", "reshape", "view", "_unsafe_view", "expand")}),
     **{name: (matmul.KERNELS[name], {}) for name in ("mm", "bmm", "addmm")},
-    **short_losses.SHORT_WAYS,
-    **short_networks.SHORT_WAYS,
 }
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {}

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import Context
+from threading import RLock
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from dispatch_aten.derivatives import find_refused
 from dispatch_core.calls import define, indent, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD, DispatchKey, exclude_keys
@@ -35,6 +35,9 @@ from .saved import NO_HISTORY, make_released_error, make_version_error, read_sta
 
 #: How many calls go the usual way after a node was taken apart.
 _USUAL: Final = 32
+#: Attributes of a short node that go when it is taken apart.
+_OF_CALLS: Final = frozenset({"call", "kept", "next", "versions"})
+_TAKING_APART: Final = RLock()
 
 
 class _Released:
@@ -58,6 +61,8 @@ class ShortNode(Node):
     places: ClassVar[tuple[int, ...]]
     #: And those of the tensors that backward needs.
     keeps: ClassVar[tuple[int, ...]]
+    #: Which of the tensors backward needs, and for the gradients of which.
+    users: ClassVar[dict[int, tuple[int, ...]]]
     usual: ClassVar[Callable[..., Any]]
     below: ClassVar[int]
     #: How many of the next calls go the usual way.
@@ -89,16 +94,23 @@ class ShortNode(Node):
         self.call = tuple(_Released(each) if isinstance(each, Tensor) else each for each in self.call)
 
     def take_apart(self) -> Node:
-        """Become the last of the nodes that the usual way makes, unless an argument was changed since."""
+        """Become the last of the nodes that the usual way makes, unless what backward needs was changed since."""
+        with _TAKING_APART:
+            return self._take_apart() if self.is_short else self  # another thread may have been faster
+
+    def _is_needed(self, number: int) -> bool:
+        """Return whether backward needs the tensor of a number among the tensors."""
+        return any(self.next[user] is not None for user in self.users.get(number, ()))
+
+    def _take_apart(self) -> Node:
         values, start = list(self.call), next_sequence()
-        edges: dict[int, Any] = dict(zip(self.places, self.next, strict=True))
-        for place, version in zip(self.places, self.versions, strict=True):
-            value, edge = values[place], edges[place]
+        for number, (place, version, edge) in enumerate(zip(self.places, self.versions, self.next, strict=True)):
+            value = values[place]
             if isinstance(value, _Released):
                 values[place] = _stand_in(np.zeros(value.shape, value.dtype), self.below, edge)
             elif value is None:
                 continue
-            elif read_version(value) != version:
+            elif read_version(value) != version and self._is_needed(number):
                 return self
             elif _edge_of(value) is not edge:
                 values[place] = _stand_in(value._dispatch_data, self.below, edge)
@@ -133,9 +145,8 @@ class ShortNode(Node):
             node.seq = self.seq - 1 + number / len(found)
             if self.kept is None:
                 node.release()
-        own = {name: value for name, value in vars(self).items() if name not in ("call", "kept", "next", "versions")}
-        vars(self).clear()
-        vars(self).update(vars(last) | own)
+        own = {name: value for name, value in vars(self).items() if name not in _OF_CALLS}
+        self.__dict__ = vars(last) | own
         self.__class__ = type(last)  # type: ignore[assignment]  # both are plain classes
 
     def recompute(self, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -143,9 +154,9 @@ class ShortNode(Node):
         from .engine import execute
 
         values, edges = list(self.call), []
-        for place, version, edge in zip(self.places, self.versions, self.next, strict=True):
+        for number, (place, version, edge) in enumerate(zip(self.places, self.versions, self.next, strict=True)):
             value = values[place]
-            if value is not None and read_version(value) != version:
+            if value is not None and read_version(value) != version and self._is_needed(number):
                 raise make_version_error(value, version)
             if edge is not None:
                 leaf = Leaf()
@@ -174,18 +185,18 @@ def _edge_of(tensor: Tensor) -> Any:
     return state.edge if state.requires_grad else None
 
 
-def _write_kernel(parameters: str, tensors: dict[str, str], refused: tuple[str, ...]) -> str:
-    """Return the source of the kernel; ``tensors`` are the arguments that are tensors, with their kinds.
-
-    The usual way tells what is wrong where one of ``refused`` requires grad.
-    """
+def _write_kernel(parameters: str, tensors: dict[str, str], keeps: dict[str, tuple[str, ...]]) -> str:
+    """Return the source of the kernel; ``tensors`` are the arguments that are tensors, with their kinds."""
     optional = {name for name, kind in tensors.items() if kind == "optional"}
     arrays = {name: f"{name}._dispatch_data" for name in tensors}
     arrays |= {name: f"None if {name} is None else {arrays[name]}" for name in optional}
     given = ", ".join(arrays.get(name, name) for name in parameters.split(", "))
     usual = f"return _usual({parameters})"
-    recorded = [line for name in refused for line in (f"if e_{name} is not None:", f"    {usual}")]
-    recorded += ["if _debt[0]:", "    _debt[0] -= 1", f"    {usual}"]
+    recorded = ["if _debt[0]:", "    _debt[0] -= 1", f"    {usual}"]
+    for name, users in keeps.items():
+        # A result that no gradient needs, such as the input of a layer that is not trained, is not kept alive.
+        unused = " and ".join(f"e_{user} is None" for user in users)
+        recorded += [f"if {unused} and e_{name} is not None and not e_{name}.is_leaf:", f"    {usual}"]
     recorded += ["try:", f"    _f = _forward({given})", "except Exception:", f"    {usual}"]
     recorded += ["if _f is NotImplemented:", f"    {usual}"]
     recorded += [line for name in tensors for line in write_version(name)]
@@ -214,8 +225,7 @@ def _write_apply(parameters: str, tensors: list[str], keeps: dict[str, tuple[str
     lines += ["    found = NotImplemented", "if found is NotImplemented:", "    return node.recompute(grad)"]
     for number, name in enumerate(tensors):
         made = [f"g_{name} = bare()", f"g_{name}._dispatch_data, g_{name}._dispatch_mask = found[{number}], BELOW"]
-        # Of some there is none: a loss's weights have no derivative.
-        lines += [f"g_{name} = None", f"if w_{name} is not None and found[{number}] is not None:", *indent(made)]
+        lines += [f"g_{name} = None", f"if w_{name} is not None:", *indent(made)]
     return define("apply(node, grads)", [*lines, f"return ({', '.join(f'g_{name}' for name in tensors)},)"])
 
 
@@ -235,6 +245,7 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     places = [argument.name for argument in schema.arguments]
     body = {"apply": apply, "places": tuple(places.index(name) for name in names), "usual": staticmethod(usual)}
     body |= {"keeps": tuple(map(places.index, gradient.keeps)), "below": below, "debt": [0]}
+    body["users"] = {names.index(name): tuple(map(names.index, users)) for name, users in gradient.keeps.items()}
     body |= {"table": op._entry.call_table, "mask": mask, "kernel": []}
     cls: Any = type(format_node_name(op.name), (ShortNode,), body)
     scope = {
@@ -247,7 +258,8 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     }
     scope |= {"_forward": gradient.forward, "_next": next, "_sequence": sequence, "_bare": bare, "View": View}
     scope |= {"AUTO": mask & AUTOGRAD, "RECORDED": below | AUTOGRAD_BITS[below], "NO_HISTORY": NO_HISTORY}
-    refused = find_refused(op.name.partition("::")[2])
-    kernel: Any = make_function(_write_kernel(parameters, tensors, refused), f"short autograd of {op.name}", scope)
+    kernel: Any = make_function(
+        _write_kernel(parameters, tensors, gradient.keeps), f"short autograd of {op.name}", scope
+    )
     cls.kernel.append(kernel)
     return kernel
