@@ -18,6 +18,7 @@ from comparison import flatten  # noqa: E402
 import dispatch_core as dc  # noqa: E402
 import torchlike  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, aliases  # noqa: E402
+from dispatch_aten.derivatives import find_refused  # noqa: E402
 from dispatch_aten.operators import ATEN  # noqa: E402
 from dispatch_aten.variants import functional_of, is_inplace, is_out  # noqa: E402
 
@@ -205,11 +206,14 @@ MAKERS = {*cases.NO_TENSORS, *wide_cases.FACTORIES}
 
 def gradients(device, name, make, kwargs):
     """Return the gradients of a case's arguments, from the sum of its results."""
-    given = place(list(make(cases.Draw(4))), device, requires_grad=True)
+    operator, refused = cases.our_operator(name), find_refused(name)
+    names = [argument.name for argument in operator.schema.arguments]
+    drawn = zip(names, make(cases.Draw(4)), strict=False)
+    given = [place(value, device, requires_grad=argument not in refused) for argument, value in drawn]
     options = {key: place(value, device, requires_grad=False) for key, value in kwargs.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [each for each in tensors(cases.our_operator(name)(*given, **options)) if each.requires_grad]
+        found = [each for each in tensors(operator(*given, **options)) if each.requires_grad]
         if found and not name.startswith(UNDERIVED):
             parts = [torchlike.view_as_real(each) if each.is_complex() else each for each in found]
             sum((each * each).sum() for each in parts).backward()

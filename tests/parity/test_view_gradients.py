@@ -1,6 +1,7 @@
 """Gradients of views that are made in place or by strides, beside torch."""
 
 import itertools
+import random
 
 import pytest
 
@@ -70,3 +71,42 @@ def test_a_kept_gradient_is_that_of_the_view_before():
         (view * library.arange(6.0).reshape(3, 2)).sum().backward()
         kept.append(view.grad.tolist())
     assert kept[0] == kept[1] and len(kept[0]) == 2
+
+
+def draw_layout(choose, extent):
+    """Return sizes, strides and an offset within ``extent`` elements; several elements may be one."""
+    sizes = [choose.choice((1, 2, 3)) for _ in range(choose.randrange(4))]
+    strides = [choose.randrange(4) for _ in sizes]
+    rest = extent - 1 - sum(step * (size - 1) for size, step in zip(sizes, strides, strict=True))
+    return draw_layout(choose, extent) if rest < 0 else (sizes, strides, choose.randrange(rest + 1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strides_of_strides_have_the_gradient_of_their_elements(seed):
+    choose = random.Random(seed)
+    for _ in range(40):
+        layouts = [draw_layout(choose, 12) for _ in range(choose.choice((1, 2, 3)))]
+        found = []
+        for library in (torch, torchlike):
+            leaf = library.arange(12.0).requires_grad_()
+            view = leaf * 1 if seed else leaf
+            for layout in layouts:
+                view = view.as_strided(*layout)
+            weights = library.arange(1.0, 1.0 + view.numel()).reshape(tuple(view.shape))
+            (view * weights).sum().backward()
+            found.append((view.tolist(), view.stride(), leaf.grad.tolist()))
+        assert found[1][:2] == found[0][:2]
+        assert found[1][2] == pytest.approx(found[0][2]), layouts
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:UserWarning")  # torch's, once in a process
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("name", ["T", "mT", "H", "mH", "adjoint"])
+def test_a_number_turned_is_itself(name, dtype):
+    found = []
+    for library in (torch, torchlike):
+        number = library.tensor(3, dtype=getattr(library, dtype))
+        turned = getattr(number, name)
+        turned = turned() if name == "adjoint" else turned
+        found.append((turned is number, turned.item(), turned._is_view() and dtype == "float32"))
+    assert found[0] == found[1]

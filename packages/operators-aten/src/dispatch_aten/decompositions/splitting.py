@@ -159,7 +159,7 @@ def _adjoint(name: str, text: str, *, only: bool = False) -> Callable[..., Array
         count = ndim(self)
         if count == 1 or (only and count > 2):
             raise OperatorError(f"{text}. Got {count}-D tensor.", operator=f"aten::{name}", argument="self")
-        turned = aten.transpose.int(self, -2, -1) if count else aten.alias.default(self)
+        turned = aten.transpose.int(self, -2, -1) if count else self
         return aten.conj.default(turned) if dc.dtype(self).is_complex else turned
 
     return kernel

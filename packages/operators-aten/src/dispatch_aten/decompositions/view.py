@@ -156,7 +156,7 @@ def _turn_matrices(self: Array) -> Array:
             operator="aten::mT",
             argument="self",
         )
-    return aten.transpose.int(self, -2, -1) if ndim(self) else aten.alias.default(self)
+    return aten.transpose.int(self, -2, -1) if ndim(self) else self
 
 
 def _positive(self: Array) -> Array:

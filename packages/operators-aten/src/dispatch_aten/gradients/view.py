@@ -65,6 +65,16 @@ def _places(like: Array, sizes: Sequence[int], strides: Sequence[int], offset: i
     return aten.reshape.default(aten.expand.default(total, sizes), (-1,))
 
 
+def _may_share(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Return whether a step leads no further than all elements of the dimensions with shorter ones."""
+    reach = 0
+    for step, size in sorted((step, size) for step, size in zip(strides, sizes, strict=True) if size > 1):
+        if step <= reach:
+            return True
+        reach += step * (size - 1)
+    return False
+
+
 def as_strided_gradient(
     grad: Array,
     sizes: Sequence[int],
@@ -76,7 +86,7 @@ def as_strided_gradient(
 ) -> Array:
     """Add the gradient up in memory, element by element, and read the input's own layout from there.
 
-    Where the input's elements share memory (it was expanded), each gets an equal part of the gradient of the place.
+    Where elements of the input may share memory, each gets an equal part of the gradient of its place.
     """
     if 0 in size or 0 in sizes:
         return aten.new_zeros.default(grad, sizes)
@@ -90,7 +100,7 @@ def as_strided_gradient(
     flat = aten.reshape.default(grad, (-1,))
     memory = aten.index_add.default(memory, 0, _places(grad, size, stride, start - low), flat)
     own = _places(grad, sizes, strides, offset - low)
-    if any(length > 1 and step == 0 for length, step in zip(sizes, strides, strict=True)):
+    if _may_share(sizes, strides):
         shares = aten.index_add.default(
             aten.zeros_like.default(memory), 0, own, aten.new_ones.default(grad, shape_of(own))
         )
