@@ -376,3 +376,37 @@ def test_results_and_their_views_are_related_as_in_eager_calls(name, grad):
     expected = look(function)
     assert [look(captured) for _ in range(4)] == [expected] * 4
     assert captured.stats().replays == 2
+
+
+#: Description → a function of a leaf, a base and a view of it, which returns a tensor.
+LEFT = {
+    "a node keeps a view that is written to again": lambda leaf, base, view: view.tanh_().copy_(leaf[1:] * 1),
+    "a node keeps a base that is written to again": lambda leaf, base, view: (base.tanh_(), view.copy_(leaf[1:] * 1))[
+        1
+    ],
+    "a result has had a gradient": lambda leaf, base, view: drop_gradient(view * 2),
+}
+
+
+def drop_gradient(tensor):
+    tensor.grad = tensor.detach()
+    tensor.grad = None
+    return tensor
+
+
+@pytest.mark.parametrize("words", LEFT)
+def test_states_of_tensors_that_nodes_keep(words):
+    def run(wrap):
+        leaf, base = torchlike.ones(2, requires_grad=True), torchlike.zeros(3)
+        view = base[0:1]
+        call = wrap(lambda: LEFT[words](leaf, base, view))
+        result = [call() for _ in range(5)][-1]
+        shown = [(each.requires_grad, each._version, each.tolist()) for each in (result, base, view)]
+        try:
+            (base.sum() + leaf.sum()).backward()
+        except RuntimeError as error:
+            shown.append(str(error))  # what a node keeps was written to
+        return shown, leaf.grad
+
+    one, other = run(torchlike.capture), run(lambda function: function)
+    assert str(one) == str(other)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from dispatch_core.calls import define, make_function
+from dispatch_core.keys import AUTOGRAD
 
 from ..autograd.function import Context
 from ..autograd.saved import Saved, read_version
@@ -189,7 +190,7 @@ class Blueprint:
         if id(tensor) not in self._part.known and id(tensor) not in self._stated:
             self._stated.add(id(tensor))
             state = state_of(tensor)
-            if state is not None and not _is_blank(state):
+            if state is not None and (tensor._dispatch_mask & AUTOGRAD or not _is_blank(state)):
                 self._lines.append(f"{name}._autograd = {self.value(state)}")
         return name
 
@@ -215,10 +216,12 @@ class Blueprint:
         return f"{name} + {change}" if change else name
 
     def _write_saved(self, saved: Saved) -> str:
-        """Write a node's own result, which it keeps as data."""
-        made = bare()
-        made._dispatch_data, made._dispatch_mask = saved.data, saved.mask
-        self._kept.append(made)
+        """Write a node's own result, which it keeps as data: an input's, or that of a tensor made for it."""
+        made = next((each.tensor for each in self._part.entries if each.tensor._dispatch_data is saved.data), None)
+        if made is None:
+            made = bare()
+            made._dispatch_data, made._dispatch_mask = saved.data, saved.mask & ~AUTOGRAD
+            self._kept.append(made)
         storage, version = self.value(saved.storage), self.version(saved.storage, saved.version)
         return self._make(saved, f"make_saved(t{self.place(made)}, {storage}, {saved.number}, {version})")
 
@@ -312,7 +315,7 @@ class Blueprint:
         made = bare()
         made._dispatch_data = aliases.data
         members = [each for reference, _ in aliases.members if (each := reference()) is not None]
-        made._dispatch_mask = members[0]._dispatch_mask
+        made._dispatch_mask = members[0]._dispatch_mask & ~AUTOGRAD
         self._kept.append(made)
         return self.place(made)
 
