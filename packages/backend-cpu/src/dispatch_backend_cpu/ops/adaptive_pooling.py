@@ -49,14 +49,19 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         if not specs[0].numel:
             return lambda self, output_size: (np.empty(shape, dtype), np.empty(shape, np.int64))
         sizes, wanted = self.shape[self.ndim - count :], shape[len(shape) - count :]
-        outer = (*shape[: len(shape) - count], -1)
+        outer, is_float = (*shape[: len(shape) - count], -1), dtype.kind not in "iu"
 
         def compute(self: Array, output_size: Sequence[int]) -> tuple[Any, Any]:
             places = _places(sizes, wanted)
             seen = self.reshape(outer).take(places, -1)
-            chosen = seen.argmax(-1)
+            best, chosen = MAX(seen, -1), seen.argmax(-1)
+            if is_float and (top := MAX(best, None)) != top:
+                # Of several nan the last counts.
+                is_nan = np.isnan(seen)
+                last = places.shape[1] - 1 - is_nan[..., ::-1].argmax(-1)
+                chosen = np.where(is_nan.any(-1), last, chosen)
             chosen += np.arange(0, places.size, places.shape[1])
-            return MAX(seen, -1).reshape(shape), places.take(chosen).reshape(shape)
+            return best.reshape(shape), places.take(chosen).reshape(shape)
 
         return compute
 

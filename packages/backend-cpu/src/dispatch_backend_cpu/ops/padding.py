@@ -109,14 +109,14 @@ def _lay_back(grad: Array, dim: int, size: int, before: int, after: int, *, refl
     found = np.zeros((*grad.shape[:dim], size, *grad.shape[dim + 1 :]), grad.dtype)
     start = max(-before, 0) if right > left else 0
     part(found, start, start + right - left)[...] = part(grad, left, right)
-    for begin, end, first in ((0, left, 1), (right, whole, size - 1 - (whole - right))):
+    for begin, end, first, edge in ((0, left, 1, 0), (right, whole, size - 1 - (whole - right), size - 1)):
         if end > begin:
             border = part(grad, begin, end)
             if reflects:
                 into = part(found, first, first + end - begin)
                 into += np.flip(border, dim)
             else:
-                into = part(found, 0, 1) if not begin else part(found, size - 1, size)
+                into = part(found, edge, edge + 1)
                 into += SUM(border, dim, half_as_float(grad.dtype), None, True).astype(grad.dtype)
     return found
 

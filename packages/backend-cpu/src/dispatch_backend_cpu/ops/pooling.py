@@ -69,6 +69,16 @@ def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Arr
     return _first_inside(moved).astype(small), within, starts
 
 
+def _all_reach(sizes: Sequence[int], moved: PoolWindows) -> bool:
+    """Return whether every window holds an element that is no padding."""
+    # A window that begins in padding may step over all elements.
+    return all(
+        start >= 0 or start % gap < size
+        for size, (_, step, before, gap, count) in zip(sizes, zip(*moved, strict=True), strict=True)
+        for start in range(-before, min(0, count * step - before), step)
+    )
+
+
 #: Of windows with up to so many elements in all, all elements are taken at once.
 _TAKEN: Final = 2048
 #: With so few places in a window a pass for each costs less, but for the smallest arrays.
@@ -108,7 +118,8 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         if not specs[0].numel:
             return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
         fit, is_float = make_pad(self.shape, _around(self.shape, moved), _least(dtype)), dtype.kind not in "iu"
-        if specs[0].numel * prod(moved.kernel) <= (_TAKEN if prod(moved.kernel) > _FEW_PLACES else _SMALLEST):
+        few = _TAKEN if prod(moved.kernel) > _FEW_PLACES else _SMALLEST
+        if specs[0].numel * prod(moved.kernel) <= few and _all_reach(self.shape[-count:], moved):
             flat, windows = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
             begins = np.arange(0, windows.size, windows.shape[1])
         else:
@@ -164,7 +175,8 @@ def _max_of_windows(count: int) -> Kernel:
     ) -> Callable[..., Any]:
         moved = pool_windows(name, self.shape, kernel_size, stride, padding, dilation, ceil_mode=ceil_mode, count=count)
         shape = specs[0].shape
-        if specs[0].numel * prod(moved.kernel) <= _TAKEN and specs[0].numel:
+        few = 0 < specs[0].numel * prod(moved.kernel) <= _TAKEN
+        if few and _all_reach(self.shape[-count:], moved):
             flat, places = (*self.shape[:-count], -1), _windows(self.shape[-count:], moved)
             return lambda self: MAX(self.reshape(flat).take(places, -1), -1).reshape(shape)
         fit = make_pad(self.shape, _around(self.shape, moved), _least(self.dtype))
@@ -196,8 +208,13 @@ def _indexed_backward(count: int) -> Kernel:
         planes, size = prod(spec.shape[:-count]), prod(spec.shape[-count:])
         if not indices.size:
             return np.zeros(spec.shape, spec.array_dtype)
-        places = indices.reshape(planes, -1) + np.arange(planes, dtype=np.int64)[:, None] * size
-        added = np.bincount(places.reshape(-1), cast(grad, np.dtype(np.float64)).reshape(-1), planes * size)
+        places = (indices.reshape(planes, -1) + np.arange(planes, dtype=np.int64)[:, None] * size).reshape(-1)
+        values = cast(grad, np.dtype(np.float64)).reshape(-1)
+        if MAX(indices, None) >= size:
+            # The place of a window wholly in padding lies outside the input.
+            inside = indices.reshape(-1) < size
+            places, values = places[inside], values[inside]
+        added = np.bincount(places, values, planes * size)
         return added.reshape(spec.shape)
 
     return compute

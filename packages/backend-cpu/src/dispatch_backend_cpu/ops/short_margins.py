@@ -85,7 +85,7 @@ def _sum_labels(rows: Array, target: Array) -> Any:
 
 
 _MARGIN: Final = """
-    _to_copy add.Scalar arange.start_step clamp_min div.Scalar eq.Tensor gather index_select masked_fill.Scalar mean
+    _to_copy add.Scalar arange.start_step relu div.Scalar eq.Tensor gather index_select masked_fill.Scalar mean
     mul.Tensor reshape sub.Tensor sum sum.dim_IntList unsqueeze view
 """
 _LABELS: Final = (

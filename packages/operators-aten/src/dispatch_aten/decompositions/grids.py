@@ -87,7 +87,8 @@ def _to_places(line: Array, size: int, align: bool) -> Array:
 def _reflect(places: Array, size: int, align: bool) -> Array:
     low, high = (0, 2 * (size - 1)) if align else (-1, 2 * size - 1)
     if low == high:
-        return aten.zeros_like.default(places)
+        # Still a function of the grid, which has a gradient of zero.
+        return aten.mul.Scalar(places, 0)
     least, span = low / 2, (high - low) / 2
     away = aten.abs.default(aten.sub.Scalar(places, least))
     extra = aten.fmod.Scalar(away, span)
@@ -101,7 +102,10 @@ def _keep_inside(places: Array, size: int, padding: int, align: bool) -> Array:
         return places
     if padding == _REFLECTION:
         places = _reflect(places, size, align)
-    return _to_first(aten.clamp.default(places, 0, size - 1))
+    kept = _to_first(aten.clamp.default(places, 0, size - 1))
+    # Unlike ``clamp``, no gradient flows at the first and the last place.
+    inner = aten.mul.Tensor(aten.gt.Scalar(places, 0), aten.lt.Scalar(places, size - 1))
+    return aten.where.self(inner, kept, aten.detach.default(kept))
 
 
 def _to_first(places: Array) -> Array:

@@ -133,7 +133,8 @@ def _multi_margin_loss(
     rows = aten.reshape.default(self, (batch, classes))
     index = aten.reshape.default(target, (batch, 1))
     short = aten.add.Scalar(aten.sub.Tensor(rows, aten.gather.default(rows, 1, index)), margin)
-    loss = aten.clamp_min.default(short, 0)
+    # Unlike ``clamp_min``, no gradient flows where nothing is short.
+    loss = aten.relu.default(short)
     if p == 2:
         loss = aten.mul.Tensor(loss, loss)
     if weight is not None:
@@ -164,7 +165,7 @@ def _multilabel_margin_loss(self: Array, target: Array, reduction: int = 1) -> A
     named = aten.eq.Tensor(arange_like(self, classes), aten.unsqueeze.default(labels, 2))
     named = aten.any.dim(aten.logical_and.default(named, aten.unsqueeze.default(counts, 2)), 1, False)
     chosen = aten.unsqueeze.default(aten.gather.default(rows, 1, labels), 2)
-    short = aten.clamp_min.default(aten.rsub.Scalar(aten.sub.Tensor(chosen, aten.unsqueeze.default(rows, 1)), 1), 0)
+    short = aten.relu.default(aten.rsub.Scalar(aten.sub.Tensor(chosen, aten.unsqueeze.default(rows, 1)), 1))
     matters = aten.logical_and.default(
         aten.unsqueeze.default(counts, 2), aten.unsqueeze.default(aten.logical_not.default(named), 1)
     )

@@ -88,12 +88,17 @@ def _pad_by(label: str, count: int, *, reflects: bool) -> Callable[..., TensorMe
                     )
         sizes = tuple(before + size + after for size, (before, after) in zip(self.shape, around, strict=True))
         inner = sizes[-count:]
-        if min(inner) < 1:
+        # One dimension that is left is enough.
+        if max(inner) < 1:
             given = ", ".join(
                 f"{name}: {size}" for name, size in zip(_LETTERS[-count:], self.shape[-count:], strict=True)
             )
             made = " ".join(f"{name}: {size}" for name, size in zip(_LETTERS[-count:], inner, strict=True))
             raise ShapeError(f"input ({given}) is too small. Calculated output {made}", argument="self")
+        if min(inner) < 0:
+            raise ShapeError(
+                f"Trying to create tensor with negative dimension {min(inner)}: {list(sizes)}", argument="padding"
+            )
         refuse_kinds(label, "b", self.dtype)
         return fresh_in_format(sizes, self)
 

@@ -89,6 +89,10 @@ def pool_windows(
             f"Expected {ranks} (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}",
             argument="self",
         )
+    if name == "avg_pool3d" and any(size < wide for size, wide in zip(shape[-count:], kernel, strict=True)):
+        given = " ".join(f"{letter}: {size}" for letter, size in zip(_LETTERS, shape[-count:], strict=True))
+        wanted = " ".join(f"k{letter}: {size}" for letter, size in zip(_LETTERS, kernel, strict=True))
+        raise ShapeError(f"input image ({given}) smaller than kernel size ({wanted})", argument="self")
     for size, around, space in zip(kernel, pad, gap, strict=True):
         if around < 0:
             raise OperatorError(f"pad must be non-negative, but got pad: {around}", argument="padding")
