@@ -1,5 +1,6 @@
 """Random indices, read and written, beside torch; wrong ones too."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -106,3 +107,21 @@ def test_a_write_without_an_index_is_refused():
     for t in (torch, torchlike):
         with pytest.raises(RuntimeError):
             t.ones(()).index_put([], t.ones(1), True)
+
+
+def test_several_ellipses_each_pass_over_the_dimensions_without_an_index():
+    kinds = {".": ..., "0": 0, "n": None, "t": [1, 0]}  # torch reads sizes of slices beyond the last
+    for names in ("".join(each) for count in (2, 3) for each in itertools.product(kinds, repeat=count)):
+        if names.count(".") < 2:
+            continue
+        found = []
+        for library in (torch, torchlike):
+            t = library.arange(24).reshape(2, 3, 4)
+            index = tuple(library.tensor(kinds[name]) if name == "t" else kinds[name] for name in names)
+            try:
+                part = t[index]
+                t[index] = 7
+                found.append((tuple(part.shape), t.tolist()))
+            except IndexError as error:
+                found.append("tuple" in str(error))
+        assert found[0] == found[1], names

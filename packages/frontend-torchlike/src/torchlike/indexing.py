@@ -218,7 +218,13 @@ def _read_strides(self: Tensor) -> tuple[int, ...]:
 
 def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
-    size = _read_shape(self)[dim]
+    shape = _read_shape(self)
+    if dim >= len(shape):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})\n"
+            "Hint: write `...` once; each stands for all dimensions that have no index"
+        )
+    size = shape[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select_int(self, dim, index)
