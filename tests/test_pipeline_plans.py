@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -305,3 +307,71 @@ def test_arrays_without_dimensions_are_computed_again_and_given_to_one():
         made.fill_(100)
         x.add_(1)
     assert found == [-1, 14, -1, 8, 0, 6, 1, 8]
+
+
+WRITES = [
+    lambda x, y: x.add_(1),
+    lambda x, y: x.add_(y),
+    lambda x, y: x.mul_(2),
+    lambda x, y: x.sub_(y, alpha=2),
+    lambda x, y: x.neg_(),
+    lambda x, y: x.fill_(3),
+    lambda x, y: x.masked_fill_(x != y, -1),
+    lambda x, y: torchlike.mul(x, 2, out=x),
+]
+READS = [
+    lambda x, y: x * 2,
+    lambda x, y: x + x,
+    lambda x, y: x - y,
+    lambda x, y: -x,
+    lambda x, y: x.exp(),
+    lambda x, y: x.sqrt(),
+    lambda x, y: torchlike.where(x != y, x, -x),
+]
+DTYPES = ["float32", "float64", "int64", "complex64", "complex128"]
+
+
+def repeat(seed, way):
+    """Return what four runs of a random chain of writes and reads store, on the same tensors."""
+    choose = random.Random(seed)
+    dtype = getattr(torchlike, choose.choice(DTYPES))
+    tensors = [torchlike.ones(choose.choice([(), (), (1,), (3,)]), dtype=dtype) for _ in range(2)]
+    steps = [(choose.choice(choose.choice([WRITES, READS])), choose.random(), choose.random()) for _ in range(8)]
+
+    def run(*given):
+        known = list(given)
+        for call, first, second in steps:
+            x, y = (known[int(place * len(known))] for place in (first, second))
+            made = call(x, y if y.shape == x.shape and y.dtype == x.dtype else x)
+            if made is not x:
+                known.append(made)
+        return known
+
+    called = torchlike.capture(run) if way == "capture" else run
+    found = []
+    for _ in range(4):
+        if way == "pipeline":
+            with torchlike.pipeline():
+                known = called(*tensors)
+        else:
+            known = called(*tensors)
+        found += [(str(each.dtype), each.shape, repr(each.tolist())) for each in known]
+    return found
+
+
+@pytest.mark.no_pipeline(reason="captured functions run outside of pipelines")
+@pytest.mark.parametrize("way", ["pipeline", "capture"])
+def test_what_reads_a_written_tensor_sees_the_write_in_every_run(way):
+    different = [seed for seed in range(32) if repeat(seed, way) != repeat(seed, "eager")]
+    assert different == []
+
+
+@pytest.mark.parametrize("number", [0.0, complex(-4, 0), complex(0, -4)])
+def test_numbers_that_differ_in_the_signs_of_zeros_are_other_numbers(number):
+    x, found = torchlike.ones((), dtype=torchlike.complex128), []
+    given = [number, number.conjugate(), -number, -number.conjugate()]
+    for value in given:
+        with torchlike.pipeline():
+            made = torchlike.where(x == x, value, x).neg()
+        found.append(made.item())
+    assert repr(found) == repr([torchlike.where(x == x, value, x).neg().item() for value in given])

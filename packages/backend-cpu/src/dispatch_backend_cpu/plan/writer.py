@@ -2,7 +2,9 @@
 
 Note [Numbers are kept]
     The result of a call on numbers alone is kept from run to run: mostly the numbers are the same as in the last run. Of an
-    array without dimensions nothing is kept, because it may have been written to; and what is kept is stored as a copy.
+    array without dimensions, given or computed, nothing is kept, because it may be written to, and of a target it is the
+    same object in each run; and what is kept is stored as a copy. Complex numbers are equal whatever the signs of their
+    zeros, so they have to be the same objects.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class ChainWriter:
         self.scope: dict[str, Any] = {}
         self.names: dict[Symbol, str] = {}
         self._numbers: list[Any] = []
+        #: The results that are kept; see Note [Numbers are kept].
+        self._kept: set[Symbol] = set()
         #: The place of the last operation that reads a symbol; beyond all operations for those that are stored.
         self.last: dict[Symbol, int] = {}
         for place, operation in enumerate(chain.operations):
@@ -88,16 +92,26 @@ class ChainWriter:
     def scalar(self, operation: Operation, name: str) -> None:
         """Write an operation whose operands have no dimensions; see Note [Numbers are kept]."""
         inputs = [self.name(each) for each in operation.inputs]
-        if any(each.source is not None and not each.weak for each in operation.inputs):
+        if not all(map(self._is_number, operation.inputs)):
             function = self.constant(_function_of(operation))
             self.lines.append(f"{name} = {self.constant(np.asarray)}({function}({', '.join(inputs)}))")
             return
+        self._kept.add(operation.out)
         place = len(self._numbers)
         self._numbers.append(((None,) * len(operation.inputs), None))
         compute = self.constant(partial(_compute_if_new, self._numbers, place, _function_of(operation)))
-        same = " and ".join(f"(c[{index}] is {each} or c[{index}] == {each} != 0)" for index, each in enumerate(inputs))
+        same = " and ".join(
+            f"c[{index}] is {each}"
+            if symbol.dtype.kind == "c"
+            else f"(c[{index}] is {each} or c[{index}] == {each} != 0)"
+            for index, (each, symbol) in enumerate(zip(inputs, operation.inputs, strict=True))
+        )
         self.lines.append(f"c, {name} = numbers[{place}]")
         self.lines.append(f"if not ({same}): {name} = {compute}({', '.join(inputs)})")
+
+    def _is_number(self, symbol: Symbol) -> bool:
+        """Return whether a symbol is a number that no write changes; see Note [Numbers are kept]."""
+        return symbol in self._kept or symbol.constant is not None or (symbol.source is not None and symbol.weak)
 
     def expression(self, operation: Operation) -> str:
         """Return the source of an operation that makes an array of its own."""
