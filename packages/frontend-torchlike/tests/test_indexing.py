@@ -154,3 +154,17 @@ def test_what_a_slices_conversion_raises_is_a_type_error():
 
     with pytest.raises(TypeError, match="slice indices must be integers"):
         torchlike.arange(5)[Hostile() :]
+
+
+@pytest.mark.parametrize("dtype", [torchlike.uint8, torchlike.int32, torchlike.float16, torchlike.float64], ids=str)
+@pytest.mark.parametrize("index", [[True, False, True], [0, 2]], ids=["mask", "places"])
+def test_a_complex_number_is_written_where_it_has_no_imaginary_part(dtype, index):
+    a = torchlike.zeros(3, dtype=dtype)
+    a[index] = 2 + 0j
+    assert a.tolist() == [2, 0, 2]
+    for value in (1 + 2j, tensor(1 + 2j)):
+        with pytest.raises(RuntimeError, match=r"without overflow|dtypes match"):
+            a[index] = value
+    with pytest.raises(RuntimeError, match=r"without overflow|dtypes match"):
+        a.index_put_((tensor(index),), tensor([1 + 2j]))
+    assert a.tolist() == [2, 0, 2]

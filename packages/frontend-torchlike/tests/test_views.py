@@ -352,3 +352,14 @@ def test_views_of_a_base_without_gradient_have_no_state_until_it_is_needed():
 def test_more_parts_than_memory_holds_are_refused(cut):
     with pytest.raises(RuntimeError, match="pieces are more than memory holds"):
         cut(torchlike.ones(1).expand(1 << 40))
+
+
+@pytest.mark.parametrize("format_", [torchlike.contiguous_format, torchlike.channels_last], ids=str)
+def test_a_tensor_that_suggests_a_memory_format_is_in_it(format_):
+    rows = torchlike.zeros(2, 3, 4, 5)
+    columns = rows.contiguous(memory_format=torchlike.channels_last)
+    for source, own in ((rows, True), (rows.transpose(0, 1), True), (columns, False), (columns[..., :3], False)):
+        stays = own == (format_ is torchlike.contiguous_format)
+        calls = [((source.dtype,), {}), (("cpu",), {}), ((), {}), ((source,), {}), ((), {"dtype": source.dtype})]
+        for args, options in calls:
+            assert (source.to(*args, **options, memory_format=format_) is source) == stays

@@ -306,7 +306,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {type(value).__name__} to a {format_type(self)}")
     elif left:
-        source = tensor(value, dtype=self.dtype, device=self.device)
+        make = FACTORIES["scalar_tensor"] if isinstance(value, complex) else tensor
+        source = make(value, dtype=self.dtype, device=self.device)
     else:
         if self.dtype is float16 or 0 in _read_strides(target):
             # Torch makes a tensor of each number. A half holds any then, and elements that share memory are not written to.
@@ -315,7 +316,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         else:
             _fill_number(target, value)
         return
-    if left and source.dtype != target.dtype and source.dim() == 0:
+    # A complex number may not fit, which is for the operator to say.
+    if left and source.dtype != target.dtype and source.dim() == 0 and not source.dtype.is_complex:
         source = source.to(target.dtype)
     # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
     shape = _read_shape(source)

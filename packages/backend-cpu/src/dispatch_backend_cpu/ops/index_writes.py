@@ -21,6 +21,7 @@ from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, conform, infer_output, output_rule
 from .indexing import INT64, Indices, check_range, find_places, is_one_mask, one_index
 from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
+from .pointwise import name_fill
 from .rule_kernels import cast, check_apart, check_overlap, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -281,6 +282,7 @@ def _put(self: Array, indices: Indices, values: Array, accumulate: bool) -> Arra
     if not accumulate and values.size == 1 and is_one_mask(indices):
         infer_output("index_put", self, indices, values, accumulate)
         # Torch calls masked_fill_ here, which reads and converts its value first.
+        name_fill(self, values.reshape(()))
         values = cast(values, self.dtype).copy()
     infer_output("index_put_", self, places, values, accumulate)
     check_writable(self, expanded=True)

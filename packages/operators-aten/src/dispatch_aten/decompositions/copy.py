@@ -10,7 +10,7 @@ from dispatch_aten import host
 from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
-from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
+from dispatch_aten.shapes.meta import is_channels_last, is_contiguous, suggests_channels_last
 
 from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, serve
 from ._writes import scatter_into
@@ -149,7 +149,7 @@ def _to(
     stays = (
         (dtype is None or dtype == dc.dtype(self))
         and (device is None or _same_device(dc.device(self), dc.Device.parse(device)))
-        and (memory_format is None or memory_format == _PRESERVE or meta_of(self) == _meta_in(self, memory_format))
+        and (memory_format is None or memory_format in (_PRESERVE, _suggest_format(self)))
     )
     if stays and not copy:
         return self
@@ -158,8 +158,10 @@ def _to(
     )
 
 
-def _meta_in(self: Array, memory_format: int) -> Any:
-    return RULES["contiguous"](meta_of(self), memory_format=memory_format)
+def _suggest_format(self: Array) -> int:
+    """Return torch's memory format of what lies so, dense or not: 0 for rows, 2 and 3 for channels last."""
+    meta = meta_of(self)
+    return len(meta.shape) - 2 if suggests_channels_last(meta.shape, meta.strides) else 0
 
 
 def _item(self: Array) -> Any:
