@@ -280,23 +280,31 @@ def _diag_embed(spec: OutputSpec, self: Array, offset: int = 0, dim1: int = -2, 
 
 
 def _select_scatter(spec: OutputSpec, self: Array, src: Array, dim: int, index: int) -> Any:
-    return _write_part(self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (index,))
+    return _write_part(spec, self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (index,))
 
 
 def _slice_scatter(
     spec: OutputSpec, self: Array, src: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Any:
-    return _write_part(self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (slice(start, end, step),))
+    return _write_part(spec, self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (slice(start, end, step),))
 
 
-def _write_part(self: Array, src: Array, place: tuple[Any, ...]) -> Array:
-    result = self.copy("C")
+def _copied(spec: OutputSpec, self: Array) -> Array:
+    if is_row_major(self):
+        return self.copy("C")
+    result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    result[...] = self
+    return result
+
+
+def _write_part(spec: OutputSpec, self: Array, src: Array, place: tuple[Any, ...]) -> Array:
+    result = _copied(spec, self)
     write(result[(*place, ...)], src)
     return result
 
 
 def _diagonal_scatter(spec: OutputSpec, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    result = self.copy("C")
+    result = _copied(spec, self)
     write(view.KERNELS["diagonal"](result, offset, dim1, dim2), src)
     return result
 

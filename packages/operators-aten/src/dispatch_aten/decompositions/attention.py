@@ -70,8 +70,10 @@ def _repeat_heads(self: Array, times: int) -> Array:
 
 
 def _layout_as(self: Array, like: Array) -> Array:
-    """Return the same elements in memory in the order of the dimensions of ``like``."""
+    """Return the same elements in memory in the order of the dimensions of ``like``, if its last one lies together."""
     strides, shape = dc.strides(like), dc.shape(like)
+    if strides[-1] != 1:
+        return self
     order = sorted(range(len(strides)), key=lambda dim: (-strides[dim], shape[dim] == 1, dim))
     if order == list(range(len(order))):
         return self

@@ -159,8 +159,7 @@ def _scatter_into_view(rule: str, view: str) -> Callable[..., Array]:
 
     def kernel(self: Array, src: Array, *args: Any) -> Array:
         RULES[rule](meta_of(self), meta_of(src), *args)
-        base = aten.clone.default(self, memory_format=0)
-        return scatter_into(base, [(overload(view), args)], src)
+        return scatter_into(aten.clone.default(self), [(overload(view), args)], src)
 
     return kernel
 

@@ -17,7 +17,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.errors import AtenError
+from dispatch_aten.errors import AtenError, OperatorError
 from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
@@ -176,7 +176,11 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
         except AtenError as error:
             raise error.at(qualified) from None
         if not fits:
-            outputs = [_fit(out, dc.shape(result)) for out, result in zip(outputs, results, strict=True)]
+            pairs = list(zip(outputs, results, strict=True))
+            if len({id(out) for out in outputs}) == len(outputs) and all(map(_is_to_grow, outputs)):
+                written = [_grow(*pair) for pair in pairs]
+                return written[0] if len(names) == 1 else tuple(written)
+            outputs = [_fit(out, dc.shape(result)) for out, result in pairs]
         # One tensor may be given for two outputs: it takes the shape of the one that is written next.
         written = [
             _write(qualified, out if fits else _fit(out, dc.shape(result)), result)
@@ -192,6 +196,27 @@ def _as_shaped(sequence: Array, out: Array) -> Array:
     """Return a sequence in the shape of an output with as many elements."""
     have, count = dc.shape(out), dc.shape(sequence)[0]
     return aten.view.default(sequence, have) if prod(have) == count else sequence
+
+
+def _is_to_grow(out: Array) -> bool:
+    """Return whether an output is empty, at the start of its memory, and alone in it: nothing is kept of it."""
+    return 0 in dc.shape(out) and dc.is_mutable(out) and hasattr(out, "_dispatch_data") and not _holds(out)
+
+
+def _holds(out: Array) -> bool:
+    """Return whether an empty output's memory has elements, which a larger output would be written to."""
+    if dc.storage_offset(out):
+        return True
+    try:
+        aten.as_strided.default(out, (1,), (1,), 0)
+    except OperatorError:
+        return False
+    return True
+
+
+def _grow(out: Array, result: Array) -> Array:
+    """Let an empty output have the result's shape, strides and elements by one write."""
+    return dc.rebind(out, aten._to_copy.default(result, dtype=dc.dtype(out), device=dc.device(out)))
 
 
 def _fit(out: Array, shape: tuple[int, ...]) -> Array:

@@ -46,8 +46,11 @@ def _index_fill(self: Array, dim: int, index: Array, value: Number | Array) -> A
     RULES[name](meta_of(self), dim, meta_of(index), value if is_number else meta_of(value))
     wide = self if ndim(self) else aten.reshape.default(self, (1,))
     filler = aten.new_full.default(self, (), value) if is_number else cast(value, dc.dtype(self))
-    base = aten.clone.default(wide, memory_format=0)
-    found = aten.index_put.default(base, _along(index, dim, ndim(wide)), filler, False)
+    base = aten.clone.default(wide)
+    if dc.is_mutable(base):
+        found = aten.index_put_.default(base, _along(index, dim, ndim(wide)), filler, False)
+    else:
+        found = aten.index_put.default(base, _along(index, dim, ndim(wide)), filler, False)
     return found if ndim(self) else aten.reshape.default(found, ())
 
 

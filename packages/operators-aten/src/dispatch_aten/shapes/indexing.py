@@ -271,7 +271,7 @@ def _scatter_into_view(view: str) -> Callable[..., TensorMeta]:
                 f"slice size = {list(part.shape)}",
                 argument="src",
             )
-        return contiguous(self.shape, self.dtype)
+        return preserve_format(self)
 
     return rule
 

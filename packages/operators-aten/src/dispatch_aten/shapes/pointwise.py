@@ -190,8 +190,11 @@ def _clamp(
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
     common = result_type(self, *bounds)
     refuse("clamp", common)
-    refuse_kinds("clamp_cpu", "b", common)
     numbers = [bound for bound in bounds if not isinstance(bound, TensorMeta)]
+    # torch takes the greater or the smaller of two tensors for a single tensor as a bound.
+    name = "clamp" if len(bounds) == 2 else "clamp_max" if min is None else "clamp_min"
+    if numbers or len(bounds) == 2:
+        refuse_kinds(f"{name}_scalar_cpu" if numbers else "clamp_cpu", "b", common)
     return _like_unary(self, *numbers) if len(numbers) == len(bounds) else elementwise(self, *bounds)
 
 

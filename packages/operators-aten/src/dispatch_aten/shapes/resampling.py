@@ -60,7 +60,7 @@ def _resample(count: int, kind: str) -> Callable[..., TensorMeta]:
                 f"Non-empty {count + 2}D data tensor expected but got a tensor with sizes {list(self.shape)}",
                 argument="self",
             )
-        if self.dtype != uint8:
+        if self.dtype != uint8 or (kind == "linear" and count != 2):
             refuse_kinds(_KERNELS.get(kind, "upsample_generic_Nd_aa"), "bic", self.dtype)
         return fresh_in_format((*self.shape[:2], *output_size), self)
 

@@ -12,13 +12,16 @@ from .dims import wrap_dim
 from .indexing import check_scatter
 from .layout import preserve_format
 from .meta import TensorMeta, contiguous
-from .refusals import check_fits
+from .refusals import check_fits, refuse_kinds
 from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _REDUCTIONS: Final = ("sum", "prod", "mean", "amax", "amin")
+
+#: The kinds of dtypes (see ``kind_of``) that a scattered reduction cannot take.
+_NOT_REDUCED: Final = {"sum": "", "prod": "", "mean": "b", "amax": "c", "amin": "c"}
 
 
 def _scatter_reduce(
@@ -29,6 +32,8 @@ def _scatter_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}", argument="reduce"
         )
     check_scatter(self, dim, index, src)
+    if index.numel:
+        refuse_kinds(f"scatter_gather_tensor_cpu_reduce_{reduce}", _NOT_REDUCED[reduce], self.dtype)
     return contiguous(self.shape, self.dtype)
 
 
@@ -62,6 +67,8 @@ def _index_reduce(
         raise ShapeError(
             "index_reduce(): source and self differ beside the dimension of the indices", argument="source"
         )
+    if index.numel:
+        refuse_kinds("index_func_", "bc", self.dtype)
     return contiguous(self.shape, self.dtype)
 
 
@@ -124,7 +131,7 @@ def _index_fill(self: TensorMeta, dim: int, index: TensorMeta, value: TensorMeta
         )
     else:
         check_fits(value, self.dtype, "value")
-    return contiguous(self.shape, self.dtype)
+    return preserve_format(self)
 
 
 def _put(self: TensorMeta, index: TensorMeta, source: TensorMeta, accumulate: bool = False) -> TensorMeta:
