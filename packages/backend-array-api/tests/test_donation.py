@@ -221,3 +221,12 @@ def test_a_program_that_fails_after_donation_marks_the_tensors(failing):
     x.data = put(1.0, 1.0)
     step(x, y)
     assert x.tolist() == [25, 33]
+
+
+@pytest.mark.parametrize("order", [(0, 0, 0, 1, 2), (0, 1, 2, 2)])
+def test_the_place_of_a_view_that_is_written_to(order):
+    function = dc.capture(lambda row: row.add_(1))
+    x = torchlike.zeros(3, 2, device="jax")
+    for index in order:
+        function(x[index])
+    assert x.tolist() == [[order.count(index)] * 2 for index in range(3)]

@@ -410,3 +410,30 @@ def test_states_of_tensors_that_nodes_keep(words):
 
     one, other = run(torchlike.capture), run(lambda function: function)
     assert str(one) == str(other)
+
+
+#: Description → a function that is given one row of a matrix after another, and whether that is written to before.
+PLACED = {
+    "written to": (lambda row: row.mul_(3).sum(), False),
+    "written to in part": (lambda row: row[:1].mul_(3).sum(), False),
+    "read after a write": (lambda row: (row * 2).sum(), True),
+}
+
+
+@pytest.mark.parametrize("order", [(0, 0, 0, 1, 2, 1, 0), (2, 1, 0, 0)])
+@pytest.mark.parametrize("words", PLACED)
+def test_the_place_of_an_argument_in_its_base(words, order):
+    function, is_written = PLACED[words]
+
+    def run(wrap):
+        leaf = torchlike.ones(3, 2, requires_grad=True)
+        matrix, call, results = leaf * 1, wrap(function), []
+        for index in order:
+            row = matrix[index]
+            if is_written:
+                matrix.mul_(2)
+            results.append(call(row))
+        (matrix.sum() + sum(results)).backward()
+        return [*map(float, results)], matrix.tolist(), leaf.grad.tolist()
+
+    assert run(torchlike.capture) == run(lambda function: function)

@@ -10,7 +10,7 @@ Note [States are made again]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
@@ -156,7 +156,7 @@ class Blueprint:
         if isinstance(value, ref):
             target = value()
             return "nothing" if target is None else f"ref({self.tensor(target)})"
-        if kind in (tuple, list, dict) and _holds_objects(value):
+        if kind in (tuple, list, dict) and _holds_objects(value, self._sources):
             return self._container(value)
         return self.constant(value)
 
@@ -385,13 +385,14 @@ def _is_blank(state: Any) -> bool:
 _OBJECTS: Final = (Tensor, TensorState, Storage, Saved, ref)
 
 
-def _holds_objects(value: Any) -> bool:
-    """Return whether a container holds something that each replay has of its own."""
+def _holds_objects(value: Any, sources: Mapping[int, object]) -> bool:
+    """Return whether a container holds something that each replay has of its own, such as an input's chain of views."""
     items = value.values() if isinstance(value, dict) else value
     return any(
         isinstance(item, _OBJECTS)
         or hasattr(item, "expression")
-        or (type(item) in (tuple, list, dict) and _holds_objects(item))
+        or id(item) in sources
+        or (type(item) in (tuple, list, dict) and _holds_objects(item, sources))
         for item in items
     )
 

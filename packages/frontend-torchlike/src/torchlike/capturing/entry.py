@@ -22,6 +22,7 @@ class Entry:
         "grad",
         "index",
         "is_late",
+        "is_placed",
         "kind",
         "mask",
         "members",
@@ -47,6 +48,8 @@ class Entry:
         #: The attributes of its state.
         self.values: dict[str, Any] = {} if state is None else dict(vars(state))
         self.kind = describe(tensor)
+        #: Whether the call depends on its place in its base.
+        self.is_placed = False
 
     def write_check(self, names: dict[int, str], name_of: Callable[[Any], str], otherwise: str) -> list[str]:
         """Return lines that end with ``otherwise`` where the tensor is not in the same state; ``names`` are tensors'."""
@@ -67,6 +70,8 @@ class Entry:
             lines = [read, f"if not {name_of(is_late)}(s, {name_of(self.kind[5])}) and {differs}: {otherwise}"]
         else:
             lines = [f"if {differs}: {otherwise}"]
+        if self.is_placed:
+            lines.append(f"if {name}._state.chain != {name_of(self.values['chain'])}: {otherwise}")
         if not dc.is_mutable(self.tensor):
             members = [names.get(id(each)) for each in self.members]
             known = "".join(f"{each}, " for each in members if each is not None)

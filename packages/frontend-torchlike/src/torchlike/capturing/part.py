@@ -48,6 +48,8 @@ class CapturedState(CapturePart):
         self.entries: list[Entry] = []
         #: id of an input → its entry.
         self.known: dict[int, Entry] = {}
+        #: The chains of views that were made again: the call's steps depend on them.
+        self.chains: list[Any] = []
         self.modules = ModuleGuards(recording)
         self.optimizers = OptimizerStates(recording)
         self._environment = read_environment()
@@ -107,6 +109,9 @@ class CapturedState(CapturePart):
         source, restore = blueprint.finish()
         key = (tuple(source.splitlines()), tuple(blueprint.constants))
         tensors, entries = tuple(blueprint.tensors), self.entries[:]
+        again = set(map(id, self.chains))
+        for entry in entries:
+            entry.is_placed = id(entry.values.get("chain")) in again
 
         def write_checks(names: Sequence[str], name_of: Callable[[Any], str], otherwise: str) -> list[str]:
             """Return lines that find out whether the inputs are in the same states again."""
@@ -122,6 +127,7 @@ class CapturedState(CapturePart):
         self.modules.end()
         self.optimizers.end()
         self.entries.clear()
+        self.chains.clear()
         self.known.clear()
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_core.frontends import find_array_type
 
+from .captures import PARTS, current_part
 from .metadata import is_plain
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
 
 def list_views(chain: Chain, stop: Chain = None) -> list[tuple[Any, tuple[Any, ...]]]:
     """Return the operators of a chain from ``stop`` on, in the order of the calls, each with its further arguments."""
+    part = current_part() if PARTS else None
     steps = []
     while chain is not stop and chain is not None:
+        if part is not None:
+            part.chains.append(chain)
         chain, op, args = chain
         steps.append((op, args))
     return steps[::-1]
