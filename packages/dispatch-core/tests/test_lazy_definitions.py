@@ -293,3 +293,36 @@ def test_a_short_way_defines_no_parts_and_sees_what_is_registered_for_them(regis
     assert whole(x) == "later"
     later.close()
     assert whole(x) == "short"
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_part_of_a_short_way_stands_for_the_operator_it_gives_way_to(registry, toy, asked, is_known):
+    texts = {name: f"{name}(Tensor x) -> str" for name in ("whole", "part", "general", "other")}
+
+    def usual(x):
+        return registry.ops.demo.part(x)
+
+    def general(x):
+        return registry.ops.demo.general(x)
+
+    def load(name):
+        asked.append(name)
+        way = ("general", general, False) if name == "part" else None
+        kernels = {"CompositeImplicitAutograd": usual} if name == "whole" else {}
+        return LazyDefinition(texts[name], (), kernels, way)
+
+    with registry.transaction(level="backend"):
+        library = Library("demo", "DEF", registry=registry)
+        library.define_lazily(texts, load)
+        for name in ("part", "general"):
+            library.impl(name, lambda x: "usual", toy.key)
+        library.short_way("whole", lambda x: "short", toy.key, parts=("part",))
+    whole, x = registry.ops.demo.whole, toy.array([1])
+    if is_known:
+        Library("demo", "IMPL", registry=registry).impl("other", lambda x: "other", toy.key)
+    assert whole(x) == "short"
+    assert asked == (["whole", "part", "general"] if is_known else ["whole"])
+    with Library("demo", "IMPL", registry=registry) as later:
+        later.impl("general", lambda x: "later", toy.key, allow_override=True)
+        assert whole(x) == "later"
+    assert whole(x) == "short"

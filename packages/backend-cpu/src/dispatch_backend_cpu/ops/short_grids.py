@@ -108,9 +108,9 @@ def _grid_sampler(input: Array, grid: Array, interpolation_mode: int, padding_mo
 
 
 _PARTS: Final = """
-    _to_copy abs add.Scalar add.Tensor clamp detach div.Scalar eq.Scalar expand floor fmod.Scalar gather ge.Scalar gt.Scalar
-    lt.Scalar mul.Scalar mul.Tensor nan_to_num new_full remainder.Scalar reshape round rsub.Scalar select.int stack
-    sub.Scalar sub.Tensor sum.dim_IntList unsqueeze view where.ScalarOther where.self
+    _to_copy _unsafe_view abs add.Scalar add.Tensor cat clamp clone detach div.Scalar eq.Scalar expand floor fmod.Scalar
+    gather ge.Scalar gt.Scalar lt.Scalar mul.Scalar mul.Tensor nan_to_num new_full remainder.Scalar reshape round
+    rsub.Scalar select.int stack sub.Scalar sub.Tensor sum.dim_IntList unsqueeze view where.ScalarOther where.self
 """
 
 #: Operator → its short way, and the options of ``Library.short_way``.

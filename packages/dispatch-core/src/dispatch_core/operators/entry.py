@@ -157,6 +157,10 @@ class OperatorEntry:
         """Return the kernel that runs where the operator gives way to another's, or None; see ``Registry.give_way``."""
         return None if self._way is None else self._way[1]
 
+    def way_target(self) -> OperatorEntry | None:
+        """Return the operator whose kernels of a higher level this one gives way to, or None."""
+        return None if self._way is None else self.registry.find_entry(self._way[0])
+
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""
         return self._registrations
@@ -178,8 +182,8 @@ class OperatorEntry:
             return slot
         if not (key.owns_arrays or key.target is not None or (self._way[2] and key.kind == "autograd")):
             return slot
-        name, instead, _ = self._way
-        other, own = self.registry.find_entry(name), slot.registration
+        instead = self._way[1]
+        other, own = self.way_target(), slot.registration
         theirs = None if other is None else other.newest(key.registered_as)
         if theirs is None and other is not None and key.kind == "autograd":
             theirs = other.newest(DispatchKey.Autograd)

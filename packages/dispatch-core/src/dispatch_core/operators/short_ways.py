@@ -2,15 +2,16 @@
 
 Note [When a short way is taken]
     The usual way of a composite calls other operators, each of them dispatched, and that of a factory chooses a device. A
-    short way gives the same result at once where that makes no difference: in an ordinary call whose mask has no key but its
-    device's and the frontend's, and Autograd's where it says so, or where no tensor of the call has a history; under no
+    short way gives the same result at once where that makes no difference: in an ordinary call whose mask has no key but
+    its device's and the frontend's, and Autograd's where it says so, or where no tensor of the call has a history; under no
     masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
-    which the usual way calls, run the kernels that the backend and the libraries registered for them. That is decided when
-    a slot of the table for ordinary calls is filled; a registration for the operator or one of its parts empties the
-    tables, and so does a refresh. Parts that are only announced are not defined for that, as long as nothing but backends
-    and libraries has ever registered anything. An alternative's kernel for a part leaves the way on where it has an
-    attribute ``is_exact``, by which it promises the results of the device's own, and where the way ``uses`` the part: such
-    a way is made of the kernels that its parts run.
+    which the usual way calls, run the kernels that the backend and the libraries registered for them; a part that gives way
+    to another operator (`Registry.give_way`) stands for that one, too. That is decided when a slot of the table for
+    ordinary calls is filled; a registration for the operator or one of its parts empties the tables, and so does a refresh.
+    Parts that are only announced are not defined for that, as long as nothing but backends and libraries has ever
+    registered anything. An alternative's kernel for a part leaves the way on where it has an attribute ``is_exact``, by
+    which it promises the results of the device's own, and where the way ``uses`` the part: such a way is made of the
+    kernels that its parts run.
 
     A way may lead to another operator, one of the parts, for tensors with a history: that one is called at once, with the
     arguments that the composite would come to.
@@ -124,9 +125,9 @@ def _are_usual(entry: OperatorEntry, way: ShortWay, mask: int, parts: tuple[str,
         if name not in uses and registry.waits_below(name, way.registration, mask):
             return True
         part = registry.find_entry(name)
-        return part is not None and _is_usual(part, way, mask, parts, uses)
+        return part is not None and _is_usual(part, way, mask, True, name in uses)
 
-    return _is_usual(entry, way, mask, parts, uses) and all(map(is_usual, parts))
+    return _is_usual(entry, way, mask, entry.name in parts, entry.name in uses) and all(map(is_usual, parts))
 
 
 def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) -> Callable[..., Any]:
@@ -277,14 +278,19 @@ def _serves(way: ShortWay, mask: int) -> bool:
     return mask & (ARRAYS if may_pass else ARRAYS | AUTOGRAD) == way.registration.key
 
 
-def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int, parts: tuple[str, ...], uses: tuple[str, ...]) -> bool:
+def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int, is_part: bool, is_used: bool) -> bool:
     """Return whether an operator has no kernel for a mask that would hide the short way: one of a higher or later level."""
     short = way.registration
     for key in keys_of(mask, entry.registry.profile):
         found = entry.slot(key).registration if key.target is None or mask & key.target else None
-        if found is None or (found.level <= short.level and not (found.key.owns_arrays and found.is_above(short))):
+        if found is None:
             continue
-        is_part = key.target is short.key and found.level is Level.ALTERNATIVE and entry.name in parts
-        if not (is_part and (entry.name in uses or getattr(found.fn, "is_exact", False))):
-            return False
+        if found is entry.way:
+            target = entry.way_target()
+            if target is None or not _is_usual(target, way, mask, is_part, is_used):
+                return False
+        if found.level > short.level or (found.key.owns_arrays and found.is_above(short)):
+            may_stay = is_part and key.target is short.key and found.level is Level.ALTERNATIVE
+            if not (may_stay and (is_used or getattr(found.fn, "is_exact", False))):
+                return False
     return True
