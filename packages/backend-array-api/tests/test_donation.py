@@ -223,6 +223,22 @@ def test_a_program_that_fails_after_donation_marks_the_tensors(failing):
     assert x.tolist() == [25, 33]
 
 
+def test_a_view_whose_array_was_used_up_shows_its_base_again(failing):
+    check, state = failing
+    x = torchlike.zeros(4, device="jax")
+    step = dc.capture(lambda view: view.add_(check(view) + 1))
+    for _ in range(4):
+        step(x[:2])
+    view, state["fails"] = x[:2], True
+    with pytest.raises(RuntimeError, match="the callback has failed"):
+        step(view)
+    state["fails"] = False
+    assert (view.tolist(), x.tolist()) == ([15, 15], [15, 15, 0, 0])
+    for _ in range(3):
+        step(x[:2])
+    assert (view.tolist(), x.tolist()) == ([127, 127], [127, 127, 0, 0])
+
+
 @pytest.mark.parametrize("order", [(0, 0, 0, 1, 2), (0, 1, 2, 2)])
 def test_the_place_of_a_view_that_is_written_to(order):
     function = dc.capture(lambda row: row.add_(1))

@@ -25,7 +25,7 @@ from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
-from .history.rebinding import become, check_expanded, rebind
+from .history.rebinding import become, check_expanded, rebind, remake
 from .history.view_hooks import find_view_code, make_view_hooks
 from .history.views import join, share_memory
 from .lazy_names import LeftOut
@@ -114,6 +114,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
 
     def _dispatch_rebind(self, data: Any) -> None:
         rebind(self, data)
+
+    def _dispatch_remake(self) -> bool:
+        return remake(self)
 
     @staticmethod
     def _dispatch_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,6 +11,8 @@ Note [The boundary contract]
                                            of their views, where arrays can be written: a list of `ViewCode`
     ``_dispatch_mutated(tensor)``          a kernel wrote to this tensor
     ``_dispatch_rebind(tensor, data)``     the tensor's array is now ``data``
+    ``_dispatch_remake(tensor)``           the tensor's array is used up: give it another one if it is a view of one that
+                                           is there, and return whether it is
     ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
@@ -102,6 +104,7 @@ class Frontend(Record, Generic[T]):
     view_code: Callable[[Any, int], list[ViewCode]] | None = None
     short_gradient: Callable[[Any, int, Any, Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None
     records: Callable[[], bool] | None = None
+    remake: Callable[[Any], bool] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -205,6 +208,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_view_code", None),
             getattr(tensor_type, "_dispatch_short_gradient", None),
             getattr(tensor_type, "_dispatch_records", None),
+            getattr(tensor_type, "_dispatch_remake", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

@@ -11,7 +11,7 @@ Note [Donation]
     user's each add one, and then the step gets a copy. Lent memory is copied, too.
 
     Where a replay fails after that, the tensors that it has not yet given other arrays carry the replay's error: reading
-    them raises it.
+    them raises it. A view of an array that is still there is made again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sys import getrefcount
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..arrays.frontend import bind
+from ..arrays.frontend import bind, frontend_of
 from ..arrays.lent_memory import LENT, is_lent
 from ..arrays.owners import ARRAY_TYPES
 from ..errors import BackendError
@@ -150,7 +150,16 @@ def fail_holders(
         )
     for each in donated:
         tensor = names[each.tensor]
-        if tensor._dispatch_data is names[each.array]:
+        if tensor._dispatch_data is names[each.array] and not _remake(tensor):
             pending = pending_type(device).of(each.spec, None, session)
             pending.error = error
             bind(tensor, pending)
+
+
+def _remake(tensor: Any) -> bool:
+    """Let a view show its base again; return whether it does."""
+    frontend = frontend_of(tensor)
+    try:
+        return frontend is not None and frontend.remake is not None and frontend.remake(tensor)
+    except Exception:  # noqa: BLE001  # the device may be out of order; the first error is the one to tell
+        return False

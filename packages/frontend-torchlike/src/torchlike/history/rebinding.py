@@ -83,6 +83,15 @@ def _refresh(tensor: Tensor, aliases: Aliases, steps: Any) -> None:
                 return
 
 
+def remake(tensor: Tensor) -> bool:
+    """Make a view again whose array is used up; return whether it is a view of an array that is there."""
+    state = tensor._state
+    if state.storage is None or state.storage.aliases is None or state.chain is None:
+        return False
+    _refresh(tensor, state.storage.aliases, state.chain)
+    return True
+
+
 def become(tensor: Tensor, view: Tensor) -> None:
     """Let ``tensor`` be the view ``view``: of itself, where a view changes it in place, or of another tensor."""
     storage = tensor._state.shared_storage()
