@@ -27,7 +27,7 @@ def same(ask: Any) -> None:
     assert ask(torchlike) == ask(torch)
 
 
-def grown(lib: Any, compute: Any) -> Any:
+def grow(lib: Any, compute: Any) -> Any:
     out = lib.empty(0)
     found = compute(lib, out)
     assert found is out
@@ -43,7 +43,7 @@ def test_an_empty_output_takes_the_layout_in_one_write(order: tuple[int, ...]) -
         lambda lib, out: lib.cumsum(laid_out(lib, order), 0, out=out),
         lambda lib, out: lib.cat([laid_out(lib, order)] * 2, out=out),
     ):
-        same(lambda lib, compute=compute: grown(lib, compute))
+        same(lambda lib, compute=compute: grow(lib, compute))
 
 
 def test_an_empty_output_in_larger_memory_is_written_there() -> None:

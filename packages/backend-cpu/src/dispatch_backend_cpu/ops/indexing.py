@@ -289,7 +289,7 @@ def _slice_scatter(
     return _write_part(spec, self, src, (slice(None),) * wrap_dim(dim, self.ndim) + (slice(start, end, step),))
 
 
-def _copied(spec: OutputSpec, self: Array) -> Array:
+def _copy_as(spec: OutputSpec, self: Array) -> Array:
     if is_row_major(self):
         return self.copy("C")
     result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
@@ -298,13 +298,13 @@ def _copied(spec: OutputSpec, self: Array) -> Array:
 
 
 def _write_part(spec: OutputSpec, self: Array, src: Array, place: tuple[Any, ...]) -> Array:
-    result = _copied(spec, self)
+    result = _copy_as(spec, self)
     write(result[(*place, ...)], src)
     return result
 
 
 def _diagonal_scatter(spec: OutputSpec, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    result = _copied(spec, self)
+    result = _copy_as(spec, self)
     write(view.KERNELS["diagonal"](result, offset, dim1, dim2), src)
     return result
 
