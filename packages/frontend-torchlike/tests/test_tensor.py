@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import gc
 import pickle
 import threading
 from collections import deque
@@ -462,3 +463,11 @@ def test_a_tensor_without_dimensions_stands_for_a_number_in_every_call():
             x.add(x, alpha=wrong)
         with pytest.raises(TypeError, match="invalid combination"):
             torchlike.nn.functional.leaky_relu(x, wrong)
+
+
+@pytest.mark.no_pipeline(reason="there the output is written when the block ends")
+def test_an_empty_output_alone_in_its_memory_grows_without_a_search_for_others(monkeypatch):
+    x = torchlike.ones(3)
+    monkeypatch.setattr(gc, "get_objects", lambda: pytest.fail("all objects are looked at"))
+    for _ in range(10):
+        assert torchlike.sin(x, out=torchlike.empty(0)).shape == (3,)

@@ -42,7 +42,9 @@ def rebind(tensor: Tensor, data: Any) -> None:
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
-            if not (is_like and _is_view_of_same(data, before)):
+            is_moved = not (is_like and _is_view_of_same(data, before))
+            del before  # the references to the array are counted
+            if is_moved:
                 _move_aliases(tensor, data)
             if tensor._state.is_view and (dc.shape(data), dc.strides(data)) != (dc.shape(tensor), dc.strides(tensor)):
                 _record_strides(tensor._state, data)
