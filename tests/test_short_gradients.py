@@ -256,3 +256,13 @@ def test_threads_that_look_at_one_node_see_the_same_graph():
             thread.join()
         assert not faults
         assert all(each == names[0] for each in names)
+
+
+def test_an_input_may_be_one_of_several_results():
+    for _ in range(20):
+        settle(dc.ops.aten.mm.default)
+        x = torchlike.rand(3, 3, dtype=torchlike.float64)
+        leaf = x.requires_grad_()
+        part = torchlike.linalg.qr(leaf)[0]
+        (part @ torchlike.ones(3, 3, dtype=torchlike.float64)).sum().backward()
+        assert leaf.grad is not None

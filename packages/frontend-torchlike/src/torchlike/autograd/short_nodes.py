@@ -196,7 +196,7 @@ def _write_kernel(parameters: str, tensors: dict[str, str], keeps: dict[str, tup
     for name, users in keeps.items():
         # A result that no gradient needs, such as the input of a layer that is not trained, is not kept alive.
         unused = " and ".join(f"e_{user} is None" for user in users)
-        recorded += [f"if {unused} and e_{name} is not None and not e_{name}.is_leaf:", f"    {usual}"]
+        recorded += [f"if {unused} and e_{name} is not None and not e_{name}.node.is_leaf:", f"    {usual}"]
     recorded += ["try:", f"    _f = _forward({given})", "except Exception:", f"    {usual}"]
     recorded += ["if _f is NotImplemented:", f"    {usual}"]
     recorded += [line for name in tensors for line in write_version(name)]
