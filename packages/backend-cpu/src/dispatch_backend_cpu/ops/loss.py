@@ -17,7 +17,7 @@ from ..output_specs import OutputSpec, half_as_float, infer_output
 from .constants import NUMBERS, number
 from .fast_paths import attempt
 from .numpy_formulas import select
-from .reduce_ufuncs import MAX, SUM, row_maxima
+from .reduce_ufuncs import MAX, MIN, SUM, row_maxima
 from .rule_kernels import cast, formula_in_tiles, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -315,10 +315,11 @@ def _binary_cross_entropy(
 ) -> Any:
     dtype = half_as_float(self.dtype)
     chance, target = cast(self, dtype), cast(target, dtype)
-    if not ((chance >= 0) & (chance <= 1)).all():
-        raise OperatorError("all elements of input should be between 0 and 1", argument="self")
-    if not ((target >= 0) & (target <= 1)).all():
-        raise OperatorError("all elements of target should be between 0 and 1", argument="target")
+    for name, numbers in (("input", chance), ("target", target)):
+        # nan is neither.
+        if numbers.size and not (MIN(numbers, None) >= 0 and MAX(numbers, None) <= 1):
+            argument = "self" if name == "input" else name
+            raise OperatorError(f"all elements of {name} should be between 0 and 1", argument=argument)
     one, bound = dtype.type(1), dtype.type(-100)
     hit, miss = np.maximum(np.log(chance), bound), np.maximum(np.log1p(-chance), bound)
     losses = (target - one) * miss - target * hit
