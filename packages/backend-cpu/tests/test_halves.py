@@ -36,6 +36,7 @@ def test_every_half_is_converted_as_numpy_does(char):
     given = EVERY if char in "fdFD" else EVERY[np.isfinite(EVERY)]
     made, wanted = (quietly(way, np.dtype(char)) for way in (lambda to: halves.convert(given, to), given.astype))
     assert made.dtype == wanted.dtype
+    made, wanted = (each.view(each.real.dtype) for each in (made, wanted))  # complex nan would warn
     assert np.array_equal(made, wanted, equal_nan=char in "fdFD")
     if char == "f":
         assert np.array_equal(made.view(np.int32), wanted.view(np.int32))
