@@ -321,6 +321,29 @@ def make_backend_runner(
     return run
 
 
+def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: Runner) -> Runner:
+    """Return a generated runner that calls another operator (see `reference.make_redirect`)."""
+    signature = entry.signature
+    plain = reference.make_redirect(entry, target, arguments, run)
+    if signature is None or not signature.is_specializable:
+        return plain
+    own = values(signature)
+    lines = [
+        "try:",
+        f"    __r = __arguments({kernel_arguments(signature, 0, unwrap=True, in_order=True)})",
+        "except __error:",
+        f"    return __below({own})",
+        f"return __below({own}) if __r is __declined else __target({signature.parameters[0].word}, *__r)",
+    ]
+    names = {"__arguments": arguments, "__error": Exception, "__below": run, "__target": target}
+    names["__declined"] = NotImplemented
+
+    def make() -> Runner:
+        return _compile(runner_source(signature, lines), "redirect", names, signature)
+
+    return LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
+
+
 class Inlined:
     """The lines that another room writes for an operator, for a signature that may be adapted, and their constants.
 

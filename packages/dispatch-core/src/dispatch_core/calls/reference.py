@@ -220,6 +220,25 @@ def make_backend_runner(
     return run
 
 
+def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: Runner) -> Runner:
+    """Return a runner that calls ``target`` with its own first argument, and those that a function makes of the arrays.
+
+    ``arguments`` takes the arguments with their arrays, in schema order. Where it returns ``NotImplemented`` or raises,
+    ``run`` has the call, and says what is wrong.
+    """
+    signature = entry.signature
+    assert signature is not None
+
+    def redirect(*values: Any) -> Any:
+        try:
+            further = arguments(*signature.unwrap(values))
+        except Exception:  # noqa: BLE001  # the other runner tells
+            further = NotImplemented
+        return run(*values) if further is NotImplemented else target(values[0], *further)
+
+    return redirect
+
+
 def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
     """Return a runner for an operator without a schema: tensors are unwrapped and arrays wrapped wherever they stand."""
 

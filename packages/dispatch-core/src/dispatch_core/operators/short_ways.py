@@ -196,46 +196,12 @@ def _redirect_history(
 
 def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
     """Return a runner that calls the operator that a way leads to; ``run`` where the way declines or fails."""
-    found, arguments, signature = entry.registry.find_entry(way.to), way.arguments, entry.signature
-    assert found is not None and signature is not None  # noqa: PT018  # it is a part, and find_short_way has found all
-    target: Callable[..., Any] = found.op
-    if arguments is None:
-        return target
-
-    def redirect(*values: Any) -> Any:
-        try:
-            further = arguments(*signature.unwrap(values))
-        except Exception:  # noqa: BLE001  # the usual way tells
-            further = NotImplemented
-        return run(*values) if further is NotImplemented else target(values[0], *further)
-
-    def redirect_first(first: Any, *rest: Any) -> Any:
-        try:
-            further = arguments(first._dispatch_data, *rest)
-        except Exception:  # noqa: BLE001  # the usual way tells
-            further = NotImplemented
-        return run(first, *rest) if further is NotImplemented else target(first, *further)
-
-    def redirect_list(tensors: Any) -> Any:
-        try:
-            further = arguments([tensor._dispatch_data for tensor in tensors])
-        except Exception:  # noqa: BLE001  # the usual way tells
-            further = NotImplemented
-        return run(tensors) if further is NotImplemented else target(tensors, *further)
-
-    def redirect_pair(first: Any, second: Any) -> Any:
-        try:
-            further = arguments(first._dispatch_data, second._dispatch_data)
-        except Exception:  # noqa: BLE001  # the usual way tells
-            further = NotImplemented
-        return run(first, second) if further is NotImplemented else target(first, *further)
-
-    kinds = [parameter.tensors for parameter in signature.parameters]
-    if kinds == ["tensor", "tensor"]:
-        return redirect_pair
-    if kinds == ["list"]:
-        return redirect_list
-    return redirect_first if kinds[0] == "tensor" and not any(kinds[1:]) else redirect
+    found = entry.registry.find_entry(way.to)
+    assert found is not None  # it is a part, and find_short_way has found all
+    if way.arguments is None:
+        return found.op
+    redirect: Runner = entry.registry.engine.make_redirect(entry, found.op, way.arguments, run)
+    return redirect
 
 
 def _make_unless_history(

@@ -1,0 +1,74 @@
+"""Short ways that lead a call to another operator, by generated code and by plain code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+from dispatch_core.calls import codegen, reference
+
+SCHEMAS = {
+    "one tensor": "one(Tensor x, int n=2) -> Tensor",
+    "two tensors": "two(Tensor x, Tensor y) -> Tensor",
+    "an optional tensor": "maybe(Tensor x, Tensor? y=None, *, int n=2) -> Tensor",
+    "a list of tensors": "several(Tensor[] xs) -> Tensor",
+    "a name that is taken": "named(Tensor self, int lambda=2) -> Tensor",
+}
+
+
+class Held:
+    def __init__(self, data: object) -> None:
+        self._dispatch_data, self._dispatch_mask = data, 0
+
+
+def values_of(kind: str) -> tuple[object, ...]:
+    x, y = Held(np.arange(3.0)), Held(np.ones(3))
+    rest = {"one tensor": (2,), "two tensors": (y,), "an optional tensor": (None, 2), "a name that is taken": (2,)}
+    return ([x, y],) if kind == "a list of tensors" else (x, *rest[kind])
+
+
+def outcome(engine, kind: str, arguments) -> tuple[object, list[object]]:
+    registry = dc.Registry()
+    library = dc.Library("example", "DEF", registry=registry)
+    library.define(SCHEMAS[kind])
+    entry = registry.get(f"example::{SCHEMAS[kind].partition('(')[0]}")
+    seen: list[object] = []
+
+    def take(*arrays):
+        seen.append(arrays)
+        return arguments(*arrays)
+
+    values = values_of(kind)
+    runner = engine.make_redirect(entry, lambda *args: ("target", args), take, lambda *args: ("run", args))
+    results = [runner(*values) for _ in range(3)]  # the first calls run in plain code
+    assert results[0] == results[1] == results[2]
+    where, args = results[0]
+    place = ["first" if arg is values[0] else "other" if arg in values else arg for arg in args]
+    return (where, place), [str(each) for each in seen]
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("answer", ["arguments", "none", "declines", "raises"])
+def test_a_call_is_led_alike_by_generated_and_by_plain_code(kind, answer):
+    def arguments(*arrays):
+        if answer == "raises":
+            raise ValueError("no such shape")
+        return {"arguments": (len(arrays), 5), "none": (), "declines": NotImplemented}[answer]
+
+    generated, plain = (outcome(engine, kind, arguments) for engine in (codegen, reference))
+    assert generated == plain
+    (where, place), seen = generated
+    assert where == ("target" if answer in {"arguments", "none"} else "run")
+    assert place[0] == "first"
+    assert len(seen) == 3
+    assert "Held" not in str(seen)
+
+
+@pytest.mark.parametrize("engine", [codegen, reference])
+def test_an_interrupt_in_a_lead_is_no_refusal(engine):
+    def arguments(*arrays):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outcome(engine, "one tensor", arguments)
