@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array, empty_strided
 from ..fp_errors import run
-from . import matmul, numpy_formulas, pointwise, reduction
-from .constants import NUMBERS, constant, number
+from . import matmul, numpy_formulas, reduction
+from .constants import NUMBERS, number
 from .fast_paths import make_formula
 from .powers import square
 from .reduce_ufuncs import SUM
@@ -20,8 +20,8 @@ from .short_losses import decline
 Way = tuple[Callable[..., Any], dict[str, Any]]
 
 f: Final = numpy_formulas
-_ADDMM, _MM, _DOT, _MV = (matmul.KERNELS[name] for name in ("addmm", "mm", "dot", "mv"))
-_WHERE, _SUM = pointwise.KERNELS["where.self"], reduction.KERNELS["sum"]
+_MM, _DOT, _MV = (matmul.KERNELS[name] for name in ("mm", "dot", "mv"))
+_SUM = reduction.KERNELS["sum"]
 
 
 def _clamp(a: Array, low: Any, high: Any) -> Any:
@@ -30,11 +30,6 @@ def _clamp(a: Array, low: Any, high: Any) -> Any:
 
 def _hardswish(a: Array) -> Any:
     return a * _clamp(a + number(3, a), 0, 6) / number(6, a)
-
-
-def _log_sigmoid(a: Array) -> Any:
-    fading = np.exp(np.negative(np.absolute(a)))
-    return f.clamp(a, None, number(0, a)) - np.log1p(fading)
 
 
 def _heaviside(a: Array, values: Array) -> Any:
@@ -55,7 +50,6 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
     "selu": (lambda a: f.elu(a, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946), "", "elu"),
     "celu": (lambda a, alpha: f.elu(a, alpha, 1.0, 1.0 / alpha), "alpha=1.0", "elu"),
     "mish": (lambda a: a * np.tanh(f.softplus(a)), "", "softplus tanh mul.Tensor"),
-    "log_sigmoid": (_log_sigmoid, "", "log_sigmoid_forward abs neg exp clamp_max log1p sub.Tensor"),
     "logit": (
         lambda a, eps: np.log(a / (number(1, a) - a)),
         "eps=None",
@@ -65,13 +59,6 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
     "rad2deg": (lambda a: a * number(180 / math.pi, a), "", "mul.Scalar"),
     "square": (square, "", "pow.Tensor_Scalar"),
 }
-
-
-def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
-    if input.ndim != 2 or weight.ndim != 2:
-        return NotImplemented
-    turned = weight.T
-    return _MM(input, turned) if bias is None else _ADDMM(bias, input, turned, beta=1, alpha=1)
 
 
 def _inner(self: Array, other: Array) -> Any:
@@ -140,11 +127,6 @@ def _nansum(self: Array, dim: Any, keepdim: bool, *, dtype: Any) -> Any:
     return run(SUM, f.select(np.isnan(self), number(0, self), self), None)
 
 
-def _where_number(condition: Array, self: Array, other: Any) -> Any:
-    filler = constant(other, self.dtype)
-    return NotImplemented if filler is None else _WHERE(condition, self, filler)
-
-
 _MADE_FLAT: Final = "tensordot permute reshape view mm _unsafe_view"
 
 
@@ -163,12 +145,10 @@ SHORT_WAYS: Final[dict[str, Way]] = {
         make_formula(_heaviside, decline, 2),
         {"parts": ("gt.Scalar", "_to_copy", "eq.Scalar", "where.self")},
     ),
-    "linear": (_linear, {"parts": ("t", "addmm", "matmul", "mm")}),
     "inner": (_inner, {"parts": tuple(_MADE_FLAT.split())}),
     "outer": (_outer, {"parts": ("unsqueeze", "mul.Tensor")}),
     "addmv": (_addmv, {"parts": ("mv", "expand", "add.Tensor")}),
     "trace": (_trace, {"parts": ("diagonal", "sum")}),
     "nansum": (_nansum, {"parts": ("isnan", "masked_fill.Scalar", "sum.dim_IntList")}),
     "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense")}),
-    "where.ScalarOther": (_where_number, {"parts": ("new_full", "where.self")}),
 }

@@ -171,21 +171,6 @@ def _vstack(tensors: Sequence[Array]) -> Any:
     return JOINING["cat"](_grow(tensors, 2), 0)
 
 
-def _block_diag(tensors: Sequence[Array]) -> Any:
-    dtype, rows, columns = tensors[0].dtype, 0, 0
-    for each in tensors:
-        if each.ndim != 2 or each.dtype is not dtype:
-            return NotImplemented
-        rows, columns = rows + each.shape[0], columns + each.shape[1]
-    found = np.zeros((rows, columns), dtype)
-    row = column = 0
-    for each in tensors:
-        height, width = each.shape
-        found[row : row + height, column : column + width] = each
-        row, column = row + height, column + width
-    return found if found.size else NotImplemented
-
-
 def _tile(self: Array, dims: Sequence[int]) -> Any:
     return JOINING["repeat"](self, (*[1] * (self.ndim - len(dims)), *dims))
 
@@ -293,7 +278,6 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "is_set_to": (_is_set_to, {"autograd": True}),
     "pad": (_pad, _to("constant_pad_nd", _pad_value, "_pad_enum")),
     "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "_unsafe_view")}),
-    "block_diag": (_block_diag, {"parts": ("new_zeros", "cat")}),
     "concat": _same("cat"),
     "concatenate": _same("cat"),
     "hstack": (_hstack, _to("cat", _hstack_dim, "reshape", "view")),

@@ -35,24 +35,29 @@ def _is_nonzero(self: Array) -> Any:
 
 
 _READS: Final[dict[str, Any]] = {"parts": ("_local_scalar_dense",), "autograd": True}
+#: Each with a row for each of its operators; no operator stands in two.
+_TABLES: Final[tuple[dict[str, tuple[Callable[..., Any], dict[str, Any]]], ...]] = (
+    {
+        # Both refuse an array of other than one element, whose error is the usual way's.
+        "item": (np.ndarray.item, _READS),
+        "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
+        "contiguous": (_contiguous, {"autograd": True, "itself": True}),
+    },
+    copy.SHORT_WAYS,
+    short_formulas.SHORT_WAYS,
+    activation.SHORT_WAYS,
+    short_losses.SHORT_WAYS,
+    short_indexing.SHORT_WAYS,
+    short_networks.SHORT_WAYS,
+    short_views.SHORT_WAYS,
+    short_grids.SHORT_WAYS,
+    distinct.SHORT_WAYS,
+    short_joins.SHORT_WAYS,
+    scatter.SHORT_WAYS,
+    short_bags.SHORT_WAYS,
+    short_margins.SHORT_WAYS,
+    short_gradients.SHORT_WAYS,
+)
 #: Operator → its short way, and the options of ``Library.short_way``.
-SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    # Both refuse an array of other than one element, whose error is the usual way's.
-    "item": (np.ndarray.item, _READS),
-    "is_nonzero": (_is_nonzero, {**_READS, "parts": ("item", "_local_scalar_dense")}),
-    "contiguous": (_contiguous, {"autograd": True, "itself": True}),
-    **copy.SHORT_WAYS,
-    **short_formulas.SHORT_WAYS,
-    **activation.SHORT_WAYS,
-    **short_losses.SHORT_WAYS,
-    **short_indexing.SHORT_WAYS,
-    **short_networks.SHORT_WAYS,
-    **short_views.SHORT_WAYS,
-    **short_grids.SHORT_WAYS,
-    **distinct.SHORT_WAYS,
-    **short_joins.SHORT_WAYS,
-    **scatter.SHORT_WAYS,
-    **short_bags.SHORT_WAYS,
-    **short_margins.SHORT_WAYS,
-    **short_gradients.SHORT_WAYS,
-}
+SHORT_WAYS: Final = {name: way for table in _TABLES for name, way in table.items()}
+assert len(SHORT_WAYS) == sum(map(len, _TABLES)), "an operator has two short ways"
