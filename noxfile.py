@@ -220,6 +220,15 @@ def typing(session: nox.Session) -> None:
     session.run("mypy", *(str(path.relative_to(ROOT)) for path in SOURCES), VENDOR, "noxfile.py", *session.posargs)
 
 
+@nox.session(requires=["wheels"])
+def docs(session: nox.Session) -> None:
+    """Build the site into ``site/``, and look at its pages; arguments after ``--`` go to MkDocs."""
+    _install_wheels(session, "docs")
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", *session.posargs)
+    session.run("python", "tools/site/html_check.py", "site")
+
+
 @nox.session
 def build(session: nox.Session) -> None:
     """Build the source distributions and the wheels into ``dist/``."""

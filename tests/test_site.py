@@ -1,0 +1,92 @@
+"""The site's tools: faults of built pages are found, and files of the repository that are linked have pages."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+GOOD = '<link rel="stylesheet" href="s.css"><h1 id="top">x</h1><img src="a.svg" alt="two boxes"><a href="b/c.html#end">c</a>'
+OTHER = '<p id="end"></p><a href="../index.html">home</a><a href="#end">here</a><a href="https://example.org/">out</a>'
+
+
+@pytest.fixture(scope="module")
+def tool(root):
+    """Return a function that imports a module of the site's tools."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, root / "tools" / "site" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return the folder of a small site without faults."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "index.html").write_text(GOOD)
+    (tmp_path / "b" / "c.html").write_text(OTHER)
+    (tmp_path / "s.css").write_text("a { background: url(a.svg) }")
+    (tmp_path / "a.svg").write_text('<svg><g id="one"/><use href="#one"/></svg>')
+    return tmp_path
+
+
+def test_a_sound_site_has_no_faults(tool, site):
+    assert list(tool("html_check").find_faults(site)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "fault"),
+    [
+        (
+            "d.html",
+            '<script src="https://cdn.example.org/x.js"></script>',
+            "asks another host for https://cdn.example.org/x.js",
+        ),
+        ("d.html", '<script src="//cdn.example.org/x.js"></script>', "asks another host for //cdn.example.org/x.js"),
+        ("d.html", '<link rel="preconnect" href="https://fonts.example.org">', "asks another host"),
+        ("d.html", '<img src="a.svg" srcset="a.svg 1x, https://example.org/b.png 2x" alt="x">', "asks another host"),
+        ("d.html", "<style>@import 'https://example.org/f.css';</style>", "asks another host"),
+        ("d.html", '<p style="background: url(http://example.org/p.png)">', "asks another host"),
+        ("d.html", '<img src="a.svg">', "picture without a text"),
+        ("d.html", '<img src="a.svg" alt=" ">', "picture without a text"),
+        ("d.html", '<img src="/a.svg" alt="x">', "loads /a.svg by an absolute path"),
+        ("d.html", '<img src="gone.svg" alt="x">', "loads gone.svg, which is not there"),
+        ("d.html", '<a href="gone.html">x</a>', "leads to gone.html, which is not there"),
+        ("d.html", '<a href="../index.html">x</a>', "leads to ../index.html, which is not there"),
+        ("d.html", '<a href="/index.html">x</a>', "leads to /index.html by an absolute path"),
+        ("d.html", '<a href="b/c.html#gone">x</a>', "leads to b/c.html#gone, whose anchor is not there"),
+        ("d.html", '<a href="#gone">x</a>', "leads to #gone, whose anchor is not there"),
+        ("d.html", '<i id="a"></i><i id="a"></i>', "anchor 'a' stands twice"),
+        ("d.html", '<pre class="mermaid">flowchart</pre>', "a mermaid diagram"),
+        ("d.svg", '<svg><image href="https://example.org/p.png"/></svg>', "asks another host"),
+        ("d.css", "@font-face { src: url('https://example.org/f.woff2') }", "asks another host"),
+    ],
+)
+def test_a_fault_is_found_and_the_page_named(tool, site, capsys, file, text, fault):
+    (site / file).write_text(text)
+    faults = list(tool("html_check").find_faults(site))
+    assert len(faults) == 1
+    assert faults[0].startswith(f"{file}: ")
+    assert fault in faults[0]
+    assert tool("html_check").main(str(site)) == 1
+    assert fault in capsys.readouterr().err
+
+
+def test_an_empty_folder_is_no_site(tool, tmp_path):
+    assert tool("html_check").main(str(tmp_path)) == 1
+
+
+def test_files_of_the_repository_have_pages(tool, root):
+    files = tool("repository_files")
+    pages = files.pages(root)
+    assert pages["contributing.md"].startswith("# Contributing")
+    assert pages["changes/dispatch-core.md"].startswith("# dispatch-core\n")
+    assert "$ python examples/train_digits.py" in pages["examples/train_digits.md"]
+    assert files.page_of("packages/dispatch-core") == "packages/dispatch-core.md"
+    assert files.page_of("packages/dispatch-core/CHANGELOG.md") == "changes/dispatch-core.md"
+    assert files.page_of("docs/npu.md") == "npu.md"
+    assert files.page_of("noxfile.py") is None

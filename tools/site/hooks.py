@@ -1,0 +1,68 @@
+"""MkDocs' hooks: pages that are made of the repository's files, links between them, and examples with their prompts.
+
+Everything that a page shows is read or made when the site is built; nothing generated is kept in the repository.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+import repository_files
+import search_shim
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+
+#: A fenced block, and a link or picture in Markdown, each to be left alone or rewritten.
+_FENCE = re.compile(
+    r"^(?P<indent> *)(?P<marks>```+|~~~+)(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=indent)(?P=marks)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+_LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and files that are made, and remember which file of the repository each page shows."""
+    for path, content in repository_files.pages(ROOT).items():
+        files.append(File.generated(config, path, content=content))
+    files.append(File.generated(config, search_shim.PATH, content=search_shim.fetch(ROOT)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return a page's text with the site's links, outside its blocks, and with sessions marked as such."""
+    source = repository_files.SOURCES.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    parts, end = [], 0
+    for block in _FENCE.finditer(markdown):
+        parts += [_relink(markdown[end : block.start()], source, page.file.src_uri), _mark_session(block)]
+        end = block.end()
+    return "".join([*parts, _relink(markdown[end:], source, page.file.src_uri)])
+
+
+def _relink(text: str, source: str, page: str) -> str:
+    """Return a text whose relative links lead to the pages that show the files they name."""
+
+    def replace(found: re.Match[str]) -> str:
+        target, anchor, fragment = found["target"].partition("#")
+        if not target or re.match(r"[a-z]+:", target):
+            return found[0]
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        there = repository_files.page_of(named)
+        if there is None:
+            return found[0]
+        relative = posixpath.relpath(there, posixpath.dirname(page) or ".")
+        return f"{found['text']}({relative}{anchor}{fragment})"
+
+    return _LINK.sub(replace, text)
+
+
+def _mark_session(block: re.Match[str]) -> str:
+    """Return a fenced block; one of a Python session says so, and ends without the blank line that doctest needs."""
+    if block["info"].strip() != "python" or not block["body"].lstrip().startswith(">>>"):
+        return block[0]
+    indent, marks = block["indent"], block["marks"]
+    return f"{indent}{marks}pycon\n{block['body'].rstrip()}\n{indent}{marks}"
