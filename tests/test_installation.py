@@ -112,9 +112,53 @@ def test_the_metadata_names_license_python_and_bounded_siblings(name):
     assert metadata["Author"] == "The dispatch authors"
     assert len(metadata.get_payload(decode=False) or metadata["Description"]) > 200
     requires = [line.partition(";")[0] for line in metadata.get_all("Requires-Dist", [])]
-    siblings = [line for line in requires if line.startswith("dispatch-")]
-    assert all(re.fullmatch(r"[\w-]+(<0\.2,>=0\.1|>=0\.1,<0\.2)", line.replace(" ", "")) for line in siblings)
+    # Its own name stands for a set of its extras, without a version.
+    siblings = [line for line in requires if line.startswith("dispatch-") and not line.startswith(f"{name}[")]
+    assert all(
+        re.fullmatch(r"[\w-]+(\[[\w,-]+\])?(<0\.2,>=0\.1|>=0\.1,<0\.2)", line.replace(" ", "")) for line in siblings
+    )
     assert (name == "dispatch-core") == (siblings == [])
+
+
+#: Where the project lives, in the words of the packages' metadata.
+HOME = "https://github.com/dispatch-project/dispatch"
+
+
+@each_distribution
+def test_the_addresses_of_the_packages_agree(name):
+    folder = DISTRIBUTIONS[name].name
+    assert project(name)["urls"] == {
+        "Homepage": HOME,
+        "Documentation": f"{HOME}/tree/main/docs",
+        "Source": f"{HOME}/tree/main/packages/{folder}",
+        "Changelog": f"{HOME}/blob/main/packages/{folder}/CHANGELOG.md",
+        "Issues": f"{HOME}/issues",
+    }
+
+
+#: What has run: the versions of Python that nox looks for, on Linux. Others are tried by the workflows, as experiments.
+CLASSIFIERS = {
+    "Development Status :: 3 - Alpha",
+    "Intended Audience :: Developers",
+    "Intended Audience :: Science/Research",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: Python :: 3",
+    "Programming Language :: Python :: 3.11",
+    "Programming Language :: Python :: 3.12",
+    "Programming Language :: Python :: 3.13",
+    "Topic :: Scientific/Engineering",
+    "Typing :: Typed",
+}
+
+
+@each_distribution
+def test_the_classifiers_are_what_has_run(name, root):
+    assert {*project(name)["classifiers"]} == CLASSIFIERS
+    (versions,) = re.findall(r"for version in \((.*?)\):", (root / "noxfile.py").read_text(encoding="utf-8"))
+    assert {
+        f"Programming Language :: Python :: {version}" for version in re.findall(r'"(.*?)"', versions)
+    } < CLASSIFIERS
+    assert "dispatch" in project(name)["keywords"]
 
 
 @each_distribution

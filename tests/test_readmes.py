@@ -6,29 +6,93 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 #: That of the array libraries' devices needs these; its own tests run it.
-READMES = [
-    ROOT / "README.md",
-    *sorted(set(ROOT.glob("packages/*/README.md")) - set(ROOT.glob("*/backend-array-api/*"))),
-]
+BRIDGE = ROOT / "packages" / "backend-array-api" / "README.md"
+READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
+FRONTEND = "dispatch-frontend-torchlike"
 #: The commands of continuous integration: these make environments of their own.
 BY_NOX = ("-s demo", "-s tests")
 
-pytestmark = [
-    pytest.mark.skipif("DISPATCH_TEST_WHEELS" not in os.environ, reason="installs the wheels: run nox -s tests"),
-    pytest.mark.skipif(sys.platform == "win32", reason="the README's commands are a POSIX shell's"),
-]
+installs_wheels = pytest.mark.skipif(
+    "DISPATCH_TEST_WHEELS" not in os.environ or sys.platform == "win32",
+    reason="installs the wheels, with a POSIX shell: run nox -s tests",
+)
 
 
-def blocks(text: str) -> list[tuple[str, str]]:
+def blocks(readme: Path) -> list[tuple[str, str]]:
     """Return language and text of each fenced block."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(\w+)\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def install_line(readme: Path) -> str:
+    """Return the command at the top of a README, without its prompt."""
+    kind, text = blocks(readme)[0]
+    assert kind == "console", f"{readme} begins with the command that installs the package"
+    assert text.startswith("$ ") and text.count("\n") == 1
+    return text.removeprefix("$ ").rstrip()
+
+
+def project(folder: Path) -> dict:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+PROJECTS = {found["name"]: found for path in ROOT.glob("packages/*/pyproject.toml") for found in [project(path.parent)]}
+
+
+def distributions_of(name: str, *extras: str) -> set[str]:
+    """Return the distributions of this project that an installation brings, by their own metadata."""
+    found, todo = set(), [(name, extra) for extra in ("", *extras)]
+    while todo:
+        name, extra = todo.pop()
+        if (name, extra) in found or name not in PROJECTS:
+            continue
+        found.add((name, extra))
+        lines = PROJECTS[name]["optional-dependencies"][extra] if extra else PROJECTS[name]["dependencies"]
+        for line in map(Requirement, lines):
+            todo += [(line.name, each) for each in ("", *line.extras)]
+    return {name for name, _ in found}
+
+
+def label(path: Path) -> str:
+    return path.parent.name if path.parent != ROOT else "root"
+
+
+@pytest.mark.parametrize("readme", READMES, ids=label)
+def test_the_line_at_the_top_of_a_readme_installs_the_frontend_with_the_package(readme):
+    found = re.fullmatch(rf'pip install "{FRONTEND}\[(\w+)\]"', install_line(readme))
+    assert found, install_line(readme)
+    packages = distributions_of(FRONTEND, found[1])
+    expected = project(readme.parent)["name"] if readme.parent != ROOT else "dispatch-backend-cpu"
+    assert {FRONTEND, expected} <= packages
+
+
+def test_the_extra_all_is_all_extras_and_brings_every_package():
+    extras = PROJECTS[FRONTEND]["optional-dependencies"]
+    (line,) = map(Requirement, extras["all"])
+    assert line.name == FRONTEND
+    assert line.extras == {*extras} - {"all"}
+    assert distributions_of(FRONTEND, "all") == {*PROJECTS}
+
+
+@pytest.mark.parametrize("readme", READMES, ids=label)
+def test_a_link_of_a_readme_leads_to_a_file_and_stands_alone_where_an_index_shows_it(readme):
+    home = PROJECTS["dispatch-core"]["urls"]["Homepage"]
+    for link in re.findall(r"\]\(([^)\s]+)\)", readme.read_text(encoding="utf-8")):
+        ours = re.fullmatch(rf"{re.escape(home)}/(?:blob|tree)/main/([^#]+).*", link)
+        if ours:
+            assert (ROOT / ours[1]).exists(), link
+        elif readme.parent == ROOT and "://" not in link:
+            assert (ROOT / link.partition("#")[0]).exists(), link
+        else:
+            assert link.startswith("https://"), f"{link} leads nowhere on a page of the package index"
 
 
 @pytest.fixture
@@ -63,22 +127,32 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda path: path.parent.name if path.parent != ROOT else "root")
-def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(readme, run, tmp_path):
-    found = blocks(readme.read_text(encoding="utf-8"))
-    commands = [text for kind, text in found if kind == "sh" and not text.rstrip().endswith(BY_NOX)]
-    assert "pip install" in commands[0], "the first command for users installs the package"
-    for text in commands:
-        if "simulator" in text and not compiler():
-            continue  # The README says that the simulator needs one.
-        run("bash", "-euo", "pipefail", "-c", text, cwd=ROOT if readme.parent == ROOT else tmp_path)
-    run("python", "-m", "doctest", "-o", "ELLIPSIS", str(readme))
-    programs = [text for kind, text in found if kind == "python" and ">>>" not in text]
-    if readme.parent == ROOT:
-        check_the_vendors_part(found, programs, run, tmp_path / "acme")
-        return
-    for text in programs:
-        run("python", "-c", text)
+#: Command of installation → the READMEs that begin with it.
+LINES: dict[str, list[Path]] = {}
+for _readme in READMES:
+    if _readme != BRIDGE:
+        LINES.setdefault(install_line(_readme), []).append(_readme)
+
+
+@installs_wheels
+@pytest.mark.parametrize("line", LINES)
+def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(line, run, tmp_path):
+    # The root's last, as it installs more.
+    readmes = sorted(LINES[line], key=lambda path: path.parent == ROOT)
+    run("bash", "-euo", "pipefail", "-c", line)
+    for readme in readmes:
+        found = blocks(readme)
+        for text in (text for kind, text in found if kind == "sh" and not text.rstrip().endswith(BY_NOX)):
+            if "simulator" in text and not compiler():
+                continue  # The README says that the simulator needs one.
+            run("bash", "-euo", "pipefail", "-c", text, cwd=ROOT if readme.parent == ROOT else tmp_path)
+        run("python", "-m", "doctest", "-o", "ELLIPSIS", str(readme))
+        programs = [text for kind, text in found if kind == "python" and ">>>" not in text]
+        if readme.parent == ROOT:
+            check_the_vendors_part(found, programs, run, tmp_path / "acme")
+            continue
+        for text in programs:
+            run("python", "-c", text)
 
 
 #: The array library that the README's vendor has already.
