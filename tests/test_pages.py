@@ -1,8 +1,9 @@
 """Tutorials and guides, followed to the letter: their files are written, and their commands run in order in one folder.
 
-A block ``python title="train.py"`` is a file; a block ``console`` has commands after ``$`` and their output, in which
-``...`` stands for any text; blocks with ``>>>`` are run as doctests, by pytest itself. ``<!-- fails -->`` above a block
-says that the last of its commands ends with an error. ``<!-- needs: NAME -->`` names a module that the page is about.
+A block ``python title="train.py"`` is a file, and ``diff title="train.py"`` changes it; a block ``console`` has commands
+after ``$`` and their output, in which ``...`` stands for any text; pytest itself runs blocks with ``>>>``, as doctests.
+``<!-- fails -->`` above a block says that the last of its commands ends with an error, and ``<!-- needs: NAME -->`` that the
+page is about a module, without which it is skipped.
 """
 
 from __future__ import annotations
@@ -84,15 +85,15 @@ def shell(tmp_path):
         "PIP_NO_INDEX": "1",
         "PIP_QUIET": "1",
     }
-    folder = tmp_path / "project"
+    folder, state, where = tmp_path / "project", tmp_path / "state", tmp_path / "where"
     folder.mkdir()
+    state.touch()
 
     def run(command: str) -> tuple[int, str]:
         nonlocal folder
-        where = tmp_path / "where"
-        # A page's commands are typed into one shell: the next one starts in the folder that this one has gone to.
+        # A page's commands are typed into one shell: the next one has this one's folder and variables.
         done = subprocess.run(
-            ["bash", "-c", f"trap 'pwd >{where}' EXIT\n{command}"],
+            ["bash", "-c", f"source {state}\ntrap 'pwd >{where}; export -p >{state}' EXIT\n{command}"],
             check=False,
             cwd=folder,
             env=variables,
@@ -110,7 +111,16 @@ def shell(tmp_path):
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
 
-    run.write = write
+    def change(name: str, lines: str) -> None:
+        path = folder / name
+        before = path.read_text(encoding="utf-8")
+        old, new = (
+            re.sub(rf"^(?:[{gone}].*\n|[ {kept}])", "", lines, flags=re.MULTILINE) for gone, kept in ("+-", "-+")
+        )
+        assert before.count(old) == 1, f"{name} has not once\n{old}"
+        path.write_text(before.replace(old, new), encoding="utf-8")
+
+    run.write, run.change = write, change
     return run
 
 
@@ -128,6 +138,8 @@ def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
     for block in blocks(page):
         if block.language == "console":
             run_commands(page, block, shell)
+        elif block.language == "diff":
+            shell.change(block.title, block.text)
         elif block.title:
             shell.write(block.title, block.text)
 
