@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.display import to_page
 from dispatch_core.graph.layered_layout import arrange, layers_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -347,7 +348,7 @@ def test_saving_writes_the_form_that_the_suffix_names(fused, tmp_path):
         "x.GV": graph.dot(),
         "x.mmd": graph.mermaid(),
         "x.mermaid": graph.mermaid(),
-        "x.html": graph.html(),
+        "x.html": to_page("pipeline", graph.html()),
         "x.txt": graph.code,
     }
     for name, expected in forms.items():

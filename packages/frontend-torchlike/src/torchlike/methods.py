@@ -98,6 +98,13 @@ def _export(self: Tensor, **options: Any) -> Any:
     return export_tensor(self, **options)
 
 
+def _to_html(self: Tensor) -> str | None:
+    """Return the tensor as a notebook shows it."""
+    from .notebook_display import to_html  # few programs run in notebooks
+
+    return to_html(self)
+
+
 def _refuse_deleting(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
@@ -117,6 +124,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
     "_make_capture_part": staticmethod(_make_capture_part),
     "_make_short_runner": staticmethod(_make_short_runner),
+    "_repr_html_": _to_html,
     "backward": _backward,
     **host_memory.METHODS,
     "cpu": cpu,

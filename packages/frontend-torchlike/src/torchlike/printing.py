@@ -14,7 +14,7 @@ tensor([1.0000e-05, 1.0000e+00])
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -126,20 +126,32 @@ def _add_notes(text: str, notes: list[str], indent: int) -> str:
 
 def _write_elements(array: NDArray[Any], indent: int) -> str:
     summarize = array.size > _options.threshold
-    shown = _take_edges(array) if summarize else array
-    write: Callable[[Any], str]
-    if array.dtype.kind == "c":
-        real, imag = _ElementFormat.of(shown.real), _ElementFormat.of(shown.imag)
-        width = real.width + imag.width + 1
-
-        def write(value: Any) -> str:
-            right = (imag(value.imag) + "j").lstrip()
-            return real(value.real) + (right if right[0] in "+-" else "+" + right)
-
-    else:
-        write = style = _ElementFormat.of(shown)
-        width = style.width
+    write, width = _choose_format(_take_edges(array) if summarize else array)
     return _write_nested(array, indent, write, width + 2, summarize)
+
+
+def _choose_format(shown: NDArray[Any]) -> tuple[Callable[[Any], str], int]:
+    """Return the function that writes an element of those shown, and the width of its texts."""
+    if shown.dtype.kind != "c":
+        style = _ElementFormat.of(shown)
+        return style, style.width
+    real, imag = _ElementFormat.of(shown.real), _ElementFormat.of(shown.imag)
+
+    def write(value: Any) -> str:
+        right = (imag(value.imag) + "j").lstrip()
+        return real(value.real) + (right if right[0] in "+-" else "+" + right)
+
+    return write, real.width + imag.width + 1
+
+
+def write_matrix(tensor: Tensor, rows: Sequence[int], columns: Sequence[int | None]) -> list[list[str]]:
+    """Return the texts of some elements of a matrix, or of a vector as its only row; a column that is None is left out."""
+    array = read_printable(tensor)
+    if array.ndim == 1:
+        array = array[None]
+    shown = array[np.ix_(rows, [each for each in columns if each is not None])]
+    write, _ = _choose_format(shown)
+    return [[write(value).strip() for value in row] for row in shown.tolist()]
 
 
 def _take_edges(array: NDArray[Any]) -> NDArray[Any]:

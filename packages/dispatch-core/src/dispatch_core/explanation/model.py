@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -123,8 +123,56 @@ class Explanation:
             lines.append(f"raises {type(self.error).__name__}: {self.error}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from ..display import to_fragment  # most explanations are text
+
+        return to_fragment(self.operator, [], _html_parts(self))
+
 
 _MARKS = {"runs": ">", "missing": "!"}
+
+
+def _html_parts(found: Explanation) -> list[str]:
+    """Return an explanation as pieces of HTML, in the order of its text."""
+    from ..display import Column, DataTable, to_block, to_note, to_part
+
+    def table(titles: str, rows: Iterable[Sequence[str]]) -> str:
+        columns = [Column(title, is_code=title not in _PROSE, wraps=title in _PROSE) for title in titles.split()]
+        return DataTable(columns, rows).html()
+
+    parts = [to_block(found.schema)] if found.schema else []
+    if len(found.overloads) > 1:
+        rows = [(each.name, each.reason or "chosen") for each in found.overloads]
+        parts += [to_part("overloads"), table("overload reason", rows)]
+    if found.arguments:
+        given = [(each.name, each.type, ", ".join(key.name for key in each.keys)) for each in found.arguments]
+        parts += [to_part("arguments"), table("argument type keys", given)]
+    if found.included or found.excluded:
+        excluded = show_keys(_collapse_autograd(found.excluded))
+        parts.append(to_note(f"masks: included {show_keys(found.included)}, excluded {excluded}"))
+    if found.steps:
+        steps = [
+            (
+                each.key,
+                each.outcome,
+                " at ".join(filter(None, (each.kernel, each.place))),
+                each.registered_under,
+                each.reason,
+                str(each.origin or ""),
+            )
+            for each in found.steps
+        ]
+        parts += [to_part("keys, by rank"), table("key outcome kernel under reason origin", steps)]
+    parts += [to_note(f"note: {note}") for note in found.notes]
+    if found.then is not None:
+        parts += [to_part(f"then {found.then.operator}"), *_html_parts(found.then)]
+    elif found.error is not None:
+        parts.append(to_block(f"raises {type(found.error).__name__}: {found.error}"))
+    return parts
+
+
+#: The columns of an explanation that are sentences.
+_PROSE = frozenset(["reason"])
 
 
 def show_keys(keys: DispatchKeySet) -> str:

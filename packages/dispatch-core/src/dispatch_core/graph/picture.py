@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
+from ..display import to_block, to_details, to_fragment, to_page
 from ..errors import ArgumentError
 from .model import Call, Graph, ValueInfo, values_in
 
@@ -78,11 +78,10 @@ class Drawable:
         return to_mermaid(self.picture())
 
     def html(self) -> str:
-        """Return the picture, and its code below it to unfold."""
-        return (
-            f'<div style="overflow:auto">{self.svg()}</div>'
-            f"<details><summary>code</summary><pre>{escape(self.picture().code)}</pre></details>"
-        )
+        """Return the picture, and its code below it to unfold, as a piece of HTML that needs nothing else."""
+        picture = self.picture()
+        drawing = f'<div class="dispatch-picture">{self.svg()}</div>'
+        return to_fragment(picture.title, [picture.heading], [drawing, to_details("code", to_block(picture.code))])
 
     _repr_svg_ = svg
     _repr_html_ = html
@@ -251,7 +250,7 @@ _FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
     ".gv": Drawable.dot,
     ".mmd": Drawable.mermaid,
     ".mermaid": Drawable.mermaid,
-    ".html": Drawable.html,
+    ".html": lambda drawn: to_page(drawn.picture().title, drawn.html()),
     ".txt": lambda drawn: drawn.picture().code,
 }
 

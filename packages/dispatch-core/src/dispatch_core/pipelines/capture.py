@@ -18,6 +18,7 @@ from types import MethodType
 from typing import Any, Final
 from weakref import WeakMethod
 
+from ..display import Column, DataTable, list_facts, show_count, to_fragment, to_part
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
@@ -98,6 +99,27 @@ class CaptureStats:
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as a dictionary for JSON."""
         return {**vars(self), "eager": dict(self.eager), "misses": dict(self.misses)}
+
+    def _facts(self) -> list[tuple[str, str]]:
+        names = ("variants", "replays", "recordings")
+        return [(name, show_count(getattr(self, name))) for name in names]
+
+    def __str__(self) -> str:
+        rows = self._facts()
+        for title, counts in (("ran eagerly", self.eager), ("no variant fitted", self.misses)):
+            rows.append((title, show_count(counts.total())))
+            rows += [(f"  {why}", show_count(calls)) for why, calls in counts.most_common()]
+        width = max(len(words) for words, _ in rows)
+        return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
+
+    def _repr_html_(self) -> str:
+        calls, why = Column("calls", show_count, is_number=True), Column("reason", wraps=True)
+        parts = [list_facts(self._facts())]
+        for title, counts in (("ran eagerly", self.eager), ("no variant fitted", self.misses)):
+            if counts:
+                rows = [(count, reason) for reason, count in counts.most_common()]
+                parts += [to_part(title), DataTable([calls, why], rows).html()]
+        return to_fragment("capture statistics", (), parts)
 
     def __repr__(self) -> str:
         return f"<CaptureStats: {self.variants} variants, {self.replays} replays, {self.recordings} recordings>"

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..arrays import owners
+from ..display import to_block, to_details, to_fragment, to_note
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
@@ -143,11 +144,32 @@ class Pipeline:
             return session.stats.snapshot()
 
     def __repr__(self) -> str:
+        return f"<pipeline: {', '.join(self._facts())}>"
+
+    def _facts(self) -> list[str]:
         session = self._session
-        return f"<pipeline: {'open' if session.is_open else 'closed'}, {session.waiting} steps wait>"
+        return ["open" if session.is_open else "closed", f"{session.waiting} steps wait"]
+
+    def _repr_html_(self) -> str:
+        """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""
+        parts = self.stats().html_parts()
+        waiting = self._session.waiting
+        if 0 < waiting <= _DRAWN:
+            graph = self.graph(groups=())
+            parts = [
+                f'<div class="dispatch-picture">{graph.svg()}</div>',
+                to_details("code", to_block(graph.code)),
+                *parts,
+            ]
+        elif waiting:
+            parts = [to_note(f"graph().svg() draws the {waiting} steps"), *parts]
+        return to_fragment("pipeline", self._facts(), parts)
 
 
 pipeline = Pipeline
+
+#: How many steps a notebook draws by itself.
+_DRAWN: Final = 200
 
 
 def _load_shape_rules() -> None:

@@ -88,6 +88,61 @@ class Program:
     #: Whether the user wants nodes to be run together.
     fuse: bool
 
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"program({', '.join(f'%{each.index}' for each in self.values if each.given)}):", *self._lines()]
+        )
+
+    def _lines(self) -> list[str]:
+        lines = [(f"{_show_results(node)}{node.name}({', '.join(_show_arguments(node))})", node) for node in self.nodes]
+        width = min(max((len(text) for text, _ in lines), default=0), 60)
+        return [f"    {text:<{width}}  # {_describe_results(node)}".rstrip(" #") for text, node in lines]
+
+    def _repr_html_(self) -> str:
+        from ..display import Column, DataTable, show_count, to_fragment
+
+        columns = [Column("", show_count, is_number=True), Column("operator", is_code=True)]
+        columns += [Column(title, is_code=True) for title in ("arguments", "results")]
+        rows = [
+            (number, node.name, ", ".join(_show_arguments(node)), _describe_results(node))
+            for number, node in enumerate(self.nodes)
+        ]
+        return to_fragment("program", [repr(self)[10:-1]], [DataTable(columns, rows).html()])
+
+    def __repr__(self) -> str:
+        return f"<Program: {len(self.nodes)} nodes, {len(self.values)} values>"
+
+
+def _show_arguments(node: Node) -> list[str]:
+    """Return the arguments that are not the schema's defaults, values by their index."""
+    found = []
+    for parameter, value in zip(node.parameters, node.arguments, strict=True):
+        if isinstance(value, Value) or type(value) is not type(parameter.default) or value != parameter.default:
+            text = _show_value(value)
+            found.append(f"{parameter.name}={text}" if parameter.keyword_only else text)
+    return found
+
+
+def _show_value(value: Any) -> str:
+    if isinstance(value, Value):
+        return f"%{value.index}"
+    return f"[{', '.join(map(_show_value, value))}]" if isinstance(value, tuple) else repr(value)
+
+
+def _show_results(node: Node) -> str:
+    made = ", ".join(f"%{each.index}" for each in node.outputs if each is not None)
+    return f"{made} = " if made else ""
+
+
+def _describe_results(node: Node) -> str:
+    """Return index, shape and dtype of the results, whether they are kept, and the values that are written to."""
+    notes = [
+        f"%{each.index} {each.shape} {each.dtype}{', kept' if each.kept else ''}"
+        for each in node.outputs
+        if each is not None
+    ]
+    return "; ".join([*notes, *(f"writes %{each.index}" for each in node.written)])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedStep:

@@ -8,6 +8,17 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, Final
 
+from ..display import (
+    Column,
+    DataTable,
+    list_facts,
+    show_count,
+    show_size,
+    show_time,
+    to_fragment,
+    to_part,
+)
+
 #: Why an operator that returns a number, an array or anything else than tensors is not recorded.
 HOST_READ: Final = "returns something else than tensors"
 
@@ -126,11 +137,15 @@ class Stats:
             "recorded_share": self.recorded_share,
         }
 
-    def __str__(self) -> str:
-        rows = [(words, f"{getattr(self, name):,}") for name, words in _COUNTS.items()]
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return the figures by their words."""
+        rows = [(words, show_count(getattr(self, name))) for name, words in _COUNTS.items()]
         rows[0] = (rows[0][0], f"{rows[0][1]} ({self.recorded_share:.1%} of calls)")
-        rows.append(("bytes saved", f"{self.bytes_saved:,}"))
-        rows += [(words, f"{getattr(self, name) / 1e6:,.3f} ms") for name, words in _TIMES.items()]
+        rows.append(("bytes saved", show_size(self.bytes_saved)))
+        return rows + [(words, show_time(getattr(self, name))) for name, words in _TIMES.items()]
+
+    def __str__(self) -> str:
+        rows = self._facts()
         rows.append(("host reads", f"{self.boundaries.total():,}"))
         rows += [(f"  {name}", f"{calls:,}") for name, calls in self.boundaries.most_common()]
         rows.append(("ran at once", f"{self.eager.total():,}"))
@@ -140,6 +155,21 @@ class Stats:
             rows += [(f"  {name}", f"{calls:,}") for name, calls in self.computed.most_common()]
         width = max(len(words) for words, _ in rows)
         return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
+
+    def html_parts(self) -> list[str]:
+        """Return the figures, and the calls that were not recorded, as pieces of HTML."""
+        operator, calls = Column("operator", is_code=True), Column("calls", show_count, is_number=True)
+        parts = [list_facts(self._facts())]
+        if self.eager:
+            rows = [(name, count, why) for (name, why), count in self.eager.most_common()]
+            parts += [to_part("ran at once"), DataTable([operator, calls, Column("reason", wraps=True)], rows).html()]
+        for title, counts in (("host reads", self.boundaries), ("computed for their sizes", self.computed)):
+            if counts:
+                parts += [to_part(title), DataTable([operator, calls], counts.most_common()).html()]
+        return parts
+
+    def _repr_html_(self) -> str:
+        return to_fragment("pipeline statistics", (), self.html_parts())
 
     def __repr__(self) -> str:
         return f"<Stats: {self.recorded} recorded, {self.executed} executed, {self.dropped} dropped>"

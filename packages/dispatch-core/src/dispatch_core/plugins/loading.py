@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dispatch_core import transactions
@@ -38,7 +37,7 @@ from .import_rollback import forget_on_failure, import_object
 from .installed import InstalledPlugins
 from .providers import KernelProviders
 from .settings import Settings
-from .state import BackendState, Failure, ProviderState
+from .state import Backends, BackendState, Failure, ProviderState
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import BackendInfo
@@ -148,10 +147,10 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
                 step()
         notify_refresh()
 
-    def backends(self) -> Mapping[str, BackendState]:
+    def backends(self) -> Backends:
         """Return the state of every device that a distribution claims or the program registered. Nothing is loaded."""
         names = sorted({*self.catalog.names(BACKENDS), *self._loaded})
-        return MappingProxyType({name: self._state(name) for name in names})
+        return Backends({name: self._state(name) for name in names})
 
     def refresh(self) -> None:
         """Forget the scan, the failures, the refused types and the switches; loaded plugins stay."""
@@ -361,8 +360,11 @@ def load_backend(name: str) -> BackendInfo:
     return loader().load_backend(name)
 
 
-def backends() -> Mapping[str, BackendState]:
-    """Return the state of every device that a distribution claims or the program registered. Nothing is loaded."""
+def backends() -> Backends:
+    """Return the state of every device that a distribution claims or the program registered. Nothing is loaded.
+
+    It is a mapping by the devices' names, and shows itself as a table.
+    """
     return loader().backends()
 
 

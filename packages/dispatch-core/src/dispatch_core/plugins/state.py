@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dispatch_core.errors import DispatchError
 
 from ..distributions import Claim
+
+if TYPE_CHECKING:
+    from ..display import DataTable
 
 _SHARED_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dll|dylib)\b")
 
@@ -49,6 +52,52 @@ class BackendState:
 
     def __repr__(self) -> str:
         return f"<{self.device}: {self}>"
+
+
+class Backends(Mapping[str, BackendState]):
+    """The states of all devices by their names: a mapping that does not change, and shows itself as a table.
+
+    >>> Backends({"cpu": BackendState("cpu", "loaded", "dispatch-backend-cpu", "0.1.0", dispatch_key="CPU")})
+    device  state   key  provided by
+    ------  ------  ---  --------------------------
+    cpu     loaded  CPU  dispatch-backend-cpu 0.1.0
+    """
+
+    __slots__ = ("_states",)
+
+    def __init__(self, states: Mapping[str, BackendState]) -> None:
+        self._states = dict(states)
+
+    def __getitem__(self, name: str) -> BackendState:
+        return self._states[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def _table(self) -> DataTable:
+        from ..display import Column, DataTable  # programs look states up, and print none
+
+        titles = {"device": True, "state": False, "key": True, "provided by": False}
+        columns = [Column(title, is_code=is_code) for title, is_code in titles.items()]
+        states = self._states.values()
+        # Where all is well there are no reasons.
+        columns += [Column("reason", wraps=True)] if any(each.reason for each in states) else []
+        rows = [(each.device, each.state, each.dispatch_key, each.source, each.reason) for each in states]
+        return DataTable(columns, [row[: len(columns)] for row in rows])
+
+    def __repr__(self) -> str:
+        return str(self._table()) if self._states else "no devices are installed"
+
+    def _repr_html_(self) -> str:
+        from ..display import to_fragment
+
+        count = len(self._states)
+        loaded = sum(each.state == "loaded" for each in self._states.values())
+        facts = [f"{count} device{'' if count == 1 else 's'}, {loaded} loaded"]
+        return to_fragment("backends", facts, [self._table().html()] if count else [])
 
 
 @dataclass(frozen=True, slots=True)

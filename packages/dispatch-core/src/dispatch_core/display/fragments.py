@@ -1,0 +1,129 @@
+"""Pieces of HTML for notebooks: a heading, figures, tables and pictures in a frame that light and dark pages can hold.
+
+Note [Colours of a page that is not ours]
+    A notebook is light or dark by its own theme, which no query of a style sheet tells. So text has the page's colour, and
+    lines, bars and backgrounds are greys and hues with half of their strength, which both stand. The styles travel with each
+    fragment, under names that nothing else has; there is no script, no font, no picture and nothing else to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+_MONO: Final = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+
+_STYLE: Final = "".join(
+    f".dispatch-view{where}{{{what}}}"
+    for where, what in {
+        "": (
+            "--dispatch-line:rgba(128,128,128,.32);--dispatch-bar:rgba(74,125,200,.28);--dispatch-soft:rgba(128,128,128,.12);"
+            "color:inherit;font:13px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+            "max-width:100%;margin:4px 0 10px"
+        ),
+        " .dispatch-head": "display:flex;flex-wrap:wrap;align-items:baseline;gap:2px 12px;margin:0 0 6px",
+        " .dispatch-title": f"font:600 13px/1.5 {_MONO};overflow-wrap:anywhere",
+        " .dispatch-facts": "opacity:.78;overflow-wrap:anywhere",
+        " .dispatch-part": "margin:10px 0 2px;font-weight:600",
+        " .dispatch-scroll": "overflow-x:auto;max-width:100%",
+        " table.dispatch-table": (
+            "border-collapse:collapse;border:0;margin:0;font-size:12.5px;color:inherit;font-variant-numeric:tabular-nums;"
+            "table-layout:auto;width:auto"
+        ),
+        " table.dispatch-table th": (
+            "font-weight:600;border:0;border-bottom:1.5px solid var(--dispatch-line);background:none;color:inherit;"
+            "padding:3px 16px 3px 0;text-align:left;vertical-align:bottom;white-space:nowrap;max-width:none"
+        ),
+        " table.dispatch-table td": (
+            "border:0;border-bottom:1px solid var(--dispatch-soft);background:none;color:inherit;padding:2.5px 16px 2.5px 0;"
+            "text-align:left;vertical-align:top;white-space:nowrap;max-width:none"
+        ),
+        " table.dispatch-table tbody tr": "background:none",
+        " table.dispatch-table tbody tr:hover": "background:var(--dispatch-soft)",
+        " table.dispatch-table th.dispatch-number": "text-align:right;padding-left:8px",
+        " table.dispatch-table td.dispatch-number": f"text-align:right;padding-left:8px;font-family:{_MONO};font-size:12px",
+        " table.dispatch-table td.dispatch-code": f"font-family:{_MONO};font-size:12px",
+        " table.dispatch-table td.dispatch-prose": "white-space:normal;min-width:15em;overflow-wrap:anywhere",
+        " .dispatch-note": "opacity:.78;font-size:12px;margin:4px 0 0;overflow-wrap:anywhere",
+        " pre.dispatch-block": (
+            f"font:12px/1.45 {_MONO};background:var(--dispatch-soft);color:inherit;border:0;border-radius:4px;"
+            "padding:8px 10px;margin:4px 0;overflow-x:auto;white-space:pre"
+        ),
+        " details": "margin:4px 0",
+        " summary": "cursor:pointer;opacity:.78",
+        " .dispatch-picture": "overflow:auto;max-width:100%;max-height:640px",
+        " .dispatch-picture svg": "display:block;max-width:none;border-radius:4px",
+    }.items()
+)
+
+
+def to_printable(text: str, *, keep: str = "") -> str:
+    """Return text with letters that a terminal or a file would stumble over spelled as Python spells them.
+
+    >>> print(to_printable(chr(27) + "[31m").replace(chr(92), "/"))
+    /x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in keep else repr(each)[1:-1] for each in text)
+
+
+def to_markup(text: str) -> str:
+    """Return text as HTML writes it, lines kept."""
+    return escape(to_printable(text, keep="\n"))
+
+
+def to_fragment(title: str, facts: Iterable[str] = (), parts: Sequence[str] = ()) -> str:
+    """Return a fragment: a heading in code letters, facts beside it, and ``parts``, which are HTML already.
+
+    >>> print(to_fragment("<profile>").partition("</style>")[2])
+    <div class="dispatch-head"><span class="dispatch-title">&lt;profile&gt;</span></div></div>
+    """
+    spans = [f'<span class="dispatch-title">{to_markup(title)}</span>']
+    spans += [f'<span class="dispatch-facts">{to_markup(fact)}</span>' for fact in facts]
+    head = f'<div class="dispatch-head">{" ".join(spans)}</div>'
+    return "".join([f'<div class="dispatch-view"><style>{_STYLE}</style>', head, *parts, "</div>"])
+
+
+def to_part(title: str) -> str:
+    """Return the heading of a part of a fragment."""
+    return f'<div class="dispatch-part">{to_markup(title)}</div>'
+
+
+def to_note(text: str) -> str:
+    """Return a sentence as a part of a fragment."""
+    return f'<div class="dispatch-note">{to_markup(text)}</div>'
+
+
+def to_block(text: str) -> str:
+    """Return text of several lines that stays as it is."""
+    return f'<pre class="dispatch-block">{to_markup(text)}</pre>'
+
+
+def to_details(summary: str, inside: str) -> str:
+    """Return a part that is folded up; ``inside`` is HTML already."""
+    return f"<details><summary>{to_markup(summary)}</summary>{inside}</details>"
+
+
+def list_facts(facts: Iterable[tuple[str, str]]) -> str:
+    """Return named figures as a table without a head.
+
+    >>> list_facts([("calls", "3")]).count("<tr>")
+    1
+    """
+    rows = "".join(
+        f'<tr><td>{to_markup(name)}</td><td class="dispatch-number">{to_markup(figure)}</td></tr>\n'
+        for name, figure in facts
+    )
+    return f'<div class="dispatch-scroll"><table class="dispatch-table"><tbody>{rows}</tbody></table></div>'
+
+
+def to_page(title: str, fragment: str) -> str:
+    """Return a fragment as a page of its own, light or dark as the reader's system is."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{to_markup(title)}</title></head>\n'
+        f'<body style="margin:12px">\n{fragment}\n</body>\n</html>\n'
+    )
