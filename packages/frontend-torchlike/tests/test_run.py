@@ -136,3 +136,16 @@ def test_it_is_refused_where_torch_is_imported_already(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert "torch is imported already in this process" in done.stderr
+
+
+def test_a_mistyped_command_is_answered_in_a_line_or_by_the_usage():
+    status, out, errors = run("--help")
+    assert (status, out.split("\n")[0], errors) == (0, "usage: python -m torchlike run SCRIPT [ARGUMENT ...]", "")
+    assert run("trian.py") == (2, "", "python -m torchlike run: there is no file 'trian.py'")
+
+
+def test_a_module_that_torchlike_refuses_is_refused_with_its_reason():
+    status, _, errors = run("-c", "import torch; torch.fx")
+    reason = "modules are Python here, and not traced into graphs of torch's kind"
+    assert status == 1
+    assert f"has no attribute 'fx': torch has it, and it is left out, because {reason}\n" in errors

@@ -68,10 +68,13 @@ def _report() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run a command; return the exit status."""
-    if len(arguments) < 2 or arguments[0] != "run" or (arguments[1] in ("-m", "-c") and len(arguments) < 3):
-        wanted = bool(arguments) and arguments[0] in ("-h", "--help")
+    wanted = not {"-h", "--help"}.isdisjoint(arguments[: 2 if arguments[:1] == ["run"] else 1])
+    if wanted or len(arguments) < 2 or arguments[0] != "run" or (arguments[1] in ("-m", "-c") and len(arguments) < 3):
         print(_USAGE, file=sys.stdout if wanted else sys.stderr)
         return 0 if wanted else 2
+    if not arguments[1].startswith("-") and not os.path.exists(arguments[1]):  # noqa: PTH110
+        print(f"python -m torchlike run: there is no file {arguments[1]!r}", file=sys.stderr)
+        return 2
     stand_in.install()
     try:
         _run(arguments[1:])

@@ -9,6 +9,7 @@ import re
 from importlib import import_module
 from typing import Any, Final
 
+from .torch_modules import REFUSED
 from .torch_names import TORCH_NAMES
 
 __all__ = ["NOT_YET", "explain_missing", "list_left_out", "reason_for"]
@@ -115,6 +116,8 @@ def explain_missing(namespace: str, name: str) -> str:
 
     >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
     ': torch has it, and it is left out, because no tensor is sparse here'
+    >>> explain_missing("torch", "nested")
+    ': torch has it, and it is left out, because no tensor is nested here'
     >>> explain_missing("nn", "Sequentail")
     '; did you mean Sequential?'
     >>> explain_missing("optim", "Adamw")
@@ -127,6 +130,9 @@ def explain_missing(namespace: str, name: str) -> str:
     elsewhere = [_spell(other, name) for other in TORCH_NAMES if other != namespace and _has(other, name)]
     same = [each for each in there if each.lower() == name.lower()]
     near = same or elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=0.6)
+    refused = REFUSED.get(f"torch.{name}") if namespace == "torch" else None
+    if refused is not None:
+        return f": torch has it, and it is left out, because {refused}"
     reason = reason_for(namespace, name)
     if reason is None:
         return f"; did you mean {' or '.join(near)}?" if near else ""
