@@ -23,6 +23,8 @@ from .interop import as_subclass, check_dtype, from_numpy, put
 from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
 from .layouts import strided
 from .literals import is_sequence, read
+from .operator_table import SIZED_FACTORIES
+from .signatures import factory_signatures, set_signature
 from .size import Size
 from .tensors import Tensor, wrap
 
@@ -192,7 +194,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     """Make a function that is an overload itself, for the calls that it takes as they stand; others are looked at."""
     packet = getattr(dc.ops.aten, name)
     forms, drawn = _find_forms(packet), _find_forms(packet, frozenset({"generator"}))
-    is_sized = name in _SIZED
+    is_sized = name in SIZED_FACTORIES
     names = [each.name for each in forms[max(forms)].schema.positional] if forms else []
 
     def make_generally(
@@ -275,7 +277,9 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
-    return _ADAPTED[name](function) if name in _ADAPTED else function
+    function = _ADAPTED[name](function) if name in _ADAPTED else function
+    set_signature(function, factory_signatures, name)
+    return function
 
 
 def _adapt_arange(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -303,8 +307,6 @@ def _adapt_normal(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 _ADAPTED: Final = {"arange": _adapt_arange, "normal": _adapt_normal}
-#: Functions whose sizes may be written one by one.
-_SIZED: Final = frozenset("empty ones rand randn zeros".split())
 #: The factories by name, each made when it is first looked up.
 FACTORIES: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(
     _make_factory,

@@ -21,9 +21,10 @@ from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
 from .creation import FACTORIES, tensor
 from .dtypes import result_type
-from .general_functions import WITH_SIZES, make_general, make_later
+from .general_functions import make_general, make_later
 from .older_calls import OLDER, SCALED, warn_of_older_call
 from .overload_choice import BINARY, BINARY_OVERLOADS, find_main, find_with_out, requires_more, takes_tensor_alone
+from .signatures import function_signatures, method_signatures, set_signature
 from .tensors import Tensor
 
 
@@ -32,7 +33,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
     find_general = make_later(operator)
     positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
     defaults = {each.name: each.default for each in overload.schema.keyword_only if each.has_default}
-    star = positional.pop()[0] if operator.name in WITH_SIZES else ""
+    star = positional.pop()[0] if operator.name in table.WITH_SIZES else ""
     packet = getattr(dc.ops.aten, operator.name)
 
     def slow_path(*args: Any, **kwargs: Any) -> Any:
@@ -178,6 +179,7 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
     function.__module__ = "torchlike"
     listed = "\n    ".join(operator.schemas)
     function.__doc__ = f"Source: ``torch.{operator.name}``.\n\n    {listed}\n"
+    set_signature(function, function_signatures, operator.name)
     return function
 
 
@@ -205,15 +207,19 @@ def _make_function(name: str) -> Callable[..., Any]:
         return plain
     function = adapt(plain)
     function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
+    set_signature(function, function_signatures, name)
     return function
 
 
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
-        return METHOD_FORMS[name](FUNCTIONS[name])
+        method = METHOD_FORMS[name](FUNCTIONS[name])
+        set_signature(method, method_signatures, name)
+        return method
     if name in OLDER and name not in FUNCTIONS:
         method = OLDER[name](_PLAIN[name])
         method.__name__, method.__qualname__, method.__doc__ = name, name, _PLAIN[name].__doc__
+        set_signature(method, function_signatures, name)
         return method
     return FUNCTIONS[name] if name in ADAPTED or name in OLDER else _PLAIN[name]
 

@@ -21,10 +21,6 @@ from .devices import as_device
 from .overload_choice import takes_sizes, takes_tensor_alone
 from .tensors import Tensor
 
-#: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
-WITH_SIZES: Final = frozenset(
-    "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
-)
 #: NumPy's names for arguments, which torch takes too.
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
 #: The names of the first tensor: torch's, and NumPy's.
@@ -60,7 +56,7 @@ def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
 def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
-    sizes = name in WITH_SIZES
+    sizes = name in table.WITH_SIZES
     results = None if operator.names is None else _make_result_class(name, operator.names)
     packet = getattr(dc.ops.aten, name)
     overloads = [getattr(packet, each) for each in packet.overloads()]

@@ -28,6 +28,7 @@ from ..operators.overloads import OpOverload
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
+from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .author_kernels import autograd_kernel, fake_kernel
@@ -152,6 +153,8 @@ class CustomOpDef:
 
     Made by ``custom_op``.
     """
+
+    __signature__ = SignatureProperty(lambda self: [inspect.signature(self._fn)])
 
     def __init__(
         self,

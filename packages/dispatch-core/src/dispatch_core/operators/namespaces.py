@@ -12,9 +12,12 @@ from ..caches import keep
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
 from ..schema.check import invalid_combination, matches
+from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from .overloads import OpOverload
     from .registries import Registry
 
@@ -45,11 +48,19 @@ class _Named:
 _MOST_TYPES: Final = 256
 
 
+def _list_signatures(packet: OpOverloadPacket) -> list[Signature]:
+    from ..signatures import packet_signatures  # it imports inspect
+
+    return packet_signatures(packet)
+
+
 class OpOverloadPacket(_Named):
     """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
 
     # The dictionary holds the overloads that were asked for, so that a composite finds them again as plain attributes.
     __slots__ = ("__dict__", "__weakref__", "_cache", "_name", "_registry")
+
+    __signature__ = SignatureProperty(_list_signatures)
 
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name

@@ -87,6 +87,9 @@ def describe(op: Any) -> None:
     op.__name__, op.__module__ = entry.name, type(entry.registry).__module__  # where pickle looks for it
     op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
     op.__doc__ = OpOverload.__doc__
+    from ..signatures import signature_of  # it imports inspect, which programs without operators do without
+
+    op.__signature__ = signature_of(lambda: op.schema)
 
 
 def rename_arguments(

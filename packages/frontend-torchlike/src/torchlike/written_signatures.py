@@ -1,0 +1,131 @@
+"""Signatures of functions and methods that take or return something else than the operator of their name.
+
+A line of names is followed by their signatures, one for each kind of call, as they stand behind ``def name``; the most
+general one is first. A line that is indented twice goes on with the one above.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["FACTORIES", "FUNCTIONS", "METHODS"]
+
+
+def _read(table: str, **parts: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for block in table.replace("\n        ", " ").strip().split("\n\n"):
+        names, *signatures = (line.strip().format_map(parts) for line in block.splitlines())
+        found.update(dict.fromkeys(names.split(), tuple(signatures)))
+    return found
+
+
+#: Function of `torchlike` → its signatures.
+FUNCTIONS: Final = _read("""
+atleast_1d atleast_2d atleast_3d
+    (first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]
+    (tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]
+    (tensor: Tensor, /) -> Tensor
+
+column_stack dstack hstack row_stack vstack
+    (tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
+
+cat concat concatenate stack
+    (tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor
+
+dsplit hsplit vsplit
+    (input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]
+
+block_diag cartesian_prod
+    (*tensors: Tensor) -> Tensor
+
+broadcast_tensors
+    (*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
+
+cdist
+    (x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor
+
+chain_matmul
+    (*matrices: Tensor, out: Tensor | None = None) -> Tensor
+
+einsum
+    (equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor
+    (operand: Tensor, subscripts: Sequence[Any], /, *operands: Tensor | Sequence[Any]) -> Tensor
+
+meshgrid
+    (*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]
+
+narrow
+    (input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor
+
+nonzero
+    (input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor
+    (input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]
+
+norm
+    (input: Tensor, p: Number | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+        out: Tensor | None = None, dtype: dtype | None = None) -> Tensor
+
+split
+    (tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]
+
+split_copy
+    (input: Tensor, split_size: int, dim: int = 0, *, out: None = None) -> tuple[Tensor, ...]
+    (input: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor]) -> None
+
+split_with_sizes_copy
+    (input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: None = None) -> tuple[Tensor, ...]
+    (input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None
+
+stft
+    (input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+        window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+        onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor
+
+tensor_split
+    (input: Tensor, indices_or_sections: Tensor | int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]
+
+tensordot
+    (a: Tensor, b: Tensor, dims: Tensor | int | Sequence[Any] = 2, out: Tensor | None = None) -> Tensor
+
+unbind_copy
+    (input: Tensor, dim: int = 0, *, out: None = None) -> tuple[Tensor, ...]
+    (input: Tensor, dim: int = 0, *, out: Sequence[Tensor]) -> None
+
+unique_consecutive
+    (input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any
+
+where
+    (condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor
+    (condition: Tensor) -> tuple[Tensor, ...]
+""")
+
+_OPTIONS: Final = (
+    "out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: Device | None = None,"
+    " pin_memory: bool | None = False, requires_grad: bool = False"
+)
+#: The same for factories.
+FACTORIES: Final = _read(
+    """
+arange
+    (start: Number, end: Number, step: Number = 1, *, {options}, chunks: Any = None) -> Tensor
+    (end: Number, *, {options}, chunks: Any = None) -> Tensor
+
+normal
+    (mean: Number, std: Number, size: Sequence[int], *, generator: Generator | None = None, {options}) -> Tensor
+    (mean: Tensor | Number, std: Tensor | Number = 1.0, *, generator: Generator | None = None,
+        out: Tensor | None = None) -> Tensor
+""",
+    options=_OPTIONS,
+)
+
+#: And for methods that are no operator of their name, or have other arguments than the function.
+METHODS: Final = _read("""
+polygamma
+    (self, n: int) -> Tensor
+
+split
+    (self, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]
+
+where
+    (self, condition: Tensor, other: Tensor | Number) -> Tensor
+""")
