@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import pytest
 
+from dispatch_core import distributions
+
 GOOD = '<link rel="stylesheet" href="s.css"><h1 id="top">x</h1><img src="a.svg" alt="two boxes"><a href="b/c.html#end">c</a>'
 OTHER = '<p id="end"></p><a href="../index.html">home</a><a href="#end">here</a><a href="https://example.org/">out</a>'
+
+#: Constants of the core: the groups of entry points that it reads.
+GROUPS = ["ARRAY_TYPES", "BACKENDS", "FRONTENDS", "KERNELS", "OPERATORS", "TOOLS"]
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +96,20 @@ def test_files_of_the_repository_have_pages(tool, root):
     assert files.page_of("packages/dispatch-core/CHANGELOG.md") == "changes/dispatch-core.md"
     assert files.page_of("docs/npu.md") == "npu.md"
     assert files.page_of("noxfile.py") is None
+
+
+def test_every_environment_variable_that_a_package_reads_is_listed(root):
+    read = re.compile(r"""["'](DISPATCH_[A-Z_]+)["']""")
+    sources = [path.read_text(encoding="utf-8") for path in root.glob("packages/*/src/**/*.py")]
+    listed = set(
+        re.findall(r"^\| `(DISPATCH_\w+)=", (root / "docs/reference/environment.md").read_text(), re.MULTILINE)
+    )
+    # The list of keys is no variable, and the other stands in an example.
+    others = {"DISPATCH_KEY_PRIORITY", "DISPATCH_NOWHERE_SET"}
+    assert {name for text in sources for name in read.findall(text)} - others == listed
+
+
+def test_every_group_of_entry_points_is_listed(root):
+    page = (root / "docs/reference/plugins/entry-points.md").read_text()
+    groups = [getattr(distributions, name) for name in GROUPS]
+    assert sorted(re.findall(r"^\| `(dispatch_core\.\w+)` \|", page, re.MULTILINE)) == sorted(groups)

@@ -5,12 +5,16 @@ Everything that a page shows is read or made when the site is built; nothing gen
 
 from __future__ import annotations
 
+import logging
 import posixpath
 import re
 from pathlib import Path
 
+import core_reference
+import made_parts
 import repository_files
 import search_shim
+import torchlike_reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -25,9 +29,14 @@ _FENCE = re.compile(
 _LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")
 
 
+# This list of names is made of others, which griffe does not read; the pages are made of the names themselves.
+logging.getLogger("mkdocs.plugins.griffe").addFilter(lambda record: "torchlike.nn.__all__" not in record.getMessage())
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and files that are made, and remember which file of the repository each page shows."""
-    for path, content in repository_files.pages(ROOT).items():
+    made = [repository_files.pages(ROOT), core_reference.pages(), torchlike_reference.pages()]
+    for path, content in (each for pages in made for each in pages.items()):
         files.append(File.generated(config, path, content=content))
     files.append(File.generated(config, search_shim.PATH, content=search_shim.fetch(ROOT)))
     return files
@@ -36,6 +45,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Return a page's text with the site's links, outside its blocks, and with sessions marked as such."""
     source = repository_files.SOURCES.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    markdown = made_parts.fill(markdown)
     parts, end = [], 0
     for block in _FENCE.finditer(markdown):
         parts += [_relink(markdown[end : block.start()], source, page.file.src_uri), _mark_session(block)]
