@@ -276,7 +276,8 @@ def test_doctor_examines_what_it_is_asked_about(vendor):
         assert (status, {*found}) == (0, kinds)
     done = run("-m", "dispatch_core", "doctor", "vendr")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("Nothing that is installed is called 'vendr'\nHint: there are array_api_strict.")
+    assert done.stderr.startswith("Nothing that is installed is called 'vendr'\nHint: did you mean 'vendor")
+    assert " Else there are array_api_strict." in done.stderr
     assert "Array, aten, cpu, " in done.stderr and " numpy.ndarray, " in done.stderr
 
 

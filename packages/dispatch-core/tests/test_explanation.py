@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet, operator_report
-from dispatch_core import __main__ as command
+from dispatch_core.command_line.explain import describe_operator
+from dispatch_core.command_line.output import TextOutput
 from dispatch_core.explanation import Explanation, calls, explain, list_registrations
 
 
@@ -550,12 +551,11 @@ def test_a_backend_that_fails_is_noted_and_left_out(install, run_python):
     assert "1 / 0" not in done.stdout
 
 
-def test_replaced_kernels_are_shown(registry, library, monkeypatch, capsys):
+def test_replaced_kernels_are_shown(registry, library, monkeypatch):
     library.define("g(int x) -> int")
     library.impl("g", lambda x: 1, "CPU")
     with pytest.warns(dc.OverwriteWarning):
         library.impl("g", lambda x: 2, "CPU")
     monkeypatch.setattr(operator_report, "entries_of", lambda name: [registry.ops.t.g.default._entry])
     [row] = operator_report.describe_operators("t::g", dc.DispatchKeySet(), whole=False, source=False)
-    command._describe_operator(row)
-    assert capsys.readouterr().out.count("(replaced)") == 1
+    assert describe_operator(row, TextOutput()).count("(replaced)") == 1

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from dispatch_core import __main__ as command
+from dispatch_core import command_line as command
+from dispatch_core.command_line import doctor as doctor_command
 from dispatch_core.distributions import BACKENDS, scan
 from dispatch_core.plugins import doctor
 from dispatch_core.plugins.doctor import Finding, examine, try_in_subprocess
@@ -182,7 +183,7 @@ WRONG = Finding("device", "evil", "evil-dist", "2.0", "crashed", "it failed\ntwi
 
 
 def test_the_doctor_prints_a_line_for_each_and_exits_with_1_if_one_is_wrong(monkeypatch, capsys):
-    monkeypatch.setattr(command, "examine", lambda timeout, names: [FINE, WRONG])
+    monkeypatch.setattr(doctor_command, "examine", lambda timeout, names: [FINE, WRONG])
     assert command.main(["doctor"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "ok         device 'acme' of acme-dist 1.0, loaded in 0.25 s",
@@ -197,13 +198,13 @@ def test_the_doctor_prints_a_line_for_each_and_exits_with_1_if_one_is_wrong(monk
 
 def test_the_doctor_exits_with_0_if_all_is_fine_and_hands_on_the_time_limit(monkeypatch, capsys):
     limits = []
-    monkeypatch.setattr(command, "examine", lambda timeout, names: limits.append((timeout, names)) or [FINE])
+    monkeypatch.setattr(doctor_command, "examine", lambda timeout, names: limits.append((timeout, names)) or [FINE])
     assert command.main(["doctor", "acme", "--timeout", "2.5"]) == 0
     assert limits == [(2.5, ["acme"])]
 
 
 def test_the_doctor_reports_in_json(monkeypatch, capsys):
-    monkeypatch.setattr(command, "examine", lambda timeout, names: [FINE, WRONG])
+    monkeypatch.setattr(doctor_command, "examine", lambda timeout, names: [FINE, WRONG])
     assert command.main(["doctor", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["fine"] is False

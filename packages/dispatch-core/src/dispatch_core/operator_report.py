@@ -9,7 +9,6 @@ Note [Explaining loads plugins]
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ from typing import Any
 from .discovery import loader
 from .distributions import BACKENDS
 from .environment import parse_names
-from .errors import BackendError, DispatchError
+from .errors import BackendError, BackendNotFoundError, DispatchError
 from .explanation import entries_of, explain, list_registrations, list_slots, source_of
 from .keys.keyset import DispatchKeySet
 from .keys.table import BACKEND_PREFIXES, DispatchKey
@@ -28,6 +27,7 @@ from .plugins.children import end_child, run_in_child, teller
 from .plugins.loading import backends as installed_backends
 from .plugins.messages import printable
 from .plugins.settings import BLOCK
+from .tools import import_modules
 
 
 class _FailedError(DispatchError):
@@ -74,7 +74,7 @@ def run(job: dict[str, Any]) -> None:
     try:
         for module in job["modules"]:
             tell(step=f"while {module} was being imported")
-            importlib.import_module(module)
+            import_modules([module])
         backends = _load(job, tell)
         tell(step="while the operator was being looked at", device="")
         keys = DispatchKeySet(job["keys"])
@@ -121,6 +121,11 @@ def _load(job: Mapping[str, Any], tell: Any) -> dict[str, Any]:
             try:
                 loader().ensure_backend(device)
                 loaded.append(device)
+            except BackendNotFoundError:
+                # A device of a key's name need not be installed, one that the user names must.
+                if device in job["devices"]:
+                    raise
+                reason = f"No installed distribution provides the device {device!r}"
             except DispatchError as error:
                 reason = str(error).partition("\n")[0]
         if reason:

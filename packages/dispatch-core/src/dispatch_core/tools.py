@@ -1,7 +1,7 @@
 """The API for tools and frontends that other distributions bring: commands, and what a conformance kit asks.
 
-A distribution brings a command of ``python -m dispatch_core`` by an entry point of the group ``dispatch_core.tools``, its
-name and a function of the arguments; a frontend announces by ``dispatch_core.frontends`` an object that says how tensors
+A distribution brings a command of ``dispatch`` by an entry point of the group ``dispatch_core.tools``, its name and a
+function of the arguments; a frontend announces by ``dispatch_core.frontends`` an object that says how tensors
 are made and read.
 
 >>> sorted(BRINGS)
@@ -10,6 +10,9 @@ are made and read.
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -19,7 +22,18 @@ from .errors import BackendError
 from .plugins.doctor import Finding, examine
 from .plugins.import_rollback import import_object
 
-__all__ = ["BRINGS", "Finding", "Tool", "examine", "find_frontends", "find_plugin", "find_tool"]
+__all__ = [
+    "BRINGS",
+    "Finding",
+    "Tool",
+    "examine",
+    "find_frontends",
+    "find_plugin",
+    "find_tool",
+    "import_modules",
+    "list_tools",
+    "program_name",
+]
 
 Tool = Callable[[Sequence[str]], int]
 #: Commands that this project's other distributions bring, and their help.
@@ -44,6 +58,44 @@ def find_tool(name: str) -> Tool:
         raise BackendError(f"The command {name!r} of {claim.distribution} needs {error.name}", hint=hint) from error
     found: Tool = tool
     return found
+
+
+def list_tools() -> dict[str, str]:
+    """Return the commands that installed distributions bring, each with the distribution that it comes from.
+
+    >>> "verify" in list_tools() or "verify" in BRINGS
+    True
+    """
+    catalog = loader().catalog
+    claims = {name: catalog.usable(TOOLS, name) for name in catalog.names(TOOLS) if name not in BRINGS}
+    return {name: f"(of {claim.distribution})" for name, claim in claims.items() if claim is not None}
+
+
+def import_modules(names: Sequence[str]) -> None:
+    """Import the modules that the option ``--import`` names, also from the current folder.
+
+    Raises ``BackendError`` for one that there is not; an error of the module's own is passed on.
+    """
+    # A console script looks into its own folder first, `python -m` into the current one.
+    if names and (folder := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109  # an entry is a string
+        sys.path.insert(0, folder)
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            raise BackendError(
+                f"--import {name}: there is no module {error.name!r}",
+                hint="name a module that is installed, or that lies in the current folder",
+            ) from None
+
+
+def program_name() -> str:
+    """Return the command as its user has called it: ``dispatch``, or ``python -m dispatch_core`` in any other way."""
+    path = (sys.argv[0] if sys.argv else "").replace("\\", "/")
+    name = path.rpartition("/")[2].removesuffix(".exe")
+    return name if name == "dispatch" else "python -m dispatch_core"
 
 
 def find_frontends() -> dict[str, Any]:

@@ -17,6 +17,7 @@ _CHILD: Final = (
     "import importlib, json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
     "importlib.import_module(job['module']).run(job)"
 )
+_running: Final[set[subprocess.Popen[bytes]]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,15 @@ def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: 
                 env=environment,
                 start_new_session=True,
             )
+            _running.add(child)
             try:
                 with suppress(subprocess.TimeoutExpired):
                     child.communicate(json.dumps(job).encode(), timeout)
             finally:
                 timed_out = child.poll() is None
-                _end(child)
+                _kill(child)
+                child.wait()
+                _running.discard(child)
         told = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
         printed = output.read_text(encoding="utf-8", errors="replace")
     facts: dict[str, Any] = {}
@@ -91,15 +95,20 @@ def end_child() -> None:
     os._exit(0)
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child, and with it the processes that its plugin may have started."""
+def end_children() -> None:
+    """End the children that other threads wait for."""
+    for child in [*_running]:
+        _kill(child)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End a child by a signal, and with it the processes that its plugin may have started."""
     if os.name == "posix":
         # Where nothing of the group is left there is nothing to end.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
     else:
         child.kill()
-    child.wait()
 
 
 def _ending(status: int) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Final
 
 from dispatch_core.errors import BackendError
@@ -14,7 +15,7 @@ from ..distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, no
 from . import probe
 from .array_types import device_of, owners_of
 from .catalog import Catalog
-from .children import run_in_child
+from .children import end_children, run_in_child
 from .messages import printable, switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
@@ -78,7 +79,13 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     with ThreadPoolExecutor(_WORKERS) as pool:
         claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
         tried = pool.map(lambda each: each[1] or _try_plugin(catalog, each[0], timeout), claims)
-        return [*findings, *tried]
+        try:
+            return [*findings, *tried]
+        except BaseException:
+            # After Ctrl-C there is no waiting for plugins that hang.
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_children()
+            raise
 
 
 def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
@@ -91,9 +98,11 @@ def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
         by_name = {each for each in claims if each.name == name or normalize(each.distribution.name) == normalize(name)}
         if not by_name:
             known = sorted({each.name for each in claims} | {each.distribution.name for each in claims})
+            near = [f"{each!r}" for each in get_close_matches(name, known, n=3)]
+            there_are = f"there are {', '.join(map(printable, known)) or 'none'}"
             raise BackendError(
                 f"Nothing that is installed is called {name!r}",
-                hint=f"there are {', '.join(map(printable, known)) or 'none'}",
+                hint=f"did you mean {' or '.join(near)}? Else {there_are}" if near else there_are,
             )
         found |= by_name
     return found

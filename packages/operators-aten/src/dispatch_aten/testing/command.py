@@ -1,9 +1,8 @@
-"""The command ``python -m dispatch_core verify DEVICE``."""
+"""The command ``dispatch verify DEVICE``."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatch_core.errors import BackendError
-from dispatch_core.tools import find_plugin
+from dispatch_core.tools import find_plugin, import_modules, program_name
 
 from .html_report import as_html
 from .marks import Mark, marks_beside, read_marks
@@ -26,7 +25,9 @@ def main(arguments: Sequence[str]) -> int:
     It is 0 for fine, 1 for faults, 2 where the page cannot be written, and 130 after Ctrl-C.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m dispatch_core verify", description="Compare a device with the cpu, operator by operator."
+        prog=f"{program_name()} verify",
+        description="Compare a device with the cpu, operator by operator.",
+        epilog=f"example: {program_name()} verify npu --only 'aten::add*' --html report.html",
     )
     parser.add_argument("device", metavar="DEVICE", help="the device's name")
     parser.add_argument("--json", action="store_true", help="report in JSON")
@@ -44,8 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.html:
         _check_place(options.html)
-    for module in options.modules:
-        importlib.import_module(module)
+    import_modules(options.modules)
     marks = read_marks(options.marks) if options.marks else find_marks(options.device)
     progress = Progress(len(wanted_checks(options.only)), sys.stderr)
     report = verify(options.device, only=options.only, marks=marks, limit=options.samples, tell=progress)

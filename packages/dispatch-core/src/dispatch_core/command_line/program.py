@@ -1,0 +1,126 @@
+"""The command ``dispatch``, or ``python -m dispatch_core``: the choice of a command, and how it ends.
+
+Note [Exit statuses]
+    0 where nothing is wrong, 1 where a command has found something wrong, 2 for a command that cannot run, 130 after Ctrl-C,
+    and 141 where the reader of the output has gone, as after ``dispatch list | head -1``: the last two are those that a
+    shell gives a program which ends by the signals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Final
+
+from ..errors import DispatchError
+from ..tools import BRINGS, find_tool, list_tools, program_name
+from .arguments import CommandParser, did_you_mean
+
+__all__ = ["FINDINGS", "FINE", "INTERRUPTED", "READER_GONE", "USAGE", "main"]
+
+FINE: Final = 0
+FINDINGS: Final = 1
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+READER_GONE: Final = 141
+
+#: Command → its module in this folder, and its help.
+COMMANDS: Final = {
+    "list": ("listing", "list the installed devices; nothing is loaded but by --import"),
+    "doctor": ("doctor", "try every plugin in a process of its own"),
+    "explain": ("explain", "show an operator's kernels, and which one wins for which keys"),
+    "new-backend": ("new_backend", "write the package of a backend for a new device"),
+}
+_DESCRIPTION: Final = "List and examine the installed plugins, and explain the kernel of a call."
+_EXAMPLES: Final = """\
+examples:
+  {0} list
+  {0} doctor npu
+  {0} explain add --keys AutogradCPU,CPU
+  {0} COMMAND --help
+
+exit status: 0 fine, 1 something was found, 2 the command cannot run"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit status; see Note [Exit statuses].
+
+    Raises ``SystemExit`` for arguments that it does not take, and after ``--help``.
+    """
+    # A console's encoding may lack characters of a name or a path.
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            return _run(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        status = INTERRUPTED
+    except BrokenPipeError:
+        status = READER_GONE
+    except (DispatchError, OSError) as error:
+        print(error, file=sys.stderr)
+        status = USAGE
+    _drop_output()
+    return status
+
+
+def _drop_output() -> None:
+    """Write the output that is left, or drop it: it must not fail again when the interpreter ends."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123  # it has no folder
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _run(arguments: Sequence[str]) -> int:
+    name = next((each for each in arguments if not each.startswith("-")), None)
+    tools = BRINGS if name in COMMANDS or name in BRINGS else {**BRINGS, **list_tools()}
+    if name in tools and name not in COMMANDS:
+        # Its arguments are the tool's own affair, "--help" included.
+        return find_tool(name)(list(arguments)[list(arguments).index(name) + 1 :])
+    parser = CommandParser(
+        prog=program_name(),
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES.format(program_name()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command, (module, summary) in COMMANDS.items():
+        made = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if command == name:
+            found = import_module(f".{module}", __package__)
+            made.description = summary[:1].upper() + summary[1:] + "."
+            made.epilog = f"example:\n  {program_name()} {found.EXAMPLE}"
+            found.add_arguments(made)
+            made.set_defaults(run=found.run)
+    for tool, summary in tools.items():
+        commands.add_parser(tool, help=summary)
+    if name is not None and name not in COMMANDS:
+        hint = did_you_mean(name, [*COMMANDS, *tools]) or f"{program_name()} --help lists them"
+        parser.error(f"there is no command {name!r}\nHint: {hint}")
+    options, rest = parser.parse_known_args(arguments)
+    if rest:
+        (commands.choices[name] if name is not None else parser).refuse(rest)
+    if name is None:
+        parser.print_help()
+        return FINE
+    status: int = options.run(options)
+    return status
+
+
+def _version() -> str:
+    from dispatch_core import __version__
+
+    return f"dispatch-core {__version__}"
