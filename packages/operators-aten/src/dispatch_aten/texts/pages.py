@@ -1,0 +1,48 @@
+"""The pages of torch's documentation, by the names that have one; ``torch_pages.txt`` lists them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+__all__ = ["page_of", "page_of_operator"]
+
+_ROOT: Final = "https://docs.pytorch.org/docs/stable"
+#: Where an operator's function is looked for, by the beginning of its name.
+_PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
+
+
+@cache
+def _names() -> dict[str, frozenset[str]]:
+    text = files(__package__).joinpath("torch_pages.txt").read_text(encoding="utf-8")
+    found = re.findall(r"^\[(.+)\]\n([^\[]*)", text, re.MULTILINE)
+    return {namespace: frozenset(names.split()) for namespace, names in found}
+
+
+def page_of(namespace: str, name: str) -> str | None:
+    """Return the address of the page about a name of torch, or None where torch documents it nowhere.
+
+    >>> page_of("Tensor", "add_")
+    'https://docs.pytorch.org/docs/stable/generated/torch.Tensor.add_.html'
+    >>> page_of("special", "expit")
+    'https://docs.pytorch.org/docs/stable/special.html#torch.special.expit'
+    """
+    if name not in _names().get(namespace, ()):
+        return None
+    full = f"torch.{name}" if namespace == "torch" else f"torch.{namespace}.{name}"
+    return f"{_ROOT}/special.html#{full}" if namespace == "special" else f"{_ROOT}/generated/{full}.html"
+
+
+def page_of_operator(name: str) -> str | None:
+    """Return the address of the page about the function or method that an operator serves, or None.
+
+    >>> print(page_of_operator("gelu"), page_of_operator("_softmax"))
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.gelu.html None
+    """
+    for prefix, namespace in _PREFIXES.items():
+        if name.startswith(prefix):
+            return page_of(namespace, name.removeprefix(prefix))
+    found = (page_of(namespace, name) for namespace in ("torch", "nn.functional", "Tensor"))
+    return next(filter(None, found), None)
