@@ -165,7 +165,17 @@ def _run_suite(session: nox.Session) -> None:
     others = [path for path in SOURCES if path.name not in {"dispatch_core", ARRAYS}]
     suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in others]
-    _pytest(session, "--pyargs", "--ignore=tests/parity", *suite, "tests", *DOCUMENTS, *modules, codes=codes)
+    _pytest(
+        session,
+        "--pyargs",
+        "--ignore=tests/parity",
+        "--ignore=tests/interop",
+        *suite,
+        "tests",
+        *DOCUMENTS,
+        *modules,
+        codes=codes,
+    )
     # Operators mean the same inside a pipeline.
     _pytest(session, "--pyargs", "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
 
@@ -191,10 +201,10 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def arrays(session: nox.Session) -> None:
-    """Run the tests of the devices of array libraries, with these; arguments after ``--`` go to pytest."""
-    _install_wheels(session, "test", "demo", "arrays")
+    """Run the tests of array libraries as devices, and of data beside theirs; arguments after ``--`` go to pytest."""
+    _install_wheels(session, "test", "demo", "arrays", "interop")
     folder = "packages/backend-array-api"
-    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS)
+    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, "tests/interop")
 
 
 @nox.session(requires=["wheels"])

@@ -105,6 +105,25 @@ def _to_html(self: Tensor) -> str | None:
     return to_html(self)
 
 
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """Return the array API standard's functions for tensors, ``torchlike.array_api`` (source: the standard).
+
+    Raises ``ValueError`` for a version of the standard that there is not.
+    """
+    from . import array_api  # programs that call torchlike's own functions need none of it
+
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(f"no array API of version {api_version!r}\nHint: there are {', '.join(array_api.VERSIONS)}")
+    return array_api
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """Return the tensor on a device, itself if it is there already (source: the array API standard)."""
+    if stream is not None:
+        raise ValueError(f"to_device: streams are chosen by their device's own context, got stream={stream!r}")
+    return to(self, device)
+
+
 def _refuse_deleting(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
@@ -112,6 +131,7 @@ def _refuse_deleting(self: Tensor, index: Any) -> None:
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
     "__array__": to_array,
+    "__array_namespace__": _array_namespace,
     "__array_ufunc__": call_ufunc,
     "__deepcopy__": deep_copy,
     "__dlpack__": _export,
@@ -134,6 +154,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "numpy": to_numpy,
     "record_stream": npu.record_stream,
     "to": to,
+    "to_device": _to_device,
     "tolist": _tolist,
     "type": type_,
 }
