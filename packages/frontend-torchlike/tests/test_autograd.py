@@ -203,12 +203,27 @@ def test_a_hook_sees_and_may_replace_the_gradient(x):
     y = x * 2
     y.register_hook(lambda grad: seen.append(grad.tolist()))
     handle = y.register_hook(lambda grad: grad * 10)
-    y.sum().backward()
+    y.sum().backward(retain_graph=True)
     assert seen == [[1.0] * 3]
     assert x.grad.tolist() == [20.0] * 3
     handle.remove()
     y.sum().backward()
     assert x.grad.tolist() == [22.0] * 3
+
+
+@pytest.mark.parametrize(
+    "scale", [lambda x: x * 2, lambda x: x / 2, lambda x: x.clone().mul_(2), lambda x: x.clone().div_(2)]
+)
+def test_a_product_with_a_number_goes_back_once(x, scale):
+    total = scale(x).sum()
+    node = total.grad_fn.next_functions[0][0]
+    assert node._saved_other == 2
+    total.backward()
+    kept = x.grad.clone()
+    for again in (total.backward, lambda: node._saved_other):
+        with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            again()
+    assert x.grad.equal(kept)
 
 
 def test_leaf_hooks_see_the_sum_once(x):

@@ -41,6 +41,10 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_is_turned": _is_turned,
 }
 assert set(_READERS) == set(METADATA_SUFFIXES)
+#: The operators whose number torch saves as a tensor, which a backward frees as any other.
+_SAVE_A_NUMBER: Final = frozenset(
+    {"mul.Scalar", "mul_.Scalar", "div.Scalar", "div_.Scalar", "div.Scalar_mode", "div_.Scalar_mode"}
+)
 
 
 class _CallRenamer(ast.NodeTransformer):
@@ -141,6 +145,11 @@ class Derivative:
         """The defaults of all of `values`; none where one of them has no default."""
         found = {each.name: each.default for each in self.op.schema.arguments if each.has_default}
         return {name: found[name] for name in self.values} if found.keys() >= set(self.values) else {}
+
+    @property
+    def frees_values(self) -> bool:
+        """Whether a second backward fails, as torch's does, though nothing but a number was saved."""
+        return self.op.name.partition("::")[2] in _SAVE_A_NUMBER
 
     def reading(self, name: str) -> str:
         """Return the source of a property of a tensor, as it stands in the kernel."""

@@ -126,6 +126,8 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
     body |= make_attributes((*derivative.saved_inputs, *derivative.saved_results), derivative.values)
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
+    elif derivative.frees_values:
+        body["release"] = _release_values
     cls = type(format_node_name(op.name, derivative.number), (Recorded,), body)
     scope |= {
         **derivative.helpers,
@@ -167,3 +169,7 @@ def _make_refusal(op: Any, name: str) -> RuntimeError:
 
 def _release(node: Any) -> None:
     node.saved = None
+
+
+def _release_values(node: Any) -> None:
+    node.values = None

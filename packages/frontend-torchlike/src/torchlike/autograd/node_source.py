@@ -69,6 +69,8 @@ def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str
                 lines += ["else:", "    _v = 0 if _s is None or _s.storage is None else _s.storage.version"]
                 lines += [f"if _v != v_{name}:", f"    raise make_version_error({name}, v_{name})"]
         lines += [f"{name} = restore_result({name}, node)" for name in derivative.saved_results]
+    if derivative.frees_values:
+        lines += ["if node.values is None:", "    raise make_released_error()"]
     if derivative.values:
         lines += [f"{', '.join(derivative.values)}, = node.values"]
     if not derivative.list_inputs & set(derivative.gradients):

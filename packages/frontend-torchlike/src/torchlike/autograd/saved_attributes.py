@@ -34,6 +34,8 @@ def make_attributes(tensors: Sequence[str], values: Sequence[str]) -> dict[str, 
 
 
 def _read_value(node: Any, number: int) -> Any:
+    if node.values is None:
+        raise make_released_error()
     value = node.values[number]
     return tuple(value) if isinstance(value, list) else value
 
