@@ -70,7 +70,10 @@ def empty(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         if piece is not None:
             _kept -= nbytes
     if piece is None:
-        memory = np.empty(nbytes, np.uint8)
+        try:
+            memory = np.empty(nbytes, np.uint8)
+        except MemoryError:
+            return np.empty(size, dtype)  # whose error names the elements
         piece = memory.__array_interface__["data"][0], memory
     array = np.asarray(_Block(piece, size, dtype))
     return array if array.dtype is dtype else array.view(dtype)

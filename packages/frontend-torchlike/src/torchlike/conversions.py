@@ -9,6 +9,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core import frontends
+from dispatch_core.schema import suggest_dtype
 
 from .chunks import convert_in_chunks
 from .devices import as_device, resolve_index
@@ -16,6 +17,17 @@ from .dtypes import DTYPES, format_type
 from .interop import is_recording
 from .tensors import Tensor
 from .transfers import move
+
+
+def _read_place(value: Any) -> Any:
+    """Return a device; raises ``RuntimeError`` for the name of a dtype, which torch does not take as a text either."""
+    try:
+        return as_device(value)
+    except dc.DispatchError:
+        meant = suggest_dtype(value)
+        if not meant:
+            raise
+    raise RuntimeError(f"Invalid device string: {value!r}{meant}")
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -47,7 +59,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = {"dtype": other.dtype, "device": other.device}
     else:
         if rest and isinstance(rest[0], (str, dc.Device)):
-            given["device"] = as_device(rest.pop(0))
+            given["device"] = _read_place(rest.pop(0))
         if rest and (rest[0] is None or isinstance(rest[0], (ScalarType, type))):
             given["dtype"] = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest, strict=False):
@@ -55,6 +67,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(rest) > 2 or (rest and not isinstance(rest[0], bool)):
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({', '.join(type(arg).__name__ for arg in args)})"
+            f"{suggest_dtype(rest[0])}"
         )
     if kwargs.get("device") is not None:
         kwargs["device"] = as_device(kwargs["device"])

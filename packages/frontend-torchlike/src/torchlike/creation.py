@@ -34,7 +34,10 @@ def wrap_result(made: Any, requires_grad: bool) -> Tensor:
     result = made if isinstance(made, Tensor) else wrap(made)
     if requires_grad:
         if not result.dtype.is_differentiable:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients\n"
+                f"Hint: the elements are {result.dtype!r}; write 1. for 1, or pass dtype=torchlike.float32"
+            )
         result.requires_grad_()
     return result
 
@@ -235,7 +238,9 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         overload = (
             packet if generator is None or len(kwargs) > 1 + (dtype is not None) else drawn.get(len(args), packet)
         )
-        return wrap_result(overload(*args, device=factory_device(device), **kwargs), requires_grad)
+        if (place := factory_device(device)) is not None:
+            kwargs["device"] = place
+        return wrap_result(overload(*args, **kwargs), requires_grad)
 
     def make_otherwise(*args: Any, **kwargs: Any) -> Tensor:
         """Make what a direct form has left, which has put ``_MISSING`` and None for what the call left out."""

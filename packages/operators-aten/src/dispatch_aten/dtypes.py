@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, NoReturn, Self
 
 from dispatch_core import declare_dtypes
+from dispatch_core.schema import suggest_dtype
 
 from .errors import ArgumentTypeError, DtypeError
 
@@ -223,7 +224,9 @@ def as_dtype(value: object) -> ScalarType:
     """
     found = value if isinstance(value, ScalarType) else _BY_TYPE.get(value) if type(value) is type else None
     if found is None:
-        raise ArgumentTypeError(f"expected a {ScalarType.__name__}, but got {type(value).__name__}")
+        raise ArgumentTypeError(
+            f"expected a {ScalarType.__name__}, but got {type(value).__name__}{suggest_dtype(value)}"
+        )
     return found
 
 

@@ -89,7 +89,7 @@ class _KeyTable(type):
     def __getattr__(cls, name: str) -> DispatchKey:
         if not name.startswith("_") and (key := cls._by_name.get(name)) is not None:
             return key
-        raise AttributeError(f"no dispatch key is named {name!r}")
+        raise AttributeError(str(_unknown_name(name)), name=name, obj=cls)
 
     def __iter__(cls) -> Iterator[DispatchKey]:
         return iter(cls._ordered)
@@ -256,7 +256,8 @@ DispatchKey._ordered = ()
 def _unknown_name(name: object) -> DispatchKeyError:
     import difflib
 
-    near = difflib.get_close_matches(str(name), list(DispatchKey._by_name), n=3)
+    spelled = {each.lower(): each for each in DispatchKey._by_name}
+    near = [spelled[each] for each in difflib.get_close_matches(str(name).lower(), list(spelled), n=3)]
     hint = f"did you mean {' or '.join(near)}?" if near else "DISPATCH_KEY_PRIORITY lists the keys"
     return DispatchKeyError(f"no dispatch key is named {name!r}", hint=hint)
 

@@ -8,12 +8,13 @@ from typing import Final
 from dispatch_core.errors import BackendError, BackendNotFoundError
 
 from ..distributions import BACKENDS, Claim
+from ..schema import suggest_dtype
 from . import settings
 from .catalog import OWNERS, Verdict
 from .state import BackendState, Failure, ProviderState
 
 #: Other names under which users look for a device.
-_KNOWN_AS: Final = {"ascend": "npu", "davinci": "npu", "numpy": "cpu"}
+_KNOWN_AS: Final = {"ascend": "npu", "cuda": "cupy", "davinci": "npu", "numpy": "cpu", "tpu": "jax"}
 
 _SWITCHES: Final = {
     settings.BLOCK: ("it is blocked by {variable}", "take it out of {variable} and call dispatch_core.refresh()"),
@@ -142,6 +143,8 @@ def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
     wanted = _KNOWN_AS.get(device.lower(), device.lower())
     if wanted in ours and wanted not in states:
         return f"pip install {ours[wanted]}"
+    if meant := suggest_dtype(device):
+        return f"it is the name of a dtype{meant}"
     near = [wanted] if wanted in states else get_close_matches(wanted, {*states, *ours}, n=3)
     install = [f" (pip install {ours[name]})" if name not in states else "" for name in near]
     if near:

@@ -11,7 +11,7 @@ from .check import (
     matches,
     mismatch,
 )
-from .declared_dtypes import declare_dtypes
+from .declared_dtypes import declare_dtypes, suggest_dtype
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError
@@ -58,5 +58,6 @@ __all__ = [
     "matches",
     "mismatch",
     "parse_schema",
+    "suggest_dtype",
     "walk",
 ]

@@ -131,12 +131,25 @@ def invalid_combination(
      * f.str(str x) -> ()
          argument 'x' (position 1) must be str, not float
     """
+    schemas = _asked_for(schemas, kwargs)
+    if len(schemas) == 1:
+        reason = mismatch(schemas[0], args, kwargs, is_tensor) or "() does not fit"
+        return NoMatchingOverloadError(f"{name}{reason}\nDeclaration: {declaration(schemas[0])}")
     got = describe_call(args, kwargs)
     lines = [f"{name}() received an invalid combination of arguments - got {got}, but expected one of:"]
     for schema in schemas:
         reason = mismatch(schema, args, kwargs, is_tensor) or "fits"
         lines += [f" * {declaration(schema)}", f"     {reason.removeprefix('():').removeprefix('()').strip()}"]
     return NoMatchingOverloadError("\n".join(lines))
+
+
+def _asked_for(schemas: Iterable[FunctionSchema], kwargs: Mapping[str, object]) -> list[FunctionSchema]:
+    """Return the schemas without those that write into ``out``, unless the call names one of these arguments."""
+    found = list(schemas)
+    outputs = [{each.name for each in schema.keyword_only if each.is_write} for schema in found]
+    if any(name in kwargs for names in outputs for name in names):
+        return found
+    return [schema for schema, names in zip(found, outputs, strict=True) if not names] or found
 
 
 def describe_call(args: Sequence[object], kwargs: Mapping[str, object]) -> str:

@@ -35,6 +35,13 @@ def dtype_of_type(value: object) -> object | None:
     return _BY_TYPE.get(value) if type(value) is type else None
 
 
+def suggest_dtype(value: object) -> str:
+    """Return ``"; did you mean …?"`` where a text or another library's dtype has the name of one, else nothing."""
+    name = value if isinstance(value, str) else str(getattr(value, "name", None) or getattr(value, "__name__", ""))
+    found = {str(dtype): dtype for dtype in _BY_NUMBER.values()}.get(name.rpartition(".")[2])
+    return "" if found is None else f"; did you mean {found!r}?"
+
+
 def spoken_name() -> str:
     """Return the users' name of the class of dtypes."""
     return _CLASSES[-1].__name__ if _CLASSES else "dtype"

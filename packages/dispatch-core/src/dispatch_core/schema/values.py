@@ -10,7 +10,7 @@ from typing import Any, Final
 from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError
 
-from .declared_dtypes import dtype_of_type, spoken_name
+from .declared_dtypes import dtype_of_type, spoken_name, suggest_dtype
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
 from .words import in_words, spell_for_users
 
@@ -217,7 +217,7 @@ def _dtype(value: object) -> object:
         return value
     found = dtype_of_type(value)
     if found is None:
-        raise TypeError(f"must be {spoken_name()}, not {type(value).__name__}")
+        raise TypeError(f"must be {spoken_name()}, not {type(value).__name__}{suggest_dtype(value)}")
     return found
 
 

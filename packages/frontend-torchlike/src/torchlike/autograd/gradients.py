@@ -75,7 +75,10 @@ def _pair_roots(
         needs = isinstance(output, GradientEdge) or output.requires_grad
         if given is None:
             if needs and prod(shape) != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                raise RuntimeError(
+                    "grad can be implicitly created only for scalar outputs\n"
+                    f"Hint: reduce the tensor of shape {list(shape)} first, for example by sum(), or pass the gradient"
+                )
             if needs and not dtype.is_floating_point:
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
         elif tuple(given.shape) != shape:
@@ -90,7 +93,10 @@ def _pair_roots(
                 f"dtype of {dtype}."
             )
         if not needs:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(
+                f"element {number} of tensors does not require grad and does not have a grad_fn\n"
+                "Hint: no input was made with requires_grad=True, or the result was made under no_grad or by detach"
+            )
         edge = _to_edge(output)
         if given is None:
             given = (  # noqa: PLW2901  # it takes the place of the one that was not given

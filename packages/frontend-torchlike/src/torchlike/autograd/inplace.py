@@ -8,7 +8,7 @@ Note [A write through a view is a write to its base]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from ..tensors import Tensor
 
 
+_LEAF_WRITTEN: Final = (
+    "a leaf Variable that requires grad is being used in an in-place operation.\n"
+    "Hint: write under no_grad, as optimizers do, or to a copy of it"
+)
+
+
 def check_inplace(tensor: Tensor) -> None:
     """Refuse to record an in-place change of a leaf, or of a view that cannot follow it."""
     state = tensor._state
@@ -29,9 +35,9 @@ def check_inplace(tensor: Tensor) -> None:
         if state.refusal is not None and dc.dtype(tensor).is_differentiable:
             raise state.make_refusal("is being")
         if state.requires_grad and state.base.is_leaf:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise RuntimeError(f"a view of {_LEAF_WRITTEN}")
     if state.requires_grad and state.known_grad_fn is None and state.grad_fn is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise RuntimeError(_LEAF_WRITTEN)
 
 
 class CopySlices(Node):

@@ -25,6 +25,15 @@ def _format_type_of(value: object) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _hint_at_module(value: object) -> str:
+    """Return what to write for a value that stands in a module's place."""
+    if isinstance(value, type) and issubclass(value, Tree):
+        return f"\nHint: write {value.__name__}(), with its arguments: this is the class"
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, Tree) for each in value):
+        return "\nHint: write a star before the list, or use ModuleList"
+    return ""
+
+
 def _check_capture(module: Any, name: str) -> None:
     """Refuse that a captured call assigns a part, and let it take note of a mode."""
     part = current_part()
@@ -178,7 +187,7 @@ class Registrar(Tree):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under ``name``; raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does."""
         if module is not None and not isinstance(module, Tree):
-            raise TypeError(f"{_format_type_of(module)} is not a Module subclass")
+            raise TypeError(f"{_format_type_of(module)} is not a Module subclass{_hint_at_module(module)}")
         self._check_name(name, "module", self.__dict__.get("_modules", {}), taken_first=True)
         self._modules[name] = self._run_registration_hooks("_modules", name, module)
 

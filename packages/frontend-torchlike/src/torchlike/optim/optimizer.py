@@ -67,10 +67,12 @@ class Optimizer(Hooks):
         for name in HOOKS:
             setattr(self, name, OrderedDict())
         self._wrap_step()
-        if isinstance(params, Tensor):
+        owns_parameters = hasattr(params, "parameters")
+        if owns_parameters or isinstance(params, Tensor) or not isinstance(params, Iterable):
+            hint = "\nHint: pass its parameters()" if owns_parameters else ""
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{type(params).__name__}"
+                f"{type(params).__name__}{hint}"
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []

@@ -1,0 +1,167 @@
+"""Mistakes of a first day, each with the error's type and a part of its text that says what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from torchlike import nn
+
+F = nn.functional
+
+
+def vector(**options):
+    return torchlike.tensor([1.0, 2.0], **options)
+
+
+class Forgotten(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(2, 2)
+
+
+class WithoutForward(nn.Module):
+    pass
+
+
+def go_back_twice():
+    total = (vector(requires_grad=True) * 2).sum()
+    total.backward()
+    total.backward()
+
+
+def go_back_through_nothing():
+    with torchlike.no_grad():
+        total = (vector(requires_grad=True) * 2).sum()
+    total.backward()
+
+
+def write_to_a_leaf():
+    x = vector(requires_grad=True)
+    x += 1
+
+
+def write_to_what_is_saved():
+    y = vector(requires_grad=True).exp()
+    y += 1
+    y.sum().backward()
+
+
+def ask_for_gradients(value):
+    vector().requires_grad = value
+
+
+@torchlike.capture
+def decide(x):
+    return x if x.sum() > 0 else -x
+
+
+MISTAKES = {
+    "shapes that do not fit": (
+        lambda: vector() + torchlike.ones(3),
+        RuntimeError,
+        r"size of tensor a \(2\) must match",
+    ),
+    "a product of two rows": (lambda: torchlike.ones(2, 3) @ torchlike.ones(2, 3), RuntimeError, r"\(2x3 and 2x3\)"),
+    "a layer of other width": (lambda: nn.Linear(3, 2)(torchlike.ones(4, 5)), RuntimeError, r"4x5 and 3x2"),
+    "a layer of other dtype": (
+        lambda: nn.Linear(3, 2)(torchlike.ones(4, 3, dtype=torchlike.float64)),
+        RuntimeError,
+        "same dtype, but got Double and Float",
+    ),
+    "an array in a layer": (lambda: nn.Linear(3, 2)(np.ones((4, 3), np.float32)), TypeError, "with from_numpy"),
+    "a list in a layer": (lambda: nn.Linear(3, 2)([[1.0]]), TypeError, "'input' .* must be Tensor, not list"),
+    "rows of two lengths": (lambda: torchlike.tensor([[1, 2], [3]]), ValueError, "expected sequence of length 2"),
+    "a word as data": (lambda: torchlike.tensor("hello"), TypeError, "str"),
+    "a device that is none": (lambda: torchlike.zeros(3, device="gpu"), dc.BackendError, "did you mean 'npu' or 'cpu'"),
+    "another vendor's device": (lambda: torchlike.zeros(3, device="cuda"), dc.BackendError, "Installed devices"),
+    "a dtype as a word": (lambda: torchlike.zeros(3, dtype="float32"), TypeError, "did you mean torchlike.float32"),
+    "NumPy's dtype": (lambda: torchlike.zeros(3, dtype=np.int8), TypeError, "did you mean torchlike.int8"),
+    "a dtype as a device": (lambda: vector().to("float32"), dc.BackendError, "did you mean torchlike.float32"),
+    "torch's dtype as a device": (lambda: vector().to("torch.int64"), RuntimeError, "did you mean torchlike.int64"),
+    "NumPy's dtype in to": (lambda: vector().to(np.dtype("int8")), TypeError, "did you mean torchlike.int8"),
+    "a negative size": (lambda: torchlike.zeros(-3), RuntimeError, "non-negative"),
+    "a word as size": (lambda: torchlike.zeros("3"), TypeError, "type str at pos 0"),
+    "a size that is no int": (lambda: torchlike.zeros((2.5, 3)), TypeError, "type float at pos 0"),
+    "more than there is memory for": (lambda: torchlike.ones(10**6, 10**6), MemoryError, "3.64 TiB .* float32"),
+    "backward of a constant": (lambda: vector().sum().backward(), RuntimeError, "Hint: no input .* requires_grad=True"),
+    "backward after no_grad": (go_back_through_nothing, RuntimeError, "Hint: .* under no_grad or by detach"),
+    "backward of a vector": (
+        (vector(requires_grad=True) * 2).backward,
+        RuntimeError,
+        r"shape \[2\] first, for example by sum\(\), or pass the gradient",
+    ),
+    "backward twice": (go_back_twice, RuntimeError, "Specify retain_graph=True"),
+    "gradients of integers": (
+        lambda: torchlike.tensor([1, 2], requires_grad=True),
+        RuntimeError,
+        "torchlike.int64; write 1. for 1",
+    ),
+    "requires_grad as a word": (lambda: ask_for_gradients("yes"), RuntimeError, "must be a bool, not str"),
+    "a leaf as an array": (lambda: vector(requires_grad=True).numpy(), RuntimeError, r"Use tensor.detach\(\)"),
+    "a leaf written to": (write_to_a_leaf, RuntimeError, "Hint: write under no_grad"),
+    "a saved tensor written to": (write_to_what_is_saved, RuntimeError, "is at version 1; expected version 0"),
+    "two elements as a number": (lambda: float(vector()), ValueError, "only one element"),
+    "two elements as a truth": (lambda: bool(vector() == vector()), RuntimeError, "is ambiguous"),
+    "an index behind the end": (
+        lambda: vector()[5],
+        IndexError,
+        "index 5 is out of bounds for dimension 0 with size 2",
+    ),
+    "a word as index": (lambda: vector()["a"], IndexError, r"got str"),
+    "a shape of other size": (lambda: torchlike.ones(2, 3).view(4), RuntimeError, "invalid for input of size 6"),
+    "a turned tensor's view": (lambda: torchlike.ones(2, 3).t().view(6), RuntimeError, r"Use .reshape"),
+    "a dimension too far": (lambda: torchlike.ones(2, 3).sum(dim=2), IndexError, r"range of \[-2, 1\], but got 2"),
+    "the mean of integers": (lambda: torchlike.tensor([1, 2]).mean(), RuntimeError, "floating point or complex"),
+    "cat of two arguments": (lambda: torchlike.cat(vector(), vector()), TypeError, "tuple of Tensors, not Tensor"),
+    "cat of two widths": (
+        lambda: torchlike.cat([torchlike.ones(1, 2), torchlike.ones(1, 3)]),
+        RuntimeError,
+        "must match",
+    ),
+    "softmax along nothing": (lambda: vector().softmax(), TypeError, "missing 1 required positional argument: 'dim'"),
+    "targets that are floats": (lambda: F.cross_entropy(torchlike.ones(2, 3), vector()), RuntimeError, "Long or Byte"),
+    "targets behind the end": (
+        lambda: F.cross_entropy(torchlike.ones(2, 3), torchlike.tensor([0, 5])),
+        IndexError,
+        "Target 5 is out of bounds",
+    ),
+    "no parameters": (lambda: torchlike.optim.SGD([], lr=0.1), ValueError, "empty parameter list"),
+    "a model for parameters": (lambda: torchlike.optim.SGD(nn.Linear(2, 2), lr=0.1), TypeError, r"its parameters\(\)"),
+    "a negative rate": (lambda: torchlike.optim.SGD([vector()], lr=-1), ValueError, "Invalid learning rate: -1"),
+    "a module without __init__": (Forgotten, AttributeError, r"before Module.__init__\(\) call"),
+    "a module without forward": (
+        lambda: WithoutForward()(vector()),
+        NotImplementedError,
+        'missing the required "forward"',
+    ),
+    "a class for a layer": (lambda: nn.Sequential(nn.ReLU), TypeError, r"write ReLU\(\)"),
+    "a list of layers": (lambda: nn.Sequential([nn.ReLU()]), TypeError, "a star before the list"),
+    "weights of other shape": (
+        lambda: nn.Linear(2, 2).load_state_dict({"weight": torchlike.ones(3, 2)}),
+        RuntimeError,
+        r"size mismatch for weight",
+    ),
+    "a file that is not there": (lambda: torchlike.load("nothing.pt"), FileNotFoundError, "nothing.pt"),
+    "channels that do not fit": (
+        lambda: nn.Conv2d(3, 8, 3)(torchlike.ones(1, 1, 9, 9)),
+        RuntimeError,
+        r"to have 3 channels, but got 1",
+    ),
+    "a function misspelt": (lambda: torchlike.arrange(5), AttributeError, "did you mean arange"),
+    "a layer for a function": (lambda: nn.relu(vector()), AttributeError, "did you mean ReLU"),
+    "an operator misspelt": (lambda: dc.ops.aten.ad(np.ones(2)), dc.DispatchError, "aten::add"),
+    "a key misspelt": (lambda: dc.DispatchKey.Cpu, AttributeError, "did you mean CPU"),
+    "two devices": (lambda: vector() + torchlike.ones(2, device="meta"), RuntimeError, "Hint: move them to one device"),
+    "values of meta": (lambda: torchlike.ones(2, device="meta").numpy(), TypeError, "meta"),
+    "a decision that is captured": (lambda: decide(vector()), dc.DispatchError, "where Python decides"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_error_says_what_to_do(mistake):
+    call, kind, text = MISTAKES[mistake]
+    with pytest.raises(kind, match=f"(?s){text}") as caught:
+        call()
+    assert len(str(caught.value)) < 2000
