@@ -99,24 +99,23 @@ def test_a_link_of_a_readme_leads_to_a_file_and_stands_alone_where_an_index_show
 def run(tmp_path):
     """Run a command in a new environment, where our distributions' names stand for the wheels of this session."""
     venv.create(tmp_path / "venv", with_pip=True, symlinks=True)
-    wheels = sorted(Path(os.environ["DISPATCH_TEST_WHEELS"]).glob("*.whl"))
-    names = [wheel.name.partition("-")[0].replace("_", "-") for wheel in wheels]
+    wheels = Path(os.environ["DISPATCH_TEST_WHEELS"])
     constraints = tmp_path / "constraints.txt"
-    constraints.write_text("".join(f"{name} @ {wheel.as_uri()}\n" for name, wheel in zip(names, wheels, strict=True)))
+    pins = (wheel.name.split("-")[:2] for wheel in wheels.glob("*.whl"))
+    constraints.write_text("".join(f"{name}=={version}\n" for name, version in pins))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DISPATCH_"))}
     environment |= {"PATH": os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"]])}
     # Pip's switch for ``compile``: of the libraries only what the blocks import is compiled.
-    environment |= {"PIP_NO_COMPILE": "0"}
+    environment |= {"PIP_NO_COMPILE": "0", "PIP_CONSTRAINT": str(constraints)}
+    environment["PIP_FIND_LINKS"] = f"{wheels.resolve().as_uri()} {environment.get('PIP_FIND_LINKS', '')}"
 
     def run(*command: str, cwd: Path = tmp_path, **more: str) -> str:
-        # Folders of the checkout are no versions of a wheel: a constraint is for names.
-        by_name = "./packages/" not in command[-1]
         done = subprocess.run(
             command,
             capture_output=True,
             check=False,
             cwd=cwd,
-            env=environment | ({"PIP_CONSTRAINT": str(constraints)} if by_name else {}) | more,
+            env=environment | more,
             stdin=subprocess.DEVNULL,
             text=True,
             timeout=300,

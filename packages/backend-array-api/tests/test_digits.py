@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "train_digits.py"
+EXAMPLE = next(path for folder in Path(__file__).parents for path in folder.glob("examples/train_digits.py"))
 PLANS = [("torch",), ("strict",), ("jax",), ("jax", "--pipeline"), ("torch", "--pipeline")]
 
 
