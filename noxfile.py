@@ -9,10 +9,12 @@ Whatever runs the code runs it from wheels, built once per invocation and instal
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +29,7 @@ VENDOR = "examples/vendor_backend/src/toy_backend"
 ARRAYS = "dispatch_backend_array_api"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
 WHEELS = ROOT / ".nox" / ".wheels"
+DIST = ROOT / "dist"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
 
 nox.needs_version = ">=2025.11.12"
@@ -243,6 +246,81 @@ def docs(session: nox.Session) -> None:
 def build(session: nox.Session) -> None:
     """Build the source distributions and the wheels into ``dist/``."""
     session.install(*_group("build"))
-    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    shutil.rmtree(DIST, ignore_errors=True)
     for package in PACKAGES:
-        session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", str(package))
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", str(DIST), str(package), silent=True)
+
+
+@nox.session(requires=["build"])
+def packaging(session: nox.Session) -> None:
+    """Check the archives of ``dist/``, the changelogs' fragments, and one package's tests from its archive."""
+    session.install(*_group("packaging"))
+    wheels = sorted(map(str, DIST.glob("*.whl")))
+    session.run("twine", "check", "--strict", *wheels, *sorted(map(str, DIST.glob("*.tar.gz"))))
+    session.run("check-wheel-contents", *wheels)
+    session.run(
+        "pytest",
+        "-q",
+        "--noconftest",
+        "tests/test_archives.py",
+        "tests/test_release.py",
+        env={"DISPATCH_TEST_DIST": str(DIST)},
+    )
+    session.notify("sdists(backend-cpu)")
+
+
+@nox.session(requires=["build"], default=False)
+@nox.parametrize("package", [nox.param(path.name, id=path.name) for path in PACKAGES])
+def sdists(session: nox.Session, package: str) -> None:
+    """Run a package's tests where its source archive is unpacked and installed; arguments after ``--`` go to pytest."""
+    name = nox.project.load_toml(ROOT / "packages" / package / "pyproject.toml")["project"]["name"]
+    (archive,) = DIST.glob(f"{name.replace('-', '_')}-*.tar.gz")
+    folder = Path(session.create_tmp()) / archive.name.removesuffix(".tar.gz")
+    shutil.rmtree(folder, ignore_errors=True)
+    with tarfile.open(archive) as members:
+        members.extractall(folder.parent, filter="data")
+    session.env["PYTHONPATH"] = None
+    # The other packages are the wheels beside the archive.
+    links = f"{DIST.as_uri()} {os.environ.get('PIP_FIND_LINKS', '')}"
+    group = f"{folder / 'pyproject.toml'}:test"
+    session.install(str(folder), "--group", group, "pytest-xdist", env={"PIP_FIND_LINKS": links})
+    session.chdir(folder)
+    _pytest(session)
+
+
+@nox.session(requires=["build"], default=False)
+def readmes(session: nox.Session) -> None:
+    """Follow every README, and install every package and extra, from the wheels of ``dist/`` in new environments."""
+    session.install(*_group("test"))
+    session.run(
+        "pytest", "-q", "tests/test_readmes.py", env={"DISPATCH_TEST_WHEELS": str(DIST), "DISPATCH_TEST_EXTRAS": "1"}
+    )
+
+
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """Build the committed tree as a release, check all of it, and write the notes; nothing is tagged or uploaded."""
+    session.install(*_group("packaging"))
+    session.run("python", "tools/release.py", "check")
+    tree = ROOT / ".nox" / ".release"
+    shutil.rmtree(tree, ignore_errors=True)
+    session.run("git", "clone", "--quiet", str(ROOT), str(tree), external=True)
+    date = dt.datetime.now(dt.UTC).date().isoformat()
+    notes = session.run("python", "tools/release.py", "notes", "--root", str(tree), "--date", date, silent=True)
+    nested = [sys.executable, "-m", "nox", "--stop-on-first-error", "--sessions", "packaging", "sdists", "readmes"]
+    with session.chdir(tree):
+        session.run(*nested, external=True)
+    # All is well: only now is anything written here.
+    shutil.rmtree(DIST, ignore_errors=True)
+    shutil.copytree(tree / "dist", DIST)
+    session.run("python", "tools/release.py", "notes", "--date", date, silent=True)
+    (path := ROOT / ".nox" / "release-notes.md").write_text(str(notes), encoding="utf-8")
+    version = next(DIST.glob("dispatch_core-*.whl")).name.split("-")[1]
+    session.log(f"dist/ has version {version}, {path.relative_to(ROOT)} its notes. Look at both, then publish:")
+    for command in (
+        f"git commit --all --message 'release: {version}'",
+        f"git tag v{version}",
+        f"git push origin HEAD v{version}",
+        "gh workflow run release.yml --ref v" + version + "  # or: twine upload dist/*.whl dist/*.tar.gz",
+    ):
+        session.log(f"    {command}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-#: That of the array libraries' devices needs these; its own tests run it.
+#: Its line installs an array library: ``nox -s readmes`` does, and the package's own tests run its blocks.
 BRIDGE = ROOT / "packages" / "backend-array-api" / "README.md"
 READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
 FRONTEND = "dispatch-frontend-torchlike"
@@ -129,7 +130,7 @@ def run(tmp_path):
 #: Command of installation → the READMEs that begin with it.
 LINES: dict[str, list[Path]] = {}
 for _readme in READMES:
-    if _readme != BRIDGE:
+    if _readme != BRIDGE or "DISPATCH_TEST_EXTRAS" in os.environ:
         LINES.setdefault(install_line(_readme), []).append(_readme)
 
 
@@ -151,7 +152,32 @@ def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(l
             check_the_vendors_part(found, programs, run, tmp_path / "acme")
             continue
         for text in programs:
-            run("python", "-c", text)
+            if "import acme" not in text:
+                run("python", "-c", text)
+
+
+installs_more = pytest.mark.skipif("DISPATCH_TEST_EXTRAS" not in os.environ, reason="takes long: run nox -s readmes")
+
+
+@installs_more
+@installs_wheels
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_package_by_itself_is_whole(name, run):
+    run("pip", "install", name)
+    run("pip", "check")
+    (module,) = (path.parent.name for path in ROOT.glob("packages/*/src/*/py.typed") if path.parents[2].name in name)
+    run("python", "-c", f"import {module}")
+    listed = {each["name"] for each in json.loads(run("pip", "list", "--format", "json"))}
+    assert listed & {*PROJECTS} == distributions_of(name)
+
+
+@installs_more
+@installs_wheels
+def test_pip_finds_what_every_extra_requires(run):
+    for name, found in PROJECTS.items():
+        extras = ",".join(extra for extra in found.get("optional-dependencies", {}) if extra != "cupy")
+        if extras:
+            run("pip", "install", "--dry-run", f"{name}[{extras}]")
 
 
 #: The array library that the README's vendor has already.
