@@ -3,7 +3,7 @@
 A block ``python title="train.py"`` is a file, and ``diff title="train.py"`` changes it; a block ``console`` has commands
 after ``$`` and their output, in which ``...`` stands for any text; pytest itself runs blocks with ``>>>``, as doctests.
 ``<!-- fails -->`` above a block says that the last of its commands ends with an error, and ``<!-- needs: NAME -->`` that the
-page is about a module, without which it is skipped.
+page is about a module or a command, without which it is skipped.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -133,7 +134,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
     for needed in re.findall(r"<!-- needs: (\w+) -->", page.read_text(encoding="utf-8")):
-        if find_spec(needed) is None:
+        if find_spec(needed) is None and shutil.which(needed) is None:
             pytest.skip(f"the page is about {needed}, which is not installed")
     for block in blocks(page):
         if block.language == "console":
