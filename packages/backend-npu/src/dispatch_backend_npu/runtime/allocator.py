@@ -186,7 +186,7 @@ class Allocator:
                     status,
                     self._out_of_memory_message(size, recent_message()),
                     hint="delete tensors that are not needed, or work on fewer elements at a time",
-                )
+                ) from None  # that the cache had nothing says nothing to the user
         if status:
             fail("aclrtMalloc", status)
         segment = Segment(pointer.value or 0, size)
