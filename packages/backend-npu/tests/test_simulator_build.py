@@ -102,9 +102,11 @@ def test_a_simulator_of_other_sources_is_replaced(built):
 def test_the_users_cache_is_absolute(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
-    assert default_folder().parent == tmp_path / ".cache" / "dispatch_backend_npu"
+    assert default_folder().parent == tmp_path / ".cache" / "dispatch" / "npu"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
-    assert default_folder().parent == tmp_path / "there" / "dispatch_backend_npu"
+    assert default_folder().parent == tmp_path / "there" / "dispatch" / "npu"
+    monkeypatch.setenv("DISPATCH_CACHE_DIR", str(tmp_path / "ours"))
+    assert default_folder().parent == tmp_path / "ours" / "npu"
 
 
 def test_the_command_prints_the_environment(npu, capsys):
@@ -125,8 +127,8 @@ def test_it_is_not_found_by_accident(npu, tmp_path):
     code = "import dispatch_backend_npu as n; print(n.is_available(), n.device_name() if n.is_available() else None)"
     homes = dict.fromkeys(("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR", "LD_LIBRARY_PATH"), "")
     # Where it was built makes no difference: not even in the working folder or the user's cache.
-    cache = tmp_path / "dispatch_backend_npu"
-    cache.mkdir()
+    cache = tmp_path / "dispatch" / "npu"
+    cache.mkdir(parents=True)
     (cache / default_folder().name).symlink_to(npu)
     assert run(code, **homes, XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path)).stdout == "False None\n"
     found = run(code, **{**homes, "ASCEND_HOME_PATH": str(npu)})

@@ -26,9 +26,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(table())
         return 0
 
+    from dispatch_core.cache_folders import cache_folder
+
     from .simulator import build
 
     try:
+        # A folder that goes with this process would be of no use to the caller.
+        cache_folder("npu", may_be_private=options.folder is not None)
         folder = build(options.folder)
     except RuntimeError as error:
         print(error, file=sys.stderr)

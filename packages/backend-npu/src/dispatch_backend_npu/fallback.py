@@ -13,11 +13,13 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.shapes import check_written
+from dispatch_core.logs import Log
 
 from .aclnn.checks import to_device
 from .aclnn.launch import forbid_collecting, launch
 from .arrays import AclArray, from_numpy, to_numpy
 
+_LOG: Final = Log("kernels")
 _counts: Final[Counter[str]] = Counter()
 
 _OF_MATRICES: Final = (
@@ -54,6 +56,8 @@ def on_host(name: str, *args: Any, **kwargs: Any) -> Any:
     """Run an operator on the host with arrays of the device; a write is repeated on the device."""
     assert name in REASONS, name
     forbid_collecting()
+    if name not in _counts:
+        _LOG.info("%s is computed on the host: %s", name, REASONS[name])
     _counts[name] += 1
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(dc.ops.aten, packet), overload or "default")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import environ as _environ
 from typing import TYPE_CHECKING, Any
 
 from . import discovery
@@ -95,6 +96,11 @@ if TYPE_CHECKING:
     from .synchronization import computed_for_sizes, synchronize
 
 __version__ = "0.1.0"
+
+if "DISPATCH_LOG" in _environ:
+    from .logs import read_environment as _read_environment
+
+    _read_environment()
 
 
 def _make_loader() -> BackendLoader:

@@ -11,9 +11,17 @@ Note [Files named after their signatures]
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+)
+
+from dispatch_core.cache_folders import cache_folder
 
 
 class _NamedFiles(IndexDataCacheFile):
@@ -24,20 +32,41 @@ class _NamedFiles(IndexDataCacheFile):
         self._save_index(self._load_index() | {key: name})
 
 
+class _UserCaches(UserProvidedCacheLocator):
+    """Finds the part ``numba`` of the user's caches, a folder in it for each folder of sources."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file = py_file
+        self._lineno = py_func.__code__.co_firstlineno
+        self._cache_path = str(cache_folder("numba") / self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        # Numba's own asks for its variable first.
+        return super(UserProvidedCacheLocator, cls).from_function(py_func, py_file)
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes: list[type[object]] = [UserProvidedCacheLocator, _UserCaches]  # noqa: RUF012  # as Numba's own
+
+
+class _MachineCode(FunctionCache):
+    _impl_class = _Implementation
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._cache_file = _NamedFiles(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+
 def keep_on_disk(function: Any) -> Any:
-    """Keep a compiled function's machine code beside its source, or in Numba's own folder.
+    """Keep a compiled function's machine code in the folder of ``NUMBA_CACHE_DIR``, else in the user's caches.
 
     Where neither can be written to, the function is compiled in each process.
     """
-    try:
-        function.enable_caching()
-    except RuntimeError:  # Numba found no folder
-        return function
-    cache = function._cache
-    implementation = cache._impl
-    cache._cache_file = _NamedFiles(
-        cache_path=cache._cache_path,
-        filename_base=implementation.filename_base,
-        source_stamp=implementation.locator.get_source_stamp(),
-    )
+    with suppress(RuntimeError):  # Numba found no folder
+        function._cache = _MachineCode(function.py_func)
     return function

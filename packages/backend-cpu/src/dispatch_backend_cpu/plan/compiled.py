@@ -7,8 +7,8 @@ Note [Compiled operations]
 
 Note [When it is compiled]
     A compilation takes about a second, so a chain gets one when it has run `DISPATCH_CPU_JIT` times (10 unless set; 0:
-    never). The machine code is kept on disk by Numba, beside the loop's source, in the user's cache folder or the one that
-    ``DISPATCH_CPU_CACHE`` names.
+    never). The machine code is kept on disk by Numba, beside the loop's source, in the part ``cpu`` of the user's caches
+    (`dispatch_core.cache_folders`) or the folder that ``DISPATCH_CPU_CACHE`` names.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 import numpy as np
+
+from dispatch_core.cache_folders import cache_folder, write_once
+from dispatch_core.logs import Log
 
 from .tape import Operation, Symbol
 from .writer import ChainWriter
@@ -58,6 +59,7 @@ _UFUNCS: Final = {
     "greater_equal": "{0} >= {1}",
     "isnan": "{0} != {0}",
 }
+_LOG: Final = Log("caches")
 _TYPES: Final = {"f": "float32", "d": "float64", "?": "boolean"}
 
 
@@ -143,7 +145,7 @@ def _expression(operation: Operation, names: list[str]) -> str:
 
 def _load_or_compile(source: str) -> Callable[..., Any]:
     """Return the compiled function, from the disk if it is there, and kept there if that is possible."""
-    with suppress(OSError):
+    try:
         path = _write_source(source.replace("CACHE", "True"))
         spec = spec_from_file_location(f"dispatch_backend_cpu_{path.stem}", path)
         assert spec is not None
@@ -153,6 +155,8 @@ def _load_or_compile(source: str) -> Callable[..., Any]:
         sys.modules[module.__name__] = module
         spec.loader.exec_module(module)
         return module.loop
+    except OSError as error:
+        _LOG.warning("a compiled chain is not kept on disk: %s", error)
     scope: dict[str, Any] = {}
     exec(compile(source.replace("CACHE", "False"), "<compiled chain>", "exec"), scope)  # noqa: S102  # it is written here
     return scope["loop"]
@@ -164,20 +168,13 @@ def _write_source(source: str) -> Path:
     machine = import_module("numba.core.registry").cpu_target.target_context.codegen().magic_tuple()
     text = f"{source}{import_module('numba').__version__}{machine}"
     path = _folder() / f"loop_{hashlib.sha256(text.encode()).hexdigest()[:24]}.py"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
-            file.write(source)
-        Path(file.name).replace(path)
+    write_once(path, source)
     return path
 
 
 def _folder() -> Path:
     given = os.environ.get("DISPATCH_CPU_CACHE")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "dispatch-backend-cpu"
+    return Path(given) if given else cache_folder("cpu")
 
 
 class CompiledWriter(ChainWriter):

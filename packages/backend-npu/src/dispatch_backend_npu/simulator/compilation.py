@@ -15,7 +15,14 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from dispatch_core.cache_folders import cache_folder, cache_root
+from dispatch_core.logs import Log
+
 from .generate import TABLE, generate
+
+_LOG: Final = Log("caches")
+#: The part of the user's caches that is this package's.
+_PART: Final = "npu"
 
 SOURCES: Final = Path(__file__).parent / "source"
 
@@ -74,11 +81,8 @@ def fingerprint() -> str:
 
 
 def default_folder() -> Path:
-    """Return the default folder of ``build``, in the user's cache; each version of the sources has its own."""
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The specification of that variable says to ignore a path that is not absolute.
-    cache = named if named.is_absolute() else Path("~/.cache").expanduser()
-    return cache / "dispatch_backend_npu" / f"simulator-{fingerprint()}"
+    """Return the default folder of ``build``, in the user's caches; each version of the sources has its own."""
+    return cache_root() / _PART / f"simulator-{fingerprint()}"
 
 
 def build(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -87,12 +91,13 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
     Raises NoCompilerError without a compiler, RuntimeError with its output where it fails, OSError where the folder cannot
     be written.
     """
-    folder = default_folder() if folder is None else Path(folder).absolute()
+    folder = cache_folder(_PART) / default_folder().name if folder is None else Path(folder).absolute()
     stamp = folder / "simulator.txt"
     is_built = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
     if is_built and stamp.is_file() and stamp.read_text() == fingerprint():
         return folder
     command = compiler()
+    _LOG.info("the simulator is built in %s", folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built beside and moved into place, so that a second process never finds half of it.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="simulator-") as name:

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "list": ("listing", "list the installed devices; nothing is loaded but by --import"),
     "doctor": ("doctor", "try every plugin in a process of its own"),
     "explain": ("explain", "show an operator's kernels, and which one wins for which keys"),
+    "cache": ("cache", "show the folder of compiled files, or delete them"),
     "new-backend": ("new_backend", "write the package of a backend for a new device"),
 }
 _DESCRIPTION: Final = "List and examine the installed plugins, and explain the kernel of a call."

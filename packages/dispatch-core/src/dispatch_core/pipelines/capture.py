@@ -22,6 +22,7 @@ from ..display import Column, DataTable, list_facts, show_count, to_fragment, to
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
+from ..logs import Log
 from ..operators.entry import CHANGES
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
@@ -45,6 +46,7 @@ _LAYERS: Final = sum(
 )
 
 
+_LOG: Final = Log("capture")
 _OPTIONS: Final = ("check", "max_variants", "donate")
 
 
@@ -205,6 +207,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
             return function(*args, **kwargs)
         session = current()
         if session is not None:
+            _LOG.debug("flush of a pipeline: the captured function %s is called", self._name)
             session.flush()
             with paused(state):
                 return self._replay_or_record(function, args, kwargs)
@@ -221,10 +224,15 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
             if found is MISS:
                 continue
             if again:
+                why = "its check is due" if is_due else "the kernels have changed" if variant.is_outdated else ""
+                _LOG.debug("%s is recorded again: %s", self._name, why or "a replay takes two equal recordings")
                 return self._record(function, args, kwargs, variant)
             self._use(variant)
             return found
-        self._stats.misses[self._why(args, kwargs)] += 1
+        why = self._why(args, kwargs)
+        self._stats.misses[why] += 1
+        tell = _LOG.info if self._variants else _LOG.debug
+        tell("%s is recorded, because %s; variants so far: %d", self._name, why, len(self._variants))
         return self._record(function, args, kwargs, None)
 
     def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from ..display import to_block, to_details, to_fragment, to_note
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
+from ..logs import Log
 from ..operators.registration import kernel_factory
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
@@ -27,6 +28,8 @@ from .stats import Stats
 if TYPE_CHECKING:
     from .snapshots import PipelineGraph
     from .steps import Step
+
+_LOG: Final = Log("pipelines")
 
 
 class Pipeline:
@@ -118,6 +121,7 @@ class Pipeline:
         >>> pipe = pipeline(max_ops=100)
         >>> pipe.flush()
         """
+        _LOG.debug("flush of %d calls: the program asks for it", self._session.waiting)
         self._session.flush()
 
     def graph(self, *, groups: Sequence[Sequence[Step]] | None = None) -> PipelineGraph:

@@ -21,9 +21,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.late_arrays import IN_USE
+from ..logs import Log
 from ..operators import call_trace
 from . import guards
 from . import plan as plans
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from .plan import Plan
     from .steps import RecordedCall
 
+_LOG: Final = Log("pipelines")
+
 
 class Scheduler(StepQueue):
     """Runs the recorded steps that are needed."""
@@ -75,6 +78,7 @@ class Scheduler(StepQueue):
         if self.limits.are_many(count):
             self.drop_unobservable()
         if not self.is_open or self.limits.are_reached(count):
+            _LOG.debug("flush of %d calls: %s", count, "a limit is reached" if self.is_open else "its block has ended")
             self.flush()
         self.count_remaining()
 
@@ -88,6 +92,7 @@ class Scheduler(StepQueue):
         wanted = tuple(wanted)
         if any(map(_is_missing, wanted)):
             self.stats.boundaries["result"] += 1
+            _LOG.debug("a result is read, and %d calls wait", self.waiting)
         self.run_before(wanted, ())
 
     def run_before(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
@@ -230,6 +235,7 @@ class Scheduler(StepQueue):
             guards.keep(records, taken, kept_plan, fuse=fuse)
             return kept_plan, taken
         stats.cache_misses += 1
+        _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
         with paused(taken.state):  # A planner may run kernels on stand-ins.
             return plans.make(taken, devices.pop(), fuse=fuse), taken
 

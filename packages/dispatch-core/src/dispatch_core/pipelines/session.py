@@ -13,6 +13,7 @@ from ..arrays.late_arrays import LISTENERS
 from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
+from ..logs import Log
 from .array_specs import keep_spec
 from .blocks import Block, current, paused, tidy
 from .liveness import RANDOM, storage_keys_in
@@ -25,6 +26,8 @@ from .steps import Step
 
 if TYPE_CHECKING:
     from .capturing import Recording
+
+_LOG: Final = Log("pipelines")
 
 
 class Session(Scheduler):
@@ -81,6 +84,7 @@ class Session(Scheduler):
 
     def finish(self) -> None:
         """Flush at the end of the last block, or after it where that was interrupted."""
+        _LOG.debug("flush of %d calls: the block ends", self.waiting)
         try:
             self.flush()
         except Exception:
@@ -141,6 +145,7 @@ class Session(Scheduler):
         with paused(context.current()):
             found = step.entry.explicit_table[step.mask](*values)
         self.stats.count_eager(step.name, why)
+        _LOG.debug("%s has run at once: %s", step.name, why)
         return found
 
     def touches(self, key: Hashable) -> bool:

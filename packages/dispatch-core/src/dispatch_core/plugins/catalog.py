@@ -24,7 +24,9 @@ from ..distributions import (
     Scan,
     normalize,
 )
+from ..logs import Log
 
+_LOG: Final = Log("plugins")
 #: Names that belong to this project's own distributions; a claim by any other is refused.
 OWNERS: Final = {
     (BACKENDS, "cpu"): "dispatch-backend-cpu",
@@ -124,6 +126,10 @@ class Catalog:
             found = self._verdicts[group, name] = tuple(
                 sorted(self._judge(self.claims(group, name)), key=lambda verdict: bool(verdict.refusal))
             )
+            for verdict in found:
+                if verdict.refusal:
+                    tell = _LOG.warning if verdict.state == "refused" else _LOG.debug
+                    tell("%s %s is %s: %s", _NOUNS.get(group, group), verdict.claim, verdict.state, verdict.refusal)
         return found
 
     def usable(self, group: str, name: str) -> Claim | None:

@@ -29,6 +29,7 @@ from dispatch_core.levels import Level
 
 from ..distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable
+from ..logs import Log
 from . import messages, policy
 from .catalog import Catalog
 from .device_hooks import DeviceHooks
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .in_process import BackendHandle, Kernels
 
 _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace", KERNELS: "provider of kernels"}
+_LOG: Final = Log("plugins")
 _Key = tuple[str, str]
 
 
@@ -215,12 +217,14 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
         if key in self._loading:
             raise messages.circular_load(_NOUNS[claim.group], claim.name)
         if key not in self._failures:
+            _LOG.debug("%s %r of %s is being loaded", _NOUNS[claim.group], claim.name, claim.distribution)
             self._loading.append(key)
-            started = time.perf_counter()
+            started, is_loaded = time.perf_counter(), False
             collects = gc.isenabled()
             try:
                 gc.disable()  # what a plugin makes stays, and to look through all of it takes a third of the time
                 contextvars.Context().run(self._transact, claim)
+                is_loaded = True
                 return
             except KeyboardInterrupt:
                 raise
@@ -231,7 +235,18 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
                     gc.enable()
                 self._loading.remove(key)
                 self.seconds[key] = time.perf_counter() - started
+                if is_loaded:
+                    _LOG.info(
+                        "%s %r of %s loaded in %.3f s",
+                        _NOUNS[claim.group],
+                        claim.name,
+                        claim.distribution,
+                        self.seconds[key],
+                    )
         failure = self._failures[key]
+        _LOG.warning(
+            "%s %r of %s failed to load: %s", _NOUNS[claim.group], claim.name, claim.distribution, failure.reason
+        )
         raise messages.load_failure(_NOUNS[claim.group], failure) from failure.exception
 
     def _transact(self, claim: Claim) -> None:
@@ -380,3 +395,4 @@ def refresh() -> None:
     """
     loader().refresh()
     notify_refresh()
+    _LOG.info("refreshed: the installed distributions and the environment variables are read again")

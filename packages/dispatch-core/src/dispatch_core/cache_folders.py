@@ -1,0 +1,127 @@
+"""The folder of the user's caches: compiled loops, machine code, the simulator.
+
+It is platformdirs' folder for ``dispatch``, or the one that ``DISPATCH_CACHE_DIR`` names; each part has a folder in it.
+Everything in it can be deleted at any time. Files come into place by a rename, so that another process never finds half of
+one. Where the folder cannot be written to, a process has a private one, which goes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from .logs import Log
+
+__all__ = ["VARIABLE", "cache_folder", "cache_parts", "cache_root", "write_once"]
+
+VARIABLE: Final = "DISPATCH_CACHE_DIR"
+_LOG: Final = Log("caches")
+#: The file by which programs for backups know a cache (source: https://bford.info/cachedir/), and `clear`, too.
+_TAG: Final = "CACHEDIR.TAG"
+_SIGNATURE: Final = "Signature: 8a477f597d28d172789f06886806bc55"
+
+
+def cache_root() -> Path:
+    """Return the folder of all caches, whether it is there or not.
+
+    >>> cache_root().is_absolute()
+    True
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        return Path(given).expanduser().absolute()
+    from platformdirs import user_cache_path  # only caches need it
+
+    found = user_cache_path("dispatch", appauthor=False)
+    # The specification of XDG_CACHE_HOME says to ignore a path that is not absolute.
+    return found if found.is_absolute() else Path("~/.cache/dispatch").expanduser()
+
+
+def cache_folder(part: str, *, may_be_private: bool = True) -> Path:
+    """Return the folder of one part of the caches, made if it is not there.
+
+    Where it cannot be written to it is a private one, which goes with the process; with ``may_be_private=False`` that raises
+    ``OSError``.
+    """
+    folder = cache_root() / part
+    if may_be_private:
+        return _usable(folder)
+    _prepare(folder)
+    return folder
+
+
+def cache_parts() -> dict[str, Path]:
+    """Return the parts that are there, and their folders, which hold nothing but caches."""
+    folders = sorted(cache_root().iterdir()) if cache_root().is_dir() else []
+    return {folder.name: folder for folder in folders if _is_tagged(folder)}
+
+
+def _is_tagged(folder: Path) -> bool:
+    try:
+        return (folder / _TAG).read_text(encoding="utf-8").startswith(_SIGNATURE)
+    except (OSError, ValueError):
+        return False
+
+
+def _prepare(folder: Path) -> None:
+    """Make a folder that can be written to, and tag it, so that it is known as a cache; raises ``OSError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / f".writable-{os.getpid()}"
+    probe.touch()
+    probe.unlink(missing_ok=True)
+    write_once(folder / _TAG, f"{_SIGNATURE}\n# Compiled files of dispatch, which can be deleted.\n")
+
+
+@cache
+def _usable(folder: Path) -> Path:
+    try:
+        _prepare(folder)
+    except OSError as error:
+        found = _private_root() / folder.name
+        found.mkdir(exist_ok=True)
+        _LOG.warning("the cache folder %s cannot be written to (%s): this process uses %s", folder, error, found)
+        return found
+    _LOG.debug("the cache folder is %s", folder)
+    return folder
+
+
+@cache
+def _private_root() -> Path:
+    """Return a folder that only this user can read, and that goes at the end of the process."""
+    import atexit
+    import tempfile
+
+    found = Path(tempfile.mkdtemp(prefix="dispatch-cache-"))
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked child may end before its parent
+            shutil.rmtree(found, ignore_errors=True)
+
+    atexit.register(remove)
+    return found
+
+
+def write_once(path: Path, text: str) -> None:
+    """Write a file that other processes may write and read at the same time; nothing is done where it is there.
+
+    Raises ``OSError`` where it cannot be written.
+    """
+    import tempfile
+
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    draft = Path(file.name)
+    try:
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        # Windows replaces no file that another process has open: it has written the same.
+        if not path.exists():
+            raise
