@@ -170,9 +170,9 @@ def _prepare(groups: list[str]) -> tuple[list[tuple[str, Measure]], list[str]]:
         except (AttributeError, TypeError, RuntimeError) as error:
             missing.append(f"{group}: {call}: {type(error).__name__}: {str(error).splitlines()[0]}")
         else:
-            measures.append(
-                (group, Measure(f"{call}  {size:,}", ours, theirs, floor=floor_of(call, arrays), dispatch=DISPATCH))
-            )
+            floor = floor_of(call, arrays)
+            row = Measure(f"{call}  {size:,}", ours, theirs, floor=floor, dispatch=DISPATCH, group=group)
+            measures.append((group, row))
     return measures, missing
 
 

@@ -27,6 +27,8 @@ class Measure:
     #: What our function cannot do without, and how many nanoseconds are allowed on top of it.
     floor: Callable[[], object] | None = None
     dispatch: float = 0.0
+    #: The rows that it is summed up with.
+    group: str = ""
 
 
 def _nothing() -> None:
@@ -45,6 +47,7 @@ class Row:
     goal: float | None
     #: The floor's nanoseconds, if one is measured.
     floor: float | None = None
+    group: str = ""
 
     @property
     def verdict(self) -> str:
@@ -81,7 +84,7 @@ def _row(measure: Measure, ours: list[float], reference: list[float], beside: li
 
     least, middle = times(min), times(statistics.median)
     bound = None if measure.floor is None else min(floor) + measure.dispatch
-    return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal, bound)
+    return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal, bound, measure.group)
 
 
 def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentParser:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -84,6 +86,56 @@ def test_a_fault_is_found_and_the_page_named(tool, site, capsys, file, text, fau
 
 def test_an_empty_folder_is_no_site(tool, tmp_path):
     assert tool("html_check").main(str(tmp_path)) == 1
+
+
+def test_sections_and_examples_of_docstrings_become_markdown(tool):
+    text = """Return the sum.
+
+    Arguments:
+        input: the tensor
+        dim: the ``dimension``
+
+    Returns:
+        values: the sums
+
+    Calls:
+        sum(input: Tensor) -> Tensor
+
+    See:
+        https://docs.pytorch.org/docs/stable/generated/torch.sum.html
+
+    Example:
+        >>> sum([1])
+        1
+    """
+    assert tool("docstrings").to_markdown(text).split("\n\n") == [
+        "Return the sum.",
+        "| argument | meaning |\n| --- | --- |\n| `input` | the tensor |\n| `dim` | the `dimension` |",
+        "Returns",
+        "* values: the sums",
+        "```python\nsum(input: Tensor) -> Tensor\n```",
+        "See [`torch.sum`](https://docs.pytorch.org/docs/stable/generated/torch.sum.html).",
+        "\n```pycon\n>>> sum([1])\n1\n```",
+    ]
+
+
+def test_a_chart_has_a_bar_for_each_ratio_on_its_side_of_torchs_line(tool):
+    picture = ET.fromstring(tool("benchmark_pages").chart("Two", {"a": 0.5, "b & c": 3.0}))
+    (line,) = (each for each in picture.iter("line") if each.get("class") == "one")
+    one = float(line.get("x1"))
+    bars = {each.get("class"): (float(each.get("x")), float(each.get("width"))) for each in picture.iter("rect")}
+    assert sum(bars["faster"]) == pytest.approx(one)
+    assert bars["slower"][0] == pytest.approx(one)
+    assert {"a", "b & c", "0.50", "3.00"} <= {each.text for each in picture.iter("text")}
+    assert picture.get("aria-label") == "Two"
+
+
+def test_the_figures_of_the_site_tell_nothing_about_the_machine(root):
+    results = json.loads((root / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    assert sorted(results) == ["breadth", "calls", "steps"]
+    for kept in results.values():
+        assert sorted(kept) == ["day", "options", "rows", "versions"]
+        assert all(sorted(row) == ["goal", "group", "name", "ratio"] and row["ratio"] > 0 for row in kept["rows"])
 
 
 def test_files_of_the_repository_have_pages(tool, root):

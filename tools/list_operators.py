@@ -57,7 +57,8 @@ A row is one name, and those of its overloads that are served alike; `-` is the 
 """
 
 
-def _served(entry: dc.OperatorEntry, key: DispatchKey) -> str:
+def served(entry: dc.OperatorEntry, key: DispatchKey) -> str:
+    """Return how the device of a key serves an operator: by a kernel, by the parts that it is composed of, or not."""
     if entry.newest(key) is not None:
         return "kernel"
     return "no" if entry.slot(key).registration is None else "parts"
@@ -78,12 +79,12 @@ def _autograd(operator: OperatorDef) -> str:
 
 def _cells(operator: OperatorDef) -> tuple[str, ...]:
     entry = dc.registry.get(f"aten::{operator.name}{'' if '.' in operator.name else '.default'}")
-    npu = _served(entry, DispatchKey["NPU"])
+    npu = served(entry, DispatchKey["NPU"])
     depends = {"data_dependent_output", "dynamic_output_shape"} & {*operator.tags}
-    meta = "rule" if operator.name in RULES and entry.newest(DispatchKey.Meta) else _served(entry, DispatchKey.Meta)
+    meta = "rule" if operator.name in RULES and entry.newest(DispatchKey.Meta) else served(entry, DispatchKey.Meta)
     if depends:
         meta = "values" if meta == "rule" else "no"
-    cpu = _served(entry, DispatchKey.CPU)
+    cpu = served(entry, DispatchKey.CPU)
     return (
         cpu,
         meta,

@@ -1,25 +1,30 @@
-"""Docstrings as Markdown: examples, which are marked by their prompts alone, become blocks."""
+"""Docstrings as Markdown: sections become tables, links and blocks, and so do examples, which prompts mark alone."""
 
 from __future__ import annotations
 
 import inspect
 import re
 
-import griffe
-
 _PROMPT = re.compile(r"^( *)>>> ")
+_SECTION = re.compile(
+    r"^(?P<title>Arguments|Returns|Calls|See|Example):\n(?P<lines>(?:    .*\n|[ \t]*\n)+)", re.MULTILINE
+)
 
 
 def to_markdown(text: str) -> str:
-    """Return a docstring's text with each example, up to the next blank line, in a block of its own."""
-    lines = inspect.cleandoc(text).split("\n")
+    """Return a docstring's text with its sections and examples as Markdown has them."""
+    return fence_examples(_SECTION.sub(_section, inspect.cleandoc(str(text)) + "\n").rstrip())
+
+
+def fence_examples(text: str) -> str:
+    """Return a text with each example, up to the next blank line, in a block of its own."""
     made: list[str] = []
     indent: str | None = None
-    fenced = False
-    for line in lines:
+    is_fenced = False
+    for line in text.split("\n"):
         if line.lstrip().startswith("```"):
-            fenced = not fenced
-        found = None if fenced else _PROMPT.match(line)
+            is_fenced = not is_fenced
+        found = None if is_fenced else _PROMPT.match(line)
         if indent is None and found:
             indent = found[1]
             made += ["", f"{indent}```pycon"]
@@ -32,10 +37,21 @@ def to_markdown(text: str) -> str:
     return "\n".join(made)
 
 
-class Examples(griffe.Extension):
-    """Lets mkdocstrings show the examples of every docstring that it reads."""
+def _section(found: re.Match[str]) -> str:
+    title, lines = found["title"], inspect.cleandoc("\n" + found["lines"]).split("\n")
+    if title == "Arguments":
+        rows = [line.partition(": ") for line in lines if line.strip()]
+        cells = [f"| `{name}` | {meaning} |".replace("``", "`") for name, _, meaning in rows]
+        return "\n".join(["| argument | meaning |", "| --- | --- |", *cells, "", ""])
+    if title == "See":
+        return f"See {', '.join(f'[{_name(url)}]({url})' for url in lines)}.\n\n"
+    if title == "Calls":
+        return "\n".join(["```python", *lines, "```", "", ""])
+    if title == "Example":
+        return "\n".join([*lines, "", ""])
+    return "\n".join(["Returns", "", *(f"* {line}" for line in lines), "", ""])
 
-    def on_object(self, *, obj: griffe.Object, **_: object) -> None:
-        """Rewrite the docstring of an object."""
-        if obj.docstring is not None:
-            obj.docstring.value = to_markdown(obj.docstring.value)
+
+def _name(url: str) -> str:
+    """Return the name by which a page of torch's documentation is known: its file's, without the ending."""
+    return f"`{url.rpartition('/')[2].removesuffix('.html')}`"

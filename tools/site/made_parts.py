@@ -7,6 +7,9 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import benchmark_pages
+import coverage_pages
+
 ROOT = Path(__file__).parents[2]
 _MARK = re.compile(r"^<!-- made: (?P<name>[\w-]+) -->$", re.MULTILINE)
 
@@ -34,4 +37,15 @@ def entry_points() -> str:
     return table(("group", "name", "value", "distribution"), sorted(rows))
 
 
-PARTS: dict[str, Callable[[], str]] = {"entry-points": entry_points}
+PARTS: dict[str, Callable[[], str]] = {
+    "benchmark-calls": benchmark_pages.calls,
+    "benchmark-groups": benchmark_pages.groups,
+    "benchmark-method": benchmark_pages.method,
+    "benchmark-rows": benchmark_pages.rows,
+    "benchmark-steps": benchmark_pages.steps,
+    "coverage-devices": coverage_pages.devices,
+    "coverage-names": coverage_pages.names,
+    "coverage-reasons": coverage_pages.reasons,
+    "coverage-summary": coverage_pages.summary,
+    "entry-points": entry_points,
+}
