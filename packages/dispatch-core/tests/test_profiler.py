@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextvars
 import json
 import os
+import re
 import threading
 
 import pytest
+from markup import read_fragment
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
@@ -22,6 +24,34 @@ def operators(registry, library, toy):
     library.impl("twice", lambda x: registry.ops.t.leaf(registry.ops.t.leaf(x)))
     library.impl("fails", lambda x: 1 / 0, toy.key)
     return registry.ops.t
+
+
+#: Phase → the keys that the Trace Event Format asks for, beside those of every event, with their types.
+PHASES = {
+    "M": {"args": dict},
+    "X": {"ts": float, "dur": float, "cat": str, "args": dict},
+    "s": {"ts": float, "id": int, "cat": str},
+    "f": {"ts": float, "id": int, "cat": str, "bp": str},
+}
+
+
+def check_trace(events):
+    """Check events against the Trace Event Format: keys and their types, tracks that have names, arrows inside events."""
+    spans = {}
+    for event in events:
+        if event["ph"] == "X":
+            spans.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+    named = {event["tid"] for event in events if event["name"] == "thread_name"}
+    for event in events:
+        wanted = {"name": str, "ph": str, "pid": int, "tid": int, **PHASES[event["ph"]]}
+        assert event.keys() == wanted.keys()
+        assert [key for key, kind in wanted.items() if not isinstance(event[key], kind)] == []
+        assert 0 <= event["tid"] < 2**31
+        if event["ph"] != "M":
+            assert event["tid"] in named
+            assert event["ts"] >= 0
+        if event["ph"] in "sf":
+            assert any(start <= event["ts"] <= end for start, end in spans[event["tid"]])
 
 
 def names(profile):
@@ -120,12 +150,148 @@ def test_the_table_sorts_by_a_column(registry, operators, toy):
     with dc.profile(registry=registry) as p:
         operators.twice(toy.array([1]))
     lines = p.table(sort_by="total").splitlines()
-    assert lines[0].split() == ["operator", "calls", "total", "ms", "self", "ms", "keys"]
-    assert [line.split()[0] for line in lines[1:]] == ["t::twice", "t::leaf"]
-    assert p.table().splitlines()[1].split()[:2] == ["t::leaf", "2"]
-    assert len(p.table(row_limit=1).splitlines()) == 2
-    with pytest.raises(dc.ArgumentError, match=r"profile\.table: no column is named 'name'"):
+    assert re.split("  +", lines[0]) == [
+        "operator",
+        *("own time", "own %", "total time", "total %", "calls", "per call", "own memory", "memory", "keys"),
+    ]
+    assert [line.split()[0] for line in lines[2:]] == ["t::twice", "t::leaf"]
+    assert p.table(sort_by="calls").splitlines()[2].split()[0] == "t::leaf"
+    assert p.table(row_limit=1, sort_by="mean").splitlines()[3:] == ["and 1 more row"]
+    assert len(p.table(row_limit=0).splitlines()) == 3
+    assert str(p) == p.table()
+    with pytest.raises(dc.ArgumentError, match=r"profile\.table: no column is named 'name'\nHint: .*self_total"):
         p.table(sort_by="name")
+
+
+@pytest.mark.parametrize("limit", [-1, 2.5, "all", True])
+def test_the_table_refuses_limits_that_are_no_numbers_of_rows(limit):
+    with pytest.raises(dc.ArgumentError, match="row_limit must be an int from 0 up or None"):
+        dc.profile(registry=dc.Registry()).table(row_limit=limit)
+
+
+def test_own_times_come_first_and_add_up_to_the_whole(registry, operators, toy):
+    with dc.profile(registry=registry) as p, dc.profile.region("all"):
+        for _ in range(5):
+            operators.twice(toy.array([1]))
+    rows = [re.split("  +", line) for line in p.table().splitlines()[2:]]
+    shares = [float(row[2].removesuffix(" %")) for row in rows]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert {row[0] for row in rows} == {"t::twice", "t::leaf", "all"}
+    assert next(row[4] for row in rows if row[0] == "all") == "100.0 %"
+
+
+def test_regions_hold_the_calls_inside_them(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        with p.region("outer <b>"), p.region("inner"):
+            operators.twice(toy.array([1]))
+        with pytest.raises(ZeroDivisionError), p.region("failed"):
+            operators.fails(toy.array([1]))
+        operators.leaf(toy.array([1]))
+    assert [(event.name, event.depth, event.kind) for event in p.events if event.kind == "region"] == [
+        ("outer <b>", 0, "region"),
+        ("inner", 1, "region"),
+        ("failed", 0, "region"),
+    ]
+    assert p.events[-1].depth == 0
+    assert "outer <b>" in read_fragment(p._repr_html_()).texts
+
+
+def test_a_region_without_a_profile_does_nothing_and_its_name_is_a_string():
+    with dc.profile.region("nothing"):
+        pass
+    with pytest.raises(dc.ArgumentError, match="the name must be a string, not int"), dc.profile.region(3):
+        pass
+
+
+def test_the_memory_of_new_results_is_counted_once(registry, operators, library, toy):
+    library.define("same(Tensor(a!) x) -> Tensor(a!)")
+    library.impl("same", lambda x: x, toy.key)
+    library.define("part(Tensor(a) x) -> Tensor(a)")
+    library.impl("part", lambda x: toy.array(x.a), toy.key)
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([1, 2, 3]))
+        operators.same(toy.array([1]))
+        operators.part(toy.array([1]))
+    size = p.events[1].memory
+    assert size >= 3
+    assert [(event.name, event.memory, event.self_memory) for event in p.events] == [
+        ("t::twice", 2 * size, 0),
+        ("t::leaf", size, size),
+        ("t::leaf", size, size),
+        ("t::same", 0, 0),
+        ("t::part", 0, 0),
+    ]
+    with dc.profile(registry=registry, profile_memory=False) as p:
+        operators.twice(toy.array([1, 2, 3]))
+    assert {event.memory for event in p.events} == {0}
+
+
+@pytest.fixture
+def recorded(registry, library, toy, meta):
+    """Return the profile of a pipeline: a call whose result is read, and two that run by a plan."""
+    library.define("add(Tensor x, Tensor y) -> Tensor")
+    library.impl("add", lambda x, y: toy.array(x.a + y.a), toy.key)
+    library.impl("add", lambda x, y: meta.array(x.shape), meta.key)
+    add, x = registry.ops.t.add, toy.array([1, 2])
+    with dc.profile(registry=registry) as p, dc.pipeline(registry=registry) as pipe:
+        read = add(x, x)
+        assert read.result() == [2, 4]
+        kept = add(add(x, x), x)
+        pipe.flush()
+    assert kept.result() == [3, 6]
+    return p
+
+
+def test_the_stages_of_a_pipeline_are_recorded_with_the_calls_that_they_run(recorded):
+    assert [event.name for event in recorded.events] == ["t::add"] * 3
+    stages = [(event.kind, event.name) for event in recorded.stages]
+    for expected in (("meta", "t::add"), ("flush", "read"), ("flush", "flush"), ("plan", "find"), ("plan", "make")):
+        assert expected in stages
+    runs = [event for event in recorded.stages if event.kind == "impl"]
+    assert [event.name for event in runs] == ["t::add"] * 3
+    assert [event.recorded for event in runs] == [(event,) for event in recorded.events]
+    flush = next(event for event in recorded.stages if event.name == "flush")
+    inside = [each for each in recorded.stages if flush.start < each.start < flush.start + flush.duration]
+    assert all(each.depth > flush.depth for each in inside)
+    assert flush.children <= flush.duration
+    assert "impl: t::add" in recorded.table()
+
+
+def test_stages_and_arrows_have_tracks_of_their_own(recorded, tmp_path):
+    recorded.export_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    check_trace(events)
+    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    thread = threading.current_thread().name
+    beside = [f"{thread}: pipeline {each}" for each in ("flush", "plan", "meta", "impl")]
+    assert list(tracks.values()) == [thread, *beside]
+    for event in events:
+        if event["ph"] == "X":
+            kind = tracks[event["tid"]].rpartition(" ")[2]
+            assert event["cat"] == (kind if "pipeline" in tracks[event["tid"]] else "operator")
+    starts = [event for event in events if event["ph"] == "s"]
+    ends = [event for event in events if event["ph"] == "f"]
+    assert [event["id"] for event in starts] == [event["id"] for event in ends] == [1, 2, 3]
+    assert all(start["ts"] <= end["ts"] for start, end in zip(starts, ends, strict=True))
+    assert {tracks[event["tid"]] for event in ends} == {f"{thread}: pipeline impl"}
+
+
+def test_without_a_profile_no_stage_is_kept(registry, recorded, toy):
+    before = len(recorded.stages)
+    with dc.pipeline(registry=registry):
+        registry.ops.t.add(toy.array([1]), toy.array([2])).result()
+    assert len(recorded.stages) == before
+
+
+def test_a_profile_is_shown_with_bars_and_units(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([[1, 2]]))
+    found = read_fragment(p._repr_html_())
+    assert found.texts[0] == "profile"
+    assert "3 calls" in found.texts
+    assert len(found.rows) == 3
+    assert re.match(r"<profile: 3 calls, [\d,.]+ (ns|µs|ms|s), \d+ B>", repr(p))
 
 
 def test_an_empty_table_has_its_head():
@@ -148,7 +314,7 @@ def test_calls_can_be_grouped_by_shapes_and_by_keys(registry, operators, library
     assert sum(row.total for row in rows) == p.key_averages()[0].total
     lines = p.table(group_by_input_shape=True, group_by_key=True).splitlines()
     assert lines[0].endswith("keys   input shapes")
-    assert [line.split()[-2:] for line in lines[1:]] == [["Toy", "[1]"], ["Rival", "[1]"], ["[1,", "2]"]]
+    assert sorted(line.split()[-2:] for line in lines[2:]) == [["Rival", "[1]"], ["Toy", "[1]"], ["[1,", "2]"]]
 
 
 def test_a_thread_that_copies_the_context_has_calls_of_its_own(registry, operators, library, toy):
@@ -192,7 +358,9 @@ def test_the_chrome_trace_is_json_with_complete_events(registry, operators, toy,
     p.export_chrome_trace(tmp_path / "trace.json")
     trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
     assert trace["displayTimeUnit"] in ("ms", "ns")
-    thread, *events = trace["traceEvents"]
+    check_trace(trace["traceEvents"])
+    process, thread, _, *events = trace["traceEvents"]
+    assert process["args"] == {"name": "dispatch"}
     assert thread == {
         "name": "thread_name",
         "ph": "M",
@@ -205,6 +373,7 @@ def test_the_chrome_trace_is_json_with_complete_events(registry, operators, toy,
         assert (event["ph"], event["cat"], event["pid"], event["tid"]) == ("X", "operator", os.getpid(), 1)
         assert isinstance(event["ts"], float)
         assert event["dur"] >= 0
+    assert events[0]["args"].pop("bytes of results") > 0
     assert events[0]["args"] == {"keys": ["Toy"], "input shapes": [[1, 2]]}
 
 
@@ -214,7 +383,8 @@ def test_the_events_of_a_chrome_trace_nest(registry, operators, toy, tmp_path):
         for _ in range(20):
             operators.twice(toy.array([1]))
     p.export_chrome_trace(tmp_path / "trace.json")
-    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"][1:]
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    events = [event for event in events if event["ph"] == "X"]
     # Nanoseconds again, so that sums are exact.
     spans = [(round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)) for event in events]
     stack, depths = [], []
@@ -231,10 +401,13 @@ def test_threads_have_numbers_that_fit_the_format(registry, operators, toy, tmp_
     with dc.profile(registry=registry) as p:
         operators.leaf(toy.array([1]))
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(operators.leaf, toy.array([1])))
+        thread = threading.Thread(target=context.run, args=(operators.leaf, toy.array([1])), name="gone")
         thread.start()
         thread.join()
     p.export_chrome_trace(tmp_path / "trace.json")
-    first, second, *events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
-    assert [first["tid"], second["tid"], *(event["tid"] for event in events)] == [1, 2, 1, 2]
-    assert second["args"]["name"].startswith("thread ")
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    check_trace(events)
+    assert [event["tid"] for event in events if event["ph"] == "X"] == [1, 2]
+    # A thread that is gone keeps the name that it had.
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert names == [threading.current_thread().name, "gone"]

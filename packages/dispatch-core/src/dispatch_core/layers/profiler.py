@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter_ns
@@ -20,40 +22,13 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
+from ..stages import StageKind, active
+from .profile_events import CallEvent, EventKind, OperatorStats, group_events
 
+__all__ = ["CallEvent", "OperatorStats", "profile"]
 
-@dataclass(slots=True)
-class CallEvent:
-    """One call: times in nanoseconds, the keys it arrived with, and the shapes of its tensor arguments."""
-
-    name: str
-    start: int
-    depth: int
-    keys: DispatchKeySet
-    shapes: tuple[tuple[int, ...], ...]
-    thread: int
-    duration: int = 0
-    #: The part of the duration that recorded calls inside this one took.
-    children: int = 0
-
-    @property
-    def self_duration(self) -> int:
-        """Return the time that no recorded call inside this one took, in nanoseconds."""
-        return self.duration - self.children
-
-
-@dataclass(slots=True)
-class OperatorStats:
-    """All calls of one operator, or those with equal shapes or keys: how many, and how long in nanoseconds."""
-
-    name: str
-    calls: int = 0
-    total: int = 0
-    self_total: int = 0
-    #: The device and layout keys of the calls.
-    keys: set[str] = field(default_factory=set)
-    #: The shapes of the tensor arguments where calls are grouped by them, else None.
-    shapes: tuple[tuple[int, ...], ...] | None = None
+_NO_KEYS: Final = DispatchKeySet()
+_PIPELINE: Final = DispatchKey.Pipeline.value
 
 
 @dataclass(slots=True)
@@ -62,22 +37,95 @@ class _Session:
 
     registry: Registry
     events: list[CallEvent]
+    stages: list[CallEvent]
+    #: Thread → its name when it first called.
+    threads: dict[int, str]
     record_shapes: bool
+    profile_memory: bool
     #: Thread → the call under way; a context may be copied to other threads.
     parents: dict[int, CallEvent | None] = field(default_factory=dict)
+    #: id of a result of a recorded call → the call.
+    recorded: dict[int, CallEvent] = field(default_factory=dict)
     #: A task that was started in the block may outlive it, with the block's context.
     is_open: bool = True
 
+    def begin(
+        self,
+        name: str,
+        into: list[CallEvent],
+        kind: EventKind,
+        keys: DispatchKeySet = _NO_KEYS,
+        shapes: tuple[tuple[int, ...], ...] = (),
+    ) -> tuple[CallEvent, CallEvent | None]:
+        """Record the begin of an event inside the one that is under way in this thread; return both."""
+        thread = threading.get_ident()
+        try:
+            parent = self.parents[thread]
+        except KeyError:
+            parent = None
+            self.threads[thread] = threading.current_thread().name
+        depth = 0 if parent is None else parent.depth + 1
+        event = CallEvent(name, perf_counter_ns(), depth, keys, shapes, thread, kind=kind)
+        into.append(event)
+        self.parents[thread] = event
+        return event, parent
 
-_session: Final[ContextVar[_Session | None]] = ContextVar("dispatch_core.profile", default=None)
-_set_session: Final = by_subscript(_session.set)
+    def end(self, event: CallEvent, parent: CallEvent | None) -> None:
+        """Record the end of an event."""
+        event.duration = perf_counter_ns() - event.start
+        self.parents[event.thread] = parent
+        if parent is not None:
+            parent.children += event.duration
+            parent.children_memory += event.memory
+            # The results of a call are its own or those of calls inside it.
+            parent.memory = max(parent.memory, parent.children_memory)
+
+    @contextmanager
+    def stage(self, kind: StageKind, name: str, made: Iterable[object] = ()) -> Iterator[None]:
+        """Measure a stage of a pipeline; ``made`` are the values that recorded calls stand for."""
+        if not self.is_open:
+            yield
+            return
+        calls = {id(call): call for each in made if (call := self.recorded.get(id(each))) is not None}
+        event, parent = self.begin(name, self.stages, kind)
+        event.recorded = tuple(calls.values())
+        try:
+            yield
+        finally:
+            self.end(event, parent)
+
+
+#: How many rows a notebook shows.
+_SHOWN: Final = 40
+_set_session: Final = by_subscript(active.set)
+
+
+@contextmanager
+def region(name: str) -> Iterator[None]:
+    """Name a part of a program in the profile that is open; without one, do nothing.
+
+    Raises ``ArgumentError`` for a name that is no string.
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"region: the name must be a string, not {type(name).__qualname__}")
+    session = _open_session()
+    if session is None:
+        yield
+        return
+    event, parent = session.begin(name, session.events, "region")
+    try:
+        yield
+    finally:
+        session.end(event, parent)
 
 
 class profile(Guard):  # noqa: N801  # a context manager is spelled like a function
     """Record every call that this thread or task makes while the block runs (source: ``torch.profiler.profile``).
 
-    ``record_shapes`` also keeps the shapes of tensor arguments. Calls inside composite operators are recorded as calls of
-    their own, as children of the composite.
+    ``record_shapes`` also keeps the shapes of tensor arguments, ``profile_memory`` the bytes of new results. Calls inside
+    composite operators are recorded as calls of their own, as children of the composite. In a pipeline a call takes the time
+    of recording it; the `stages` are the shape rules, plans, kernels and flushes. Printed, the profile is its `table`.
+    ``with dc.profile.region(name)`` gives a part of a program a name in the profile that is open, if one is.
 
     >>> from dispatch_core import Library, Registry
     >>> r = Registry()
@@ -85,20 +133,30 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     >>> name = library.define("twice(int x) -> int")
     >>> _ = library.impl("twice", lambda x: 2 * x)
     >>> with profile(registry=r) as p:
-    ...     _ = r.dispatch("demo::twice", 2)
+    ...     with p.region("twice two"):
+    ...         _ = r.dispatch("demo::twice", 2)
     >>> [(stats.name, stats.calls) for stats in p.key_averages()]
-    [('demo::twice', 1)]
+    [('demo::twice', 1), ('twice two', 1)]
     """
 
-    def __init__(self, *, record_shapes: bool = True, registry: Registry | None = None) -> None:
+    region = staticmethod(region)
+
+    def __init__(
+        self, *, record_shapes: bool = True, profile_memory: bool = True, registry: Registry | None = None
+    ) -> None:
         self._tokens = None
         self._registry = the_registry(registry)
-        self._record_shapes = record_shapes
+        self._record_shapes, self._profile_memory = record_shapes, profile_memory
+        #: Calls and regions, and stages of pipelines, each in the order in which they began.
         self.events: list[CallEvent] = []
+        self.stages: list[CallEvent] = []
+        self._threads: dict[int, str] = {}
 
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
-        session = _Session(self._registry, self.events, self._record_shapes)
+        session = _Session(
+            self._registry, self.events, self.stages, self._threads, self._record_shapes, self._profile_memory
+        )
         state, outer = context.with_included(DispatchKey.Profiler.value), self._tokens
         try:
             self._tokens = (_set_session[session], context.set_state[state], outer)
@@ -114,122 +172,103 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         try:
             token, state, outer = self._tokens  # type: ignore[misc]  # a profile that is left was entered
             # A task that was started in the block may outlive it, with the block's context.
-            session = _session.get()
+            session = _open_session()
             if session is not None:
                 session.is_open = False
+                session.recorded.clear()
             context.reset_state(state)
-            _session.reset(token)
+            active.reset(token)
             self._tokens = outer
         except BaseException:
             self._finish()
             raise
 
     def key_averages(self, *, group_by_input_shape: bool = False, group_by_key: bool = False) -> list[OperatorStats]:
-        """Return one row per operator, the one called most first (source: ``torch.profiler``, for the name).
+        """Return one row per operator and region, the one called most first (source: ``torch.profiler``, for the name).
 
         Rows are split further by the shapes of the tensor arguments, and by the device and layout keys, as asked.
         """
-        rows: dict[Any, OperatorStats] = {}
-        for event in self.events:
-            keys = {key.label for key in event.keys if key.owns_arrays}
-            shapes = event.shapes if group_by_input_shape else None
-            group = event.name, shapes, frozenset(keys) if group_by_key else None
-            row = rows.setdefault(group, OperatorStats(event.name, shapes=shapes))
-            row.calls += 1
-            row.total += event.duration
-            row.self_total += event.self_duration
-            row.keys |= keys
-        return sorted(rows.values(), key=lambda row: (-row.calls, row.name, row.shapes or (), sorted(row.keys)))
+        return group_events(self.events, by_shapes=group_by_input_shape, by_keys=group_by_key)
 
     def table(
         self,
         *,
-        sort_by: Literal["calls", "total", "self_total"] = "calls",
+        sort_by: Literal["calls", "total", "self_total", "mean", "memory", "self_memory"] = "self_total",
         row_limit: int | None = None,
         group_by_input_shape: bool = False,
         group_by_key: bool = False,
     ) -> str:
-        """Return the rows of ``key_averages`` as a table, by ``sort_by`` in falling order; times in milliseconds.
+        """Return the rows of ``key_averages``, and those of pipelines' stages, by ``sort_by`` in falling order.
 
-        Raises ``ArgumentError`` for an unknown column.
+        Own time is that which no recorded call inside took, and its percentages add up to 100. Memory is that of new
+        results, kept or not. Raises ``ArgumentError`` for an unknown column.
         """
-        if sort_by not in ("calls", "total", "self_total"):
-            raise ArgumentError(f"profile.table: no column is named {sort_by!r}", hint="calls, total or self_total")
-        rows = self.key_averages(group_by_input_shape=group_by_input_shape, group_by_key=group_by_key)
-        rows = sorted(rows, key=lambda row: -getattr(row, sort_by))[:row_limit]
-        width = max([len("operator"), *(len(row.name) for row in rows)])
-        keys = [", ".join(sorted(row.keys)) or "-" for row in rows]
-        # The last column is not padded.
-        wide = max([len("keys"), *map(len, keys)]) if group_by_input_shape else 0
-        lines = [f"{'operator':<{width}}  {'calls':>8}  {'total ms':>10}  {'self ms':>10}  {'keys':<{wide}}"]
-        for row, spelled in zip(rows, keys, strict=True):
-            times = f"{row.total / 1e6:>10.2f}  {row.self_total / 1e6:>10.2f}"
-            lines.append(f"{row.name:<{width}}  {row.calls:>8,}  {times}  {spelled:<{wide}}")
-        if group_by_input_shape:
-            shapes = ["input shapes", *(", ".join(str(list(s)) for s in row.shapes or ()) or "-" for row in rows)]
-            lines = [f"{line}  {shape}" for line, shape in zip(lines, shapes, strict=True)]
-        return "\n".join(lines)
+        return str(self._table(sort_by, row_limit, shapes=group_by_input_shape, keys=group_by_key))
+
+    def _table(self, sort_by: str, row_limit: int | None, *, shapes: bool = False, keys: bool = False) -> Any:
+        from .profile_table import make_table  # a profile may be read without
+
+        every = [*self.events, *self.stages]
+        rows = group_events(every, by_shapes=shapes, by_keys=keys)
+        whole_time = sum(event.self_duration for event in every)
+        return make_table(rows, sort_by=sort_by, row_limit=row_limit, shows_shapes=shapes, whole=whole_time)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"<profile: {', '.join(self._facts())}>"
+
+    def _facts(self) -> list[str]:
+        from ..display import show_count, show_size, show_time
+
+        calls = sum(event.kind == "operator" for event in self.events)
+        every = [*self.events, *self.stages]
+        time, memory = sum(each.self_duration for each in every), sum(each.self_memory for each in every)
+        facts = [f"{show_count(calls)} call{'' if calls == 1 else 's'}", show_time(time)]
+        return [*facts, show_size(memory)] if self._profile_memory else facts
+
+    def _repr_html_(self) -> str:
+        from ..display import to_fragment
+
+        return to_fragment("profile", self._facts(), [self._table("self_total", _SHOWN).html()])
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write the calls in Chrome's trace format, which Perfetto opens; times in microseconds.
+        """Write calls, regions and stages in Chrome's trace format, which Perfetto opens; times in microseconds.
 
-        Calls are complete events; threads are numbered from 1 in the order in which they first called, and named.
+        Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
+        kernel that ran it.
         """
-        process = os.getpid()
-        names = {thread.ident: thread.name for thread in threading.enumerate()}
-        # A thread's identity does not fit the 32 bits that the format's readers have for it.
-        numbers = {thread: number for number, thread in enumerate(dict.fromkeys(e.thread for e in self.events), 1)}
-        events: list[dict[str, Any]] = [
-            {
-                "name": "thread_name",
-                "ph": "M",
-                "pid": process,
-                "tid": number,
-                "args": {"name": names.get(thread, f"thread {thread}")},
-            }
-            for thread, number in numbers.items()
-        ]
-        events += [
-            {
-                "name": event.name,
-                "cat": "operator",
-                "ph": "X",
-                "ts": event.start / 1e3,
-                "dur": event.duration / 1e3,
-                "pid": process,
-                "tid": numbers[event.thread],
-                "args": {"keys": [key.label for key in event.keys], "input shapes": [list(s) for s in event.shapes]},
-            }
-            for event in self.events
-        ]
+        from .chrome_trace import list_trace_events
+
+        every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
+        events = list_trace_events(every, os.getpid(), self._threads)
         Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}), encoding="utf-8")
+
+
+def _open_session() -> _Session | None:
+    session = active.get()
+    return session if isinstance(session, _Session) and session.is_open else None
 
 
 def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
     """Time one call and pass it on below the Profiler key."""
     below = keyset - DispatchKey.Profiler
-    session = _session.get()
+    session: Any = active.get()
     if session is None or not session.is_open or op._entry.registry is not session.registry:
         return op.redispatch(below, *args, **kwargs)
-    thread = threading.get_ident()
-    parent = session.parents.get(thread)
-    event = CallEvent(
-        op.name,
-        perf_counter_ns(),
-        0 if parent is None else parent.depth + 1,
-        below,
-        _shapes(args) + _shapes(tuple(kwargs.values())) if session.record_shapes else (),
-        thread,
-    )
-    session.events.append(event)
-    session.parents[thread] = event
+    shapes = _shapes(args) + _shapes(tuple(kwargs.values())) if session.record_shapes else ()
+    event, parent = session.begin(op.name, session.events, "operator", below, shapes)
     try:
-        return op.redispatch(below, *args, **kwargs)
+        result = op.redispatch(below, *args, **kwargs)
+        if session.profile_memory:
+            event.memory = max(event.memory, _count_bytes(op, result))
+        if below.mask & _PIPELINE:
+            for each in result if isinstance(result, list | tuple) else (result,):
+                session.recorded[id(access.to_data(each))] = event
+        return result
     finally:
-        event.duration = perf_counter_ns() - event.start
-        session.parents[thread] = parent
-        if parent is not None:
-            parent.children += event.duration
+        session.end(event, parent)
 
 
 def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
@@ -240,3 +279,19 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         elif getattr(value, "_dispatch_mask", None) is not None or type(value) in owners.TYPE_MASKS:
             found.append(tuple(access.shape(value)))
     return tuple(found)
+
+
+def _count_bytes(op: OpOverload, result: Any) -> int:
+    """Return how much memory the new results of a call take up; views, arguments and numbers take none."""
+    signature = op._entry.signature
+    if signature is None:
+        return 0
+    total = 0
+    for promised, found in zip(signature.results, signature.unpack(result), strict=True):
+        if promised.kind == "fresh":
+            for each in found if promised.is_list else (found,):
+                if each is not None:
+                    # A size that is not known yet is not computed for this.
+                    sizes = [size or 0 for size in access.sizes_of(each)]
+                    total += math.prod(sizes) * getattr(access.dtype(each), "itemsize", 1)
+    return total

@@ -19,6 +19,7 @@ from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
 from ..operators.entry import CHANGES
+from ..stages import stage
 from .donation import check_donated
 from .liveness import observable_nodes
 from .model import Node, PlannedStep, Program, Value, filled
@@ -40,10 +41,11 @@ _clock: Final = itertools.count()
 class Part:
     """One step of a plan: the recorded steps that it covers, the function that runs, and the values that it uses last."""
 
-    __slots__ = ("frees", "is_planned", "made", "needed", "nodes", "planned", "run")
+    __slots__ = ("frees", "is_planned", "made", "name", "needed", "nodes", "planned", "run")
 
     def __init__(
         self,
+        name: str,
         nodes: tuple[int, ...],
         run: Callable[[list[Any]], None],
         frees: tuple[int, ...],
@@ -51,6 +53,8 @@ class Part:
         needed: frozenset[int],
         planned: PlannedStep | None,
     ) -> None:
+        #: The names of its nodes, as a profile shows them.
+        self.name = name
         self.nodes, self.run, self.frees = nodes, run, frees
         #: What the device's plugin has planned; otherwise it is one node's own kernel.
         self.planned, self.is_planned = planned, planned is not None
@@ -58,6 +62,10 @@ class Part:
         self.made = made
         #: The indices of those results that are kept, or that another part reads.
         self.needed = needed
+
+    def with_run(self, run: Callable[[list[Any]], None]) -> Part:
+        """Return the same part with another function to run."""
+        return Part(self.name, self.nodes, run, self.frees, self.made, self.needed, self.planned)
 
     def find_mismatch(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
         """Return the node whose result differs from its shape rule, or is `MISSING`, and the difference; or None."""
@@ -125,9 +133,10 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
 
 def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
     """Ask the device's plugin for a plan, complete it, and keep it; nodes that are not observable are left out."""
-    plan = complete(found, build(found, fuse=fuse), device)
-    _keep(found.key, plan)
-    return plan
+    with stage("plan", "make"):
+        plan = complete(found, build(found, fuse=fuse), device)
+        _keep(found.key, plan)
+        return plan
 
 
 def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -> Plan:
@@ -210,7 +219,18 @@ def _add_frees(
         inside = {value.index for _, value in made if last.get(value.index) == place}
         needed = frozenset(value.index for _, value in made if value.index not in inside)
         steps = tuple([live[index] for index in nodes])
-        yield Part(steps, run, tuple(frees[place]), made, needed, planned)
+        name = _name_part([program.nodes[index].name for index in nodes])
+        yield Part(name, steps, run, tuple(frees[place]), made, needed, planned)
+
+
+def _name_part(names: Sequence[str]) -> str:
+    """Return the name of the nodes that run together.
+
+    >>> _name_part(["aten::mul.Tensor"]), _name_part(["aten::mul.Tensor", "aten::exp", "aten::add.Tensor", "aten::exp"])
+    ('aten::mul.Tensor', 'aten::mul.Tensor, aten::exp and 2 more')
+    """
+    shown = ", ".join(names[:2])
+    return shown if len(names) < 3 else f"{shown} and {len(names) - 2} more"
 
 
 def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:

@@ -30,6 +30,7 @@ from ..calls.signature import CallParameter, CallSignature
 from ..calls.source import values
 from ..keys import context
 from ..keys.table import DispatchKey
+from ..stages import watch
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import innermost
 from .callers import INSIDE
@@ -67,7 +68,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
     """Return the generated form of ``plain``; it calls ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, signature, frontend = plain.entry, plain.signature, boundary.frontend
     cache_key = None if plain.cache_key is None else plain.cache_key()
-    ask = _make_ask(plain.meta, has_strides=plain.has_strides)
+    ask = _make_ask(plain.meta, entry.name, has_strides=plain.has_strides)
     constants = {
         "__ask": ask,
         "__below": below,
@@ -109,7 +110,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
     return codegen.make_inlined_runner(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
-def _make_ask(rule: Runner, *, has_strides: bool) -> Runner:
+def _make_ask(rule: Runner, name: str, *, has_strides: bool) -> Runner:
     """Return a function that asks a shape rule; it returns None where the rule cannot infer the result.
 
     Arrays whose type knows no strides are row-major, whatever a rule would make of the elements' order.
@@ -119,7 +120,7 @@ def _make_ask(rule: Runner, *, has_strides: bool) -> Runner:
         if any(value is UNKNOWN or (type(value) in (list, tuple) and UNKNOWN in value) for value in values):
             return None
         try:
-            found = intern_spec(rule(*values))
+            found = intern_spec(watch("meta", name, rule)(*values))
         except NotImplementedError:
             return None
         if has_strides:

@@ -42,6 +42,7 @@ from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import make_functional_runner
+from ..stages import watch
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
@@ -311,7 +312,7 @@ class Recorder:
         try:
             rule = session.stats.time_rule(self.meta) if session.options["trace"] else self.meta
             given = self._describe(values)
-            described = intern_spec(rule(*given))
+            described = intern_spec(watch("meta", self.entry.name, rule)(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
         else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
+from ..stages import active, stage, watch
 from . import plan as plans
 from .blocks import paused
 from .errors import error_of, has_poisoned_arrays, poison, step_error
@@ -83,16 +84,17 @@ def _find_plan(
     """Find the plan for steps, or make it; none where something that they need has failed."""
     started = perf_counter_ns()
     try:
-        found = None if has_poisoned_arrays() else fingerprint(steps, fuse=fuse)
-        if found is None:
-            return None
-        plan = plans.find(found.key)
-        if plan is not None:
-            stats.cache_hits += 1
-        else:
-            stats.cache_misses += 1
-            plan = plans.make(found, device, fuse=fuse)
-        return plan, found
+        with stage("plan", "find"):
+            found = None if has_poisoned_arrays() else fingerprint(steps, fuse=fuse)
+            if found is None:
+                return None
+            plan = plans.find(found.key)
+            if plan is not None:
+                stats.cache_hits += 1
+            else:
+                stats.cache_misses += 1
+                plan = plans.make(found, device, fuse=fuse)
+            return plan, found
     except TypeError:  # An argument that cannot be a key.
         return None
     finally:
@@ -135,7 +137,7 @@ class PlanRun:
         raised: Exception | None = None
         is_wrong = False
         try:
-            for part in self._plan.parts:
+            for part in self._plan.parts if active.get() is None else map(self._watch, self._plan.parts):
                 self._begun += 1
                 try:
                     part.run(values)
@@ -162,6 +164,12 @@ class PlanRun:
             self.publish_results()
             raise
         return self._run_rest(raised, report, is_wrong=is_wrong)
+
+    def _watch(self, part: Part) -> Part:
+        """Return a part that an open profile measures, and whose recorded calls it knows by their results."""
+        pending = self._found.pending
+        made = [pending[value.index] for _, value in part.made if value.index in pending]
+        return part.with_run(watch("impl", part.name, part.run, made))
 
     def _find_mismatch(self, part: Part, values: list[Any]) -> Exception | None:
         """Return the error for a part that made something else than the shape rules say, or None."""
@@ -283,7 +291,8 @@ def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> b
     for step in steps:
         # A value that a report or a kernel has read may have needed this step already.
         if not step.done:
-            _run_step(step)
+            with stage("impl", step.name, step.outputs):
+                _run_step(step)
             stats.executed += 1
         failed |= step.error is not None
         if report is not None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays.late_arrays import IN_USE
 from ..logs import Log
 from ..operators import call_trace
+from ..stages import stage
 from . import guards
 from . import plan as plans
 from .blocks import paused
@@ -119,10 +120,11 @@ class Scheduler(StepQueue):
             self.outer._run_before_steps(chosen, reads, writes)
         if chosen:
             late = watch_results(chosen)
-            self._run(chosen)
-            if late and not self._running:
-                chosen = ()
-                compute_kept(late)
+            with stage("flush", "read"):
+                self._run(chosen)
+                if late and not self._running:
+                    chosen = ()
+                    compute_kept(late)
             if len(self.steps) >= MANY:
                 self.drop_unobservable()
 
@@ -141,7 +143,7 @@ class Scheduler(StepQueue):
 
         Raises the first error that nothing has raised yet; see Note [Unread errors].
         """
-        with self.lock:
+        with self.lock, stage("flush", "flush"):
             self.stats.flushes += 1
             if self._runs:
                 self._publish_results()
@@ -183,7 +185,8 @@ class Scheduler(StepQueue):
         """Run all records by one plan; return False where there can be none."""
         started = perf_counter_ns()
         try:
-            known = self._find_whole_plan()
+            with stage("plan", "find"):
+                known = self._find_whole_plan()
         except TypeError:  # An argument that is not hashable.
             known = None
         stats = self.stats
