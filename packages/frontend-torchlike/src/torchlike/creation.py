@@ -18,6 +18,7 @@ from dispatch_core.caches import LazyTable
 
 from .chunks import make_in_chunks
 from .devices import as_device, default_device, factory_device
+from .docstrings import document
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
@@ -280,9 +281,9 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         """Return the function, whose type mypy takes for that of the last value assigned."""
         return function
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
     function = _ADAPTED[name](function) if name in _ADAPTED else function
+    function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
+    document(function, name)
     set_signature(function, factory_signatures, name)
     return function
 

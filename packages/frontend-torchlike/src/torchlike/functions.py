@@ -20,6 +20,7 @@ from . import operator_table as table
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
 from .creation import FACTORIES, tensor
+from .docstrings import document
 from .dtypes import result_type
 from .general_functions import make_general, make_later
 from .older_calls import OLDER, SCALED, warn_of_older_call
@@ -177,8 +178,7 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
         function = make_general(operator)
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = "torchlike"
-    listed = "\n    ".join(operator.schemas)
-    function.__doc__ = f"Source: ``torch.{operator.name}``.\n\n    {listed}\n"
+    document(function, operator.name)
     set_signature(function, function_signatures, operator.name)
     return function
 
@@ -206,7 +206,8 @@ def _make_function(name: str) -> Callable[..., Any]:
     if adapt is None:
         return plain
     function = adapt(plain)
-    function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
+    function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
+    document(function, name)
     set_signature(function, function_signatures, name)
     return function
 
@@ -214,11 +215,14 @@ def _make_function(name: str) -> Callable[..., Any]:
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
         method = METHOD_FORMS[name](FUNCTIONS[name])
+        method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
+        document(method, name)
         set_signature(method, method_signatures, name)
         return method
     if name in OLDER and name not in FUNCTIONS:
         method = OLDER[name](_PLAIN[name])
-        method.__name__, method.__qualname__, method.__doc__ = name, name, _PLAIN[name].__doc__
+        method.__name__, method.__qualname__, method.__module__ = name, name, "torchlike"
+        document(method, name)
         set_signature(method, function_signatures, name)
         return method
     return FUNCTIONS[name] if name in ADAPTED or name in OLDER else _PLAIN[name]

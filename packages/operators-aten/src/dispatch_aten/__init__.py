@@ -38,6 +38,12 @@ def _define_prim(rows: dict[str, OperatorDef], name: str) -> LazyDefinition:
     return LazyDefinition(rows[name].schema, rows[name].tags, kernels)
 
 
+def _document(name: str, overload: str | None) -> str | None:
+    from .texts import document_operator  # tables that only help reads
+
+    return document_operator(name, overload)
+
+
 def _announce() -> tuple[Library, Library]:
     # Below the program's registrations, also where the program imports this package itself.
     with registry.transaction(level="backend"):
@@ -45,6 +51,8 @@ def _announce() -> tuple[Library, Library]:
         aten.define_lazily(ATEN_BY_NAME, _define_aten)
         by_name = {operator.name: operator for operator in PRIMS}
         prims.define_lazily(by_name, partial(_define_prim, by_name))
+        aten.document(_document)
+        prims.document(_document)
         return aten, prims
 
 

@@ -129,6 +129,34 @@ class Library:
         self.registry._lazy.announce(made, names)
 
     @api_boundary
+    def document(self, describe: Callable[[str, str | None], str | None]) -> None:
+        """Say what the operators of the namespace do: ``help`` shows the text that ``describe`` returns.
+
+        ``describe(name, overload)`` is asked for ``namespace::name`` when its docstring is read, for one overload of it or,
+        with None, for all; where it returns None, the schemas are shown.
+
+        >>> from dispatch_core import Registry
+        >>> r = Registry()
+        >>> library = Library("demo", "DEF", registry=r)
+        >>> _ = library.define("twice(int x) -> int")
+        >>> library.document(lambda name, overload: f"Return twice the number: {name}.")
+        >>> r.ops.demo.twice.__doc__
+        'Return twice the number: demo::twice.'
+        """
+        self._check_can_define("")
+        if not callable(describe):
+            raise ArgumentError(f"document() takes a function, not {type(describe).__name__}")
+        descriptions, ns = self.registry.descriptions, self.ns
+
+        def withdraw() -> None:
+            if descriptions.get(ns) is describe:
+                del descriptions[ns]
+
+        descriptions[ns] = describe
+        self._keep(withdraw)
+        on_rollback(withdraw)
+
+    @api_boundary
     def impl_lazily(self, load: Callable[[str], Callable[..., Any] | KernelFactory | None], key: KeyLike = "") -> None:
         """Register kernels for all operators that are announced in the namespace, each when its operator is defined.
 

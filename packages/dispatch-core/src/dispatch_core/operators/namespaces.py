@@ -14,6 +14,7 @@ from ..keys.keyset import KeysetLike
 from ..schema.check import invalid_combination, matches
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
+from .documentation import Documentation, document_operator
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -56,6 +57,8 @@ def _list_signatures(packet: OpOverloadPacket) -> list[Signature]:
 
 class OpOverloadPacket(_Named):
     """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
+
+    __doc__ = Documentation(__doc__, lambda packet: document_operator(packet._registry, packet._name))
 
     # The dictionary holds the overloads that were asked for, so that a composite finds them again as plain attributes.
     __slots__ = ("__dict__", "__weakref__", "_cache", "_name", "_registry")

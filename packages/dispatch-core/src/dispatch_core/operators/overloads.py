@@ -17,7 +17,9 @@ from ..calls.adapters import SignatureAdapter
 from ..calls.lazy_function import LazyFunction
 from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
+from ..lazy_text import LazyText
 from ..schema.model import FunctionSchema
+from .documentation import document_operator
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -86,7 +88,8 @@ def describe(op: Any) -> None:
     op.tags = entry.tags
     op.__name__, op.__module__ = entry.name, type(entry.registry).__module__  # where pickle looks for it
     op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
-    op.__doc__ = OpOverload.__doc__
+    registry, packet, overload = entry.registry, entry.operator_name.packet, entry.operator_name.overload or "default"
+    op.__doc__ = LazyText(lambda: document_operator(registry, packet, overload))
     from ..signatures import signature_of  # it imports inspect, which programs without operators do without
 
     op.__signature__ = signature_of(lambda: op.schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -60,6 +60,8 @@ class Registry(KernelStore):
         self._claims: dict[type, int] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
+        #: namespace → the function that returns the docstrings of its operators, or None.
+        self.descriptions: dict[str, Callable[[str, str | None], str | None]] = {}
         #: operator → its ``CustomOpDef``.
         self.custom_ops: dict[str, Any] = {}
         with _registries_lock:

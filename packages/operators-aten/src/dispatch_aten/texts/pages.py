@@ -38,11 +38,14 @@ def page_of(namespace: str, name: str) -> str | None:
 def page_of_operator(name: str) -> str | None:
     """Return the address of the page about the function or method that an operator serves, or None.
 
+    An operator in place, or a copy of a view, has the page of the other one where it has none of its own.
+
     >>> print(page_of_operator("gelu"), page_of_operator("_softmax"))
     https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.gelu.html None
     """
     for prefix, namespace in _PREFIXES.items():
         if name.startswith(prefix):
             return page_of(namespace, name.removeprefix(prefix))
-    found = (page_of(namespace, name) for namespace in ("torch", "nn.functional", "Tensor"))
+    names = (name, name.removesuffix("_"), name.removesuffix("_copy"))
+    found = (page_of(namespace, each) for each in names for namespace in ("torch", "nn.functional", "Tensor"))
     return next(filter(None, found), None)

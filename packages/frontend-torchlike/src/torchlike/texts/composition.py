@@ -1,0 +1,95 @@
+"""Docstrings of functions and methods: composed of the signature, the operator's texts, torch's page and an example."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, Final
+
+from dispatch_aten.texts import compose, describe_results, page_of, page_of_operator, summary_of
+from dispatch_aten.texts import phrase_of as phrase_of_operator
+from dispatch_core.schema import FunctionSchema
+from dispatch_core.signatures import signatures
+
+from ..operator_table import read_operators
+from .examples import example_of
+
+__all__ = ["complete_text", "compose_of_operator", "phrase_of"]
+
+
+@cache
+def _phrases() -> dict[str, dict[str, str]]:
+    found: dict[str, Any] = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))
+    return found
+
+
+_OUTS: Final = "tensors to write the results to"
+#: Functions whose arguments are those of another operator than that of their name.
+_OPERATORS: Final = {
+    "cross_entropy": "cross_entropy_loss",
+    "linear_cross_entropy": "cross_entropy_loss",
+    "triplet_margin_with_distance_loss": "triplet_margin_loss",
+}
+
+
+def phrase_of(name: str, parameter: str) -> str | None:
+    """Return the phrase of a parameter, by the name of the function or of its operator; None where there is none.
+
+    >>> phrase_of("add", "input"), phrase_of("nn.functional.relu", "inplace")
+    ('the tensor', 'whether to write the result to the input')
+    """
+    bare = name.rpartition(".")[2]
+    operator = _OPERATORS.get(bare, bare)
+    phrases = _phrases()
+    own = phrases["functions"].get(f"{bare}.{parameter}")
+    if own is None and "." in name:
+        own = phrases["namespaces"].get(f"{name.rpartition('.')[0]}.*.{parameter}")
+    if own is not None:
+        return own
+    return phrase_of_operator(operator, parameter.rstrip("_")) or phrases["arguments"].get(parameter)
+
+
+def _arguments(forms: tuple[inspect.Signature, ...], find: Callable[[str], str | None]) -> dict[str, str]:
+    """Return the phrase of each parameter of a function's signatures, in their order, but for ``self``."""
+    found: dict[str, str] = {}
+    for form in forms:
+        for each in form.parameters.values():
+            stars = "*" if each.kind is each.VAR_POSITIONAL else ""
+            if each.name not in found and each.name != "self" and not each.name.startswith("_"):
+                phrase = _OUTS if each.name == "out" and "Sequence" in str(each.annotation) else find(each.name)
+                if phrase is not None and f"*{each.name}" not in found:
+                    found[f"{stars}{each.name}"] = phrase
+    return found
+
+
+def compose_of_operator(function: Any, operator: str) -> str:
+    """Return the docstring of the function, or the method, of an operator."""
+    schemas = [FunctionSchema.parse(each) for each in read_operators()[operator].schemas]
+    has_self = any(each.name == "self" for schema in schemas for each in schema.arguments)
+
+    def find(parameter: str) -> str | None:
+        return phrase_of(operator, "self" if parameter == "input" and has_self else parameter)
+
+    forms = signatures(function)
+    results = dict.fromkeys(line for schema in schemas for line in describe_results(operator, schema))
+    name = function.__name__
+    full = f"{function.__module__}.{name}".removeprefix("torchlike.")
+    page = page_of_operator(operator)
+    is_method = page is not None and "torch.Tensor." in page
+    calls = [f"{name}{form}" for form in forms] if len(forms) > 1 else []
+    example = example_of(full) or example_of(f"Tensor.{name}" if is_method else f"nn.functional.{name}")
+    return compose(
+        summary_of(operator, "torchlike.") or "", _arguments(forms, find), list(results), calls, page, example
+    )
+
+
+def complete_text(function: Any, own: str, namespace: str) -> str:
+    """Return a function's own docstring with arguments, torch's page and an example, where they are not there yet."""
+    name = f"{namespace}.{function.__name__}"
+    summary = inspect.cleandoc(own)
+    arguments = {} if "Arguments:" in own else _arguments(signatures(function), partial(phrase_of, name))
+    example = "" if ">>>" in own else example_of(name)
+    return compose(summary, arguments, page=page_of(namespace, function.__name__), example=example)
