@@ -221,10 +221,17 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check the style."""
+    """Check the style, the workflows and the issue forms."""
     session.install(*_group("lint"))
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
+    session.run("zizmor", "--offline", "--no-progress", ".github")
+    for schema, pattern in (
+        ("github-workflows", "workflows/*.yml"),
+        ("github-issue-forms", "ISSUE_TEMPLATE/[!c]*.yml"),
+    ):
+        files = sorted(map(str, ROOT.glob(f".github/{pattern}")))
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 @nox.session

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
 PLACES = [
     *(f"packages/{path.name}" for path in PACKAGES),
-    *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
+    *("tests", "examples", "benchmarks", "docs", "conftest.py", "noxfile.py"),
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"),
 ]
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
 IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())

@@ -1,0 +1,169 @@
+"""The workflows, the commit hooks and the forms agree with each other and with what nox has."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dispatch_core as dc
+from dispatch_core import scaffold
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+def load(path: Path) -> dict:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def jobs(path: Path) -> dict:
+    return load(path)["jobs"]
+
+
+def steps(path: Path) -> list[dict]:
+    return [step for job in jobs(path).values() for step in job["steps"]]
+
+
+def sessions() -> dict[str, ast.FunctionDef]:
+    """Return the functions of the noxfile that are sessions."""
+    tree = ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {
+        each.name: each for each in functions if any("nox.session" in ast.unparse(line) for line in each.decorator_list)
+    }
+
+
+def versions() -> set[str]:
+    """Return the versions of Python that nox looks for."""
+    (text,) = re.findall(r"for version in \((.*?)\):", (ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    return {*re.findall(r'"(.*?)"', text)}
+
+
+def groups() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+
+
+def test_there_are_workflows_for_tests_docs_and_releases():
+    assert {path.stem for path in WORKFLOWS} == {"docs", "release", "tests"}
+
+
+@each_workflow
+def test_a_workflow_runs_sessions_that_exist(path):
+    matrix = [job.get("strategy", {}).get("matrix", {}) for job in jobs(path).values()]
+    named = {name for each in matrix for name in each.get("session", [])}
+    for step in steps(path):
+        for line in re.findall(r"nox -s (.+)", step.get("run", "")):
+            named |= {*re.findall(r"[a-z]+", line.replace('"$SESSION"', "").replace("$PACKAGE", ""))}
+    assert named
+    assert named <= {*sessions()}
+
+
+@each_workflow
+def test_an_action_is_pinned_by_its_commit_and_says_its_version(path):
+    for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+def test_an_action_has_one_version():
+    lines = {line for path in WORKFLOWS for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))}
+    assert len({line.partition("@")[0] for line in lines}) == len(lines)
+
+
+@each_workflow
+def test_a_workflow_may_read_the_sources_and_nothing_else_unless_a_job_says_why(path):
+    assert load(path)["permissions"] == {"contents": "read"}
+    for name, job in jobs(path).items():
+        assert job["timeout-minutes"] <= 90
+        assert ("permissions" in job) == (name == "publish")
+    assert "secrets." not in path.read_text(encoding="utf-8")
+
+
+def test_the_tests_run_on_what_the_packages_claim_and_try_more_as_an_experiment():
+    job = jobs(ROOT / ".github/workflows/tests.yml")["tests"]
+    matrix = job["strategy"]["matrix"]
+    assert {*matrix["python"]} == versions()
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert job["continue-on-error"] == "${{ matrix.experimental }}"
+    assert {row["python"] for row in matrix["include"]} == {"3.14", "3.14t"}
+    assert all(row["experimental"] for row in matrix["include"])
+
+
+def test_every_package_is_tested_from_its_archive():
+    matrix = jobs(ROOT / ".github/workflows/tests.yml")["sdists"]["strategy"]["matrix"]
+    assert matrix["package"] == sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
+
+
+def test_every_session_of_a_change_is_a_job_too():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^for session in (.*); do$", script, re.MULTILINE)
+    run = jobs(ROOT / ".github/workflows/tests.yml")["checks"]["strategy"]["matrix"]["session"]
+    # The other Pythons are rows of their own; the site has a workflow.
+    assert {*line.split()} - {"compatibility", "docs"} == {*run}
+
+
+def test_a_release_is_started_by_hand_and_published_without_a_password():
+    path = ROOT / ".github/workflows/release.yml"
+    # YAML 1.1 reads the key "on" as true.
+    assert load(path)[True] == {"workflow_dispatch": None}
+    publish = jobs(path)["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["environment"] == "pypi"
+    assert publish["needs"] == "build"
+    assert publish["steps"][-1]["uses"].startswith("pypa/gh-action-pypi-publish@")
+
+
+@pytest.mark.parametrize("sort", scaffold.SORTS)
+def test_the_workflow_of_a_new_backend_is_like_ours(sort):
+    text = dict(scaffold.templates(sort))[".github/workflows/test.yml"]
+    ours = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    assert all(f"uses: {line}\n" in ours for line in used)
+    found = yaml.safe_load(text)
+    assert found["permissions"] == {"contents": "read"}
+    assert {*found["jobs"]["test"]["strategy"]["matrix"]["python-version"]} == versions()
+    assert dc.__version__.startswith("0.1"), "the template's requirements say 0.1"
+
+
+def test_the_hooks_before_a_commit_are_the_tools_of_lint_in_its_versions():
+    (local,) = load(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert local["repo"] == "local"
+    hooks = {hook["id"]: hook for hook in local["hooks"]}
+    assert {line for hook in hooks.values() for line in hook["additional_dependencies"]} == {*groups()["lint"]}
+    commands = {tuple(hook["entry"].split()[:2]) for hook in hooks.values()}
+    run = ast.unparse(sessions()["lint"])
+    assert {("ruff", "check"), ("ruff", "format")} < commands
+    for program in {first for first, _ in commands}:
+        assert f"session.run('{program}'" in run
+    for schema in re.findall(r"vendor\.([\w-]+)", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")):
+        assert schema in run
+    for hook in hooks.values():
+        pattern = hook.get("files", "")
+        files = [path.relative_to(ROOT).as_posix() for path in ROOT.glob(".github/**/*.yml")]
+        assert not pattern or [file for file in files if re.search(pattern, file)], f"{hook['id']} meets no file"
+
+
+def test_the_addresses_of_forms_and_rules_are_the_projects():
+    home = tomllib.loads((ROOT / "packages/dispatch-core/pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "urls"
+    ]
+    documents = [ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md", ROOT / ".github/ISSUE_TEMPLATE/config.yml"]
+    for path in documents:
+        found = re.findall(r"https://github\.com/\S+?(?=[)\s])", path.read_text(encoding="utf-8"))
+        assert found
+        assert {link for link in found if not link.startswith(home["Homepage"])} == set()
+
+
+def test_the_security_page_names_every_variable_that_is_read():
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("packages/*/src/**/*.py"))
+    named = {*re.findall(r"[\"'](DISPATCH_[A-Z_]+)[\"']", sources)}
+    read = named - {"DISPATCH_KEY_PRIORITY", "DISPATCH_NOWHERE_SET"}  # a public name, and one of an example
+    assert {"DISPATCH_AUTOLOAD", "DISPATCH_CPU_CACHE"} < read
+    assert {name for name in read if f"`{name}`" not in text} == set()
