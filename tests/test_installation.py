@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib
 import importlib.metadata
 import importlib.util
@@ -164,6 +165,35 @@ def test_the_classifiers_are_what_has_run(name, root):
 @each_distribution
 def test_the_license_is_the_projects(name, root):
     assert (DISTRIBUTIONS[name] / "LICENSE").read_text() == (root / "LICENSE").read_text()
+
+
+@each_distribution
+def test_an_archive_brings_what_its_tests_share_with_others(name, root):
+    folder = DISTRIBUTIONS[name]
+    shared = {path.stem for path in root.glob("tests/*.py") if not path.name.startswith(("test_", "conftest"))}
+    settings = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    brought = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["force-include"]
+    imported = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
+    wanted = {word for path in folder.glob("tests/*.py") for word in imported.findall(path.read_text(encoding="utf-8"))}
+    files = [source for source, target in brought.items() if target == f"tests/{Path(source).name}"]
+    assert {Path(source).stem for source in files} - {"conftest"} == wanted & shared
+    assert all((folder / source).is_file() for source in brought)
+
+
+def test_the_settings_of_tests_in_an_archive_are_the_roots(root):
+    ours = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    parser = configparser.ConfigParser()
+    parser.read(root / "tests" / "sdist-pytest.ini", encoding="utf-8")
+    theirs = dict(parser["pytest"])
+    assert theirs.pop("testpaths") == theirs.pop("pythonpath") == "tests"
+    # Documents are the repository's.
+    assert theirs.pop("addopts").split() == [line for line in ours["addopts"] if line != "--doctest-glob=*.md"]
+    assert theirs.pop("xfail_strict") == str(ours["xfail_strict"]).lower()
+    assert {key: value.split("\n") for key, value in theirs.items()} == {
+        "minversion": [ours["minversion"]],
+        "filterwarnings": ["", *ours["filterwarnings"]],
+        "doctest_optionflags": ours["doctest_optionflags"],
+    }
 
 
 def entry_points(group: str) -> dict[str, tuple[str, str]]:
