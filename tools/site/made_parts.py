@@ -37,6 +37,12 @@ def entry_points() -> str:
     return table(("group", "name", "value", "distribution"), sorted(rows))
 
 
+def picture_of_a_call() -> str:
+    """Return the picture of a call as a part of the page, so that it has the page's colours."""
+    picture = (ROOT / "docs" / "assets" / "call.svg").read_text(encoding="utf-8")
+    return f'<div class="scroll">{"".join(line.strip() for line in picture.splitlines())}</div>'
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "benchmark-calls": benchmark_pages.calls,
     "benchmark-groups": benchmark_pages.groups,
@@ -48,4 +54,5 @@ PARTS: dict[str, Callable[[], str]] = {
     "coverage-reasons": coverage_pages.reasons,
     "coverage-summary": coverage_pages.summary,
     "entry-points": entry_points,
+    "picture-call": picture_of_a_call,
 }
