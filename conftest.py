@@ -127,7 +127,7 @@ def _faults(config):
         return []
     share = recorded / (recorded + eager.total())
     faults = [] if share >= SHARE else [f"only {share:.1%} of the calls were recorded"]
-    rows = [line for line in LISTED.read_text().splitlines() if line.startswith("| ")]
+    rows = [line for line in LISTED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     for name, message in eager:
         # Operators that the tests define are of no interest to readers, nor are names within a message.
         why = re.sub(r" \(argument .*\)$", "", message)

@@ -103,8 +103,10 @@ def main() -> None:
         for number in range(100):
             info = Path(folder, f"unrelated_{number}-1.0.dist-info")
             info.mkdir()
-            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: unrelated-{number}\nVersion: 1.0\n")
-            (info / "entry_points.txt").write_text("[console_scripts]\nunrelated = unrelated:main\n")
+            (info / "METADATA").write_text(
+                f"Metadata-Version: 2.1\nName: unrelated-{number}\nVersion: 1.0\n", encoding="utf-8"
+            )
+            (info / "entry_points.txt").write_text("[console_scripts]\nunrelated = unrelated:main\n", encoding="utf-8")
         first, later = _least(_LOOK_UP.format(folder=folder), arguments.repeats)
     figures["first look-up of a backend, 100 unrelated distributions"] = first, 60.0
     figures["every later one"] = later, 0.010

@@ -53,7 +53,7 @@ def train(
 
 def lose_a_worker(client: Client) -> None:
     """End a worker process of a cluster on this machine by force; its nanny starts another."""
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    os.kill(next(iter(client.run(os.getpid).values())), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def main(arguments: list[str] | None = None) -> nn.Module:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NoReturn
@@ -93,6 +94,10 @@ def prototype(name: str) -> Prototype:
     return Prototype(OPERATORS, "aclnnStatus", (*arguments, *WORKSPACE))
 
 
+#: How a library is loaded; Windows has no such choice, and no toolkit.
+LAZILY = ctypes.DEFAULT_MODE
+if sys.platform != "win32":
+    LAZILY = os.RTLD_LAZY
 _lock: Final = forkable(Order.MEMORY)
 _functions: Final[dict[str, Callable[..., Any]]] = {}
 _handles: Final[dict[str, ctypes.CDLL]] = {}
@@ -114,7 +119,9 @@ def folder() -> str:
         raise ToolkitNotFoundError(
             toolkit.describe_search(),
             hint="install the toolkit and source its set_env.sh; without a device, python -m dispatch_backend_npu simulator"
-            " builds a simulator",
+            " builds a simulator"
+            if toolkit.is_linux()
+            else "use the device cpu, or a machine with Linux, where there is a simulator, too",
         )
     return found
 
@@ -127,7 +134,7 @@ def _load(path: str) -> ctypes.CDLL:
             raise ToolkitVersionError(old, hint="install a newer toolkit, and source its set_env.sh")
         try:
             # Lazy binding: an operator library's own needs are resolved at its first call, as in torch's own adapter.
-            handle = ctypes.CDLL(path, os.RTLD_LAZY)
+            handle = ctypes.CDLL(path, LAZILY)
         except OSError as error:
             raise ToolkitNotFoundError(
                 f"{path} cannot be loaded: {error}",

@@ -48,8 +48,13 @@ _CUSTOM_VARIABLE: Final = "ASCEND_CUSTOM_OPP_PATH"
 _CUSTOM_FILE: Final = "op_api/lib/libcust_opapi.so"
 
 
+def is_linux() -> bool:
+    """Return whether the program runs on Linux, the only system that the toolkit is made for."""
+    return sys.platform.startswith("linux")
+
+
 def _folders(environment: Mapping[str, str]) -> Iterator[str]:
-    machine = "aarch64" if os.uname().machine == "aarch64" else "x86_64"
+    machine = "aarch64" if sys.platform != "win32" and os.uname().machine == "aarch64" else "x86_64"
     homes = [environment[name] for name in HOME_VARIABLES if environment.get(name)]
     for home in (*homes, *map(os.path.expanduser, DEFAULT_HOMES)):
         yield os.path.join(home, "lib64")  # noqa: PTH118  # importing pathlib would take a good part of this module's import
@@ -78,7 +83,7 @@ def find_folder(environment: Mapping[str, str] | None = None) -> str | None:
     >>> find_folder({"ASCEND_HOME_PATH": "/nowhere"}) in (None, find_folder({}))
     True
     """
-    if not sys.platform.startswith("linux"):
+    if not is_linux():
         return None
     for folder in _folders(os.environ if environment is None else environment):
         if any(_is_file(f"{folder}/{name}") for name in FILES[RUNTIME]):
@@ -101,11 +106,13 @@ def find_files(folder: str, library: str, environment: Mapping[str, str] | None 
 
 
 def describe_search(environment: Mapping[str, str] | None = None) -> str:
-    """Return a sentence with the files and folders of the search.
+    """Return a sentence with the files and folders of the search; elsewhere than on Linux, that there is none.
 
-    >>> "libascendcl.so" in describe_search({})
+    >>> "libascendcl.so" in describe_search({}) or not is_linux()
     True
     """
+    if not is_linux():
+        return f"the Ascend toolkit is made for Linux, and this system is {sys.platform}"
     environment = os.environ if environment is None else environment
     variables = ", ".join(f"{name}={environment.get(name)!r}" for name in HOME_VARIABLES)
     return (

@@ -21,6 +21,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -161,7 +162,8 @@ def _register_exit() -> None:
     if not _registered:
         _registered = True
         atexit.register(_at_exit)
-        os.register_at_fork(after_in_child=_after_fork)
+        if sys.platform != "win32":
+            os.register_at_fork(after_in_child=_after_fork)
 
 
 def _open_device(device: int) -> int:

@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from typing import Final
 from dispatch_core.cache_folders import cache_folder, cache_root
 from dispatch_core.logs import Log
 
+from ..acl import toolkit
 from .generate import TABLE, generate
 
 _LOG: Final = Log("caches")
@@ -58,8 +60,12 @@ class NoCompilerError(RuntimeError):
 def compiler() -> list[str]:
     """Return the command of the C compiler: ``CC``, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
 
-    The simulator needs GNU C (gcc 9 or clang 10, or newer).
+    The simulator needs GNU C (gcc 9 or clang 10, or newer), and Linux, whose libraries it stands for.
     """
+    if not toolkit.is_linux():
+        raise NoCompilerError(
+            f"the simulator is made for Linux, and this system is {sys.platform}. Hint: use the device cpu, or Linux."
+        )
     chosen = os.environ.get("CC", "").strip()
     for name, *options in (shlex.split(chosen),) if chosen else (["cc"], ["gcc"], ["clang"]):
         found = shutil.which(name)
@@ -94,7 +100,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
     folder = cache_folder(_PART) / default_folder().name if folder is None else Path(folder).absolute()
     stamp = folder / "simulator.txt"
     is_built = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
-    if is_built and stamp.is_file() and stamp.read_text() == fingerprint():
+    if is_built and stamp.is_file() and stamp.read_text(encoding="utf-8") == fingerprint():
         return folder
     command = compiler()
     _LOG.info("the simulator is built in %s", folder)
@@ -103,7 +109,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="simulator-") as name:
         temporary = Path(name)
         (temporary / "lib64").mkdir()
-        (temporary / "entries.c").write_text(generate())
+        (temporary / "entries.c").write_text(generate(), encoding="utf-8")
         for library, (sources, needed) in LIBRARIES.items():
             paths = [temporary / source if source == "entries.c" else SOURCES / source for source in sources]
             output = temporary / "lib64" / library
@@ -112,7 +118,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
         (folder / "lib64").mkdir(parents=True, exist_ok=True)
         for library in LIBRARIES:
             (temporary / "lib64" / library).replace(folder / "lib64" / library)
-        stamp.write_text(fingerprint())
+        stamp.write_text(fingerprint(), encoding="utf-8")
     return folder
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ..acl.library import LAZILY
 from .compilation import fingerprint
 
 #: The kinds of counted objects, in the order of aclsim_kind in aclsim.h.
@@ -48,14 +49,14 @@ class Simulator:
         self.folder = Path(os.environ.get("ASCEND_HOME_PATH", "") if folder is None else folder)
         path = self.folder / "lib64" / "libascendcl.so"
         try:
-            library = ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
+            library = ctypes.CDLL(str(path), mode=LAZILY)
             library.aclsimReset.restype = None
         except (OSError, AttributeError) as error:
             raise RuntimeError(
                 f"{path} is no simulator: {error}. Hint: build one with python -m dispatch_backend_npu simulator."
             ) from error
         stamp = self.folder / "simulator.txt"
-        if stamp.is_file() and stamp.read_text() != fingerprint():
+        if stamp.is_file() and stamp.read_text(encoding="utf-8") != fingerprint():
             raise RuntimeError(
                 f"the simulator in {self.folder} was built by another version of this package."
                 f" Hint: build it again with python -m dispatch_backend_npu simulator {self.folder}."

@@ -79,7 +79,7 @@ def _argument(text: str) -> FunctionArgument:
 def read() -> list[SimulatedOperator]:
     """Return the operators of the table, in its order."""
     found: dict[str, SimulatedOperator] = {}
-    for line in TABLE.read_text().splitlines():
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         head, _, how = line.partition(" = ")

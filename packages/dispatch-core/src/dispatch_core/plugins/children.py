@@ -103,12 +103,24 @@ def end_children() -> None:
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
     """End a child by a signal, and with it the processes that its plugin may have started."""
-    if os.name == "posix":
+    if sys.platform == "win32":
+        # A process has no group there; taskkill, a part of Windows, ends those that it has started, too.
+        if child.poll() is not None:
+            return
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                ["taskkill", "/F", "/T", "/PID", str(child.pid)],  # noqa: S607  # found as every program of the system's is
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=10,
+            )
+        child.kill()
+    else:
         # Where nothing of the group is left there is nothing to end.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
 
 
 def _ending(status: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -207,8 +208,8 @@ def _check_threads(device: TestedDevice, adapter: Adapter) -> None:
 
 def _check_fork(device: TestedDevice, adapter: Adapter) -> None:
     """Let a forked child use the device, or get an error: it neither hangs nor crashes, and the parent goes on."""
-    if not hasattr(os, "fork"):
-        return
+    if sys.platform == "win32":
+        return  # there is no fork
     tensor = adapter.make(_floats(device, 3), device.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python warns of threads, which the device may have
