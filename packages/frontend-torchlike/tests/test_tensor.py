@@ -194,7 +194,7 @@ def test_numbers_of_numpys_and_tensors_keep_their_dtypes(data, dtype):
             "cannot be converted to type .* without overflow",
         ),
         (np.array(["a"]), {"dtype": torchlike.float32}, TypeError, "can't convert np.ndarray of type"),
-        (b"ab", {}, TypeError, "invalid data type 'bytes'"),
+        ([b"ab"], {}, TypeError, "invalid data type 'bytes'"),
     ],
 )
 def test_data_that_torch_refuses_is_refused(data, options, error, text):
@@ -394,7 +394,7 @@ def test_from_numpy_refuses_strides_between_elements():
     with pytest.raises(ValueError, match="strides not a multiple of the element byte size"):
         torchlike.from_numpy(records["b"])
     with pytest.raises(ValueError, match="stride in the given numpy array is negative"):
-        torchlike.as_tensor(np.ones(3)[::-1])
+        torchlike.from_numpy(np.ones(3)[::-1])
 
 
 def test_two_numbers_make_a_tensor():

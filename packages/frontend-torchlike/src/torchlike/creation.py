@@ -20,7 +20,8 @@ from .chunks import make_in_chunks
 from .devices import as_device, default_device, factory_device
 from .docstrings import document
 from .dtypes import to_numpy_dtype
-from .interop import as_subclass, check_dtype, from_numpy, put
+from .foreign_data import copy_array, is_foreign, read_foreign, share_array
+from .interop import as_subclass, put
 from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
 from .layouts import strided
 from .literals import is_sequence, read
@@ -65,9 +66,10 @@ def tensor(
     pin_memory: bool = False,
     chunks: Any = None,
 ) -> Tensor:
-    """Make a tensor from a number, nested sequences or an array, by copying (source: ``torch.tensor``).
+    """Make a tensor from a number, nested sequences, an array or a table, by copying (source: ``torch.tensor``).
 
-    Raises ``ValueError`` for rows of different lengths, ``TypeError`` for what is no number.
+    Arrays and tables are those of any library that has DLPack, ``__array__`` or ``__array_interface__``. Raises
+    ``ValueError`` for rows of different lengths, ``TypeError`` for what is no number.
 
     >>> tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -90,10 +92,14 @@ def tensor(
         copy = data.detach().to(device=device, dtype=dtype, copy=True)
         return wrap_result(copy, requires_grad)
     if isinstance(data, np.ndarray):
-        check_dtype(data)
-        array = data.copy()
+        array = copy_array(data)
     elif type(data) in (float, int) and -_LARGE < data < _LARGE and (made := _read_small(data, dtype)):
         (array,), dtype = made, None
+    elif is_foreign(data):
+        found = read_foreign(data)
+        if isinstance(found, Tensor):
+            return wrap_result(found.to(device=device, dtype=dtype, copy=True), requires_grad)
+        array = copy_array(found)
     else:
         array, dtype = read(data, dtype)
     return wrap_result(_convert(array, dtype, device), requires_grad)
@@ -118,9 +124,15 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
     device = factory_device(device)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
-    if not isinstance(data, np.ndarray):
+    found = read_foreign(data) if is_foreign(data) else data
+    if isinstance(found, np.ndarray):
+        shared = share_array(found)
+        if shared is None:
+            return _convert(copy_array(found), dtype, device)
+    elif isinstance(found, Tensor):
+        shared = found
+    else:
         return _convert(*read(data, dtype), device)
-    shared: Tensor = from_numpy(data)
     return shared if dtype is None and device is None else shared.to(device=device, dtype=dtype)
 
 

@@ -164,8 +164,13 @@ _NUMPY_NAMES: Final = [name for name, dtype in BY_NAME.items() if dtype not in N
 
 
 def check_dtype(array: NDArray[Any] | np.generic) -> None:
-    """Raise ``TypeError`` for an array of a dtype that tensors do not have."""
+    """Raise ``TypeError`` for an array of a dtype that tensors do not have, ``ValueError`` for another order of bytes."""
     if not _is_known(array.dtype):
+        if not array.dtype.isnative:
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                'currently not supported.\nHint: convert it first, with array.astype(array.dtype.newbyteorder("="))'
+            )
         name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
         raise TypeError(
             f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(_NUMPY_NAMES)}."
@@ -242,13 +247,6 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDA
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
     return array.copy() if copy else lend_out(array)
-
-
-def dlpack_device(tensor: Tensor) -> tuple[int, int]:
-    """Answer ``__dlpack_device__``; no memory is handed out yet."""
-    if tensor.dtype in NOT_IN_NUMPY and tensor.is_cpu:
-        return 1, 0
-    return _get_shareable(tensor).__dlpack_device__()
 
 
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:

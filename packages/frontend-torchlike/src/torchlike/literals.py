@@ -21,7 +21,9 @@ from dispatch_core.frontends import array_type
 from dispatch_core.tracebacks import trim_traceback
 
 from .dtypes import promote_types, to_numpy_dtype
-from .interop import check_dtype
+from .foreign_data import is_foreign, read_foreign
+from .interop import check_dtype, read_elements
+from .literal_faults import locate_fault
 from .tensors import Tensor
 
 _PLAIN: Final = frozenset({bool, int, float, complex})
@@ -47,16 +49,24 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
     numbers, ``RuntimeError`` where no dtype can be inferred or ``dtype`` cannot hold a number.
     """
     try:
+        if isinstance(data, bytes):
+            data = bytearray(data)  # numbers, as in every other buffer; within sequences they are texts
+        elif isinstance(data, memoryview) and data.ndim != 1:
+            data = data.tolist()
         array = _read_plain(data, dtype)
         if array is None:
             try:
+                data = _take_foreign(data)
                 return _walk(data, dtype)
             except RecursionError:  # lists without end, behind the first element
                 raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
-            except (TypeError, ValueError, RuntimeError):
+            except (TypeError, ValueError, RuntimeError) as error:
                 if array_type(data) is not None:  # the device says why its array has no elements to read
                     dispatch_core.ops.prims.device_get(data)
-                raise
+                where = locate_fault(data)
+                if not where or type(error) not in (TypeError, ValueError, RuntimeError):
+                    raise
+                raise type(error)(f"{error}\nHint: {where}") from None
             except Exception as error:  # the conversion is the caller's, and may raise anything
                 raise TypeError(
                     f"an element cannot be converted to a number ({type(error).__name__}: {error})"
@@ -69,6 +79,19 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
     except Exception as error:
         trim_traceback(error)
         raise
+
+
+def _take_foreign(data: Any, depth: int = 0) -> Any:
+    """Return sequences with the arrays of other libraries among them as NumPy's."""
+    if type(data) in (list, tuple):
+        if depth > _MOST_DIMENSIONS:
+            return data  # which is refused
+        taken = [_take_foreign(item, depth + 1) for item in data]
+        return data if all(map(operator.is_, taken, data)) else taken
+    if not is_foreign(data):
+        return data
+    found = read_foreign(data)
+    return read_elements(found) if isinstance(found, Tensor) else found
 
 
 def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:

@@ -19,7 +19,7 @@ from .creation import construct, tensor
 from .deepcopy import deep_copy
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
-from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
+from .interop import data_ptr, read_printable, reduce, to_array, to_numpy
 from .layouts import strided
 from .lazy_attributes import LazyProperty, set_lazily
 from .lazy_names import LeftOut
@@ -91,11 +91,25 @@ def _is_signed(self: Tensor) -> bool:
     return self.dtype.is_signed
 
 
-def _export(self: Tensor, **options: Any) -> Any:
-    """Return a DLPack capsule of the tensor's memory."""
+def _export(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule of the tensor's memory (source: ``torch.Tensor.__dlpack__``)."""
     from .dlpack import export_tensor  # few programs hand memory on so
 
-    return export_tensor(self, **options)
+    return export_tensor(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _read_dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Return DLPack's numbers for the tensor's device (source: ``torch.Tensor.__dlpack_device__``)."""
+    from .dlpack import read_device
+
+    return read_device(self)
 
 
 def _to_html(self: Tensor) -> str | None:
@@ -136,7 +150,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__deepcopy__": deep_copy,
     "__dlpack__": _export,
     "__delitem__": _refuse_deleting,
-    "__dlpack_device__": dlpack_device,
+    "__dlpack_device__": _read_dlpack_device,
     "__reduce_ex__": reduce,
     "__repr__": format_tensor,
     "_call_mixed": staticmethod(call_mixed),

@@ -14,6 +14,7 @@ from .creation import tensor, wrap_result
 from .devices import as_device, factory_device
 from .dlpack import import_tensor
 from .dtypes import to_numpy_dtype
+from .foreign_data import is_foreign, read_foreign, share_array
 from .interop import from_numpy
 from .tensors import Tensor
 
@@ -43,6 +44,8 @@ def asarray(
     shared = _share(obj, dtype)
     if shared is None:
         if copy is False:
+            if isinstance(obj, np.ndarray) or is_foreign(obj):
+                raise ValueError("can't alias an array with negative or odd strides, or of a dtype that NumPy lacks.")
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     wanted, place = shared.dtype if dtype is None else dtype, factory_device(device) or shared.device
@@ -66,10 +69,13 @@ def _share(obj: Any, dtype: ScalarType | None) -> Tensor | None:
         return obj
     if isinstance(obj, np.generic):
         return from_numpy(np.array(obj))
-    if isinstance(obj, np.ndarray):
-        return from_numpy(obj)
-    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
+    if type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
+    found = read_foreign(obj) if is_foreign(obj) else obj
+    if isinstance(found, np.ndarray):
+        return share_array(found)
+    if isinstance(found, Tensor):
+        return found
     try:
         memoryview(obj)
     except TypeError:
@@ -122,10 +128,17 @@ def frombuffer(
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """Return a tensor in the memory of another library's, or of a DLPack capsule, on the cpu.
+    """Return a tensor in the memory of another library's, or of a DLPack capsule (source: ``torch.from_dlpack``).
 
-    Raises ``BufferError`` where ``copy`` is False and a copy is needed, or for memory of another device.
+    It is where that memory is: the host's is the cpu's, and an array elsewhere keeps its device if that is installed.
+    Raises ``BufferError`` where ``copy`` is False and a copy is needed, and for memory of a device that is not.
     """
+    kind = type(ext_tensor)
+    if not hasattr(kind, "__dlpack__") and kind.__name__ != "PyCapsule":
+        raise TypeError(
+            f"from_dlpack expects an object with __dlpack__, or a capsule, not {kind.__name__}\n"
+            "Hint: asarray takes arrays and tables without it"
+        )
     shared = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else import_tensor(ext_tensor)
     place = as_device(device)
     if place is not None and place.type != shared.device.type:
