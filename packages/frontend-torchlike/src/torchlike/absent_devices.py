@@ -37,7 +37,8 @@ def _answer(name: str, value: Any) -> Callable[..., Any]:
         return value
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return {value!r}: there is no such device." if value is not None else "Do nothing."
+    does = "Do nothing" if value is None else f"Return {value!r}"
+    function.__doc__ = f"{does}: there is no such device."
     return function
 
 
@@ -75,15 +76,15 @@ def list_functions(title: str) -> dict[str, Any]:
             pass
 
     def memory_stats(device: Any = None) -> dict[str, int]:
-        """Return no statistics."""
+        """Return no statistics: there is no such device."""
         return {}
 
     def get_rng_state_all() -> list[Any]:
-        """Return no states."""
+        """Return no states: there is no such device."""
         return []
 
     def get_arch_list() -> list[str]:
-        """Return no architectures."""
+        """Return no architectures: there is no such device."""
         return []
 
     own = (stream, memory_stats, get_rng_state_all, get_arch_list)

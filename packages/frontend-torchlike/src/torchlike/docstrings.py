@@ -20,14 +20,15 @@ def document(function: Any, operator: str) -> None:
     function.__doc__ = LazyText(make)
 
 
-def complete(function: Any, namespace: str) -> None:
-    """Add arguments, torch's page and an example to the docstring of a function of ``torch.namespace``."""
-    own = function.__doc__
+def complete(found: Any, namespace: str) -> None:
+    """Add arguments, torch's page and an example to the docstring of a function or a class of ``torch.namespace``."""
+    own = found.__doc__
+    if type(own) is not str or not hasattr(found, "__qualname__"):
+        return
 
     def make() -> str:
         from .texts import complete_text
 
-        return complete_text(function, own, namespace)
+        return complete_text(found, own, namespace)
 
-    if type(own) is str:
-        function.__doc__ = LazyText(make)
+    found.__doc__ = LazyText(make)

@@ -35,6 +35,6 @@ def get_dir() -> str:
 
 
 def set_dir(d: str) -> None:
-    """Choose another folder."""
+    """Set the folder where torch keeps downloads."""
     global _directory
     _directory = os.path.expanduser(d)  # noqa: PTH111  # as above

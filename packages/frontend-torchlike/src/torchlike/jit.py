@@ -54,7 +54,7 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 
 
 def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a module unchanged."""
+    """Return a module unchanged: its methods are run as they are."""
     return mod
 
 
@@ -64,12 +64,12 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return a value."""
+    """Return a value as it is: its type is not declared to a compiler."""
     return the_value
 
 
 def Attribute(value: Any, type: Any) -> Any:  # noqa: N802  # torch's name
-    """Return a value."""
+    """Return a value as it is: its type is not declared to a compiler."""
     return value
 
 
@@ -101,7 +101,7 @@ def load(f: Any, map_location: Any = None, **kwargs: Any) -> NoReturn:
 
 
 def save(m: Any, f: Any, **kwargs: Any) -> NoReturn:
-    """Raise ``NotImplementedError``, as above."""
+    """Raise ``NotImplementedError``: there is no code of TorchScript to write."""
     raise NotImplementedError(
         "torch.jit.save writes code of TorchScript, which there is none of here; save a state_dict"
     )

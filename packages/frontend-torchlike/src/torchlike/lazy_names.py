@@ -56,18 +56,21 @@ class LeftOut:
 
 
 def load_names(
-    package: str, modules: Mapping[str, str]
+    package: str, modules: Mapping[str, str], complete: Callable[[Any], None] | None = None
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``modules`` maps each of its modules to the public names in it, separated by spaces. A name is imported at its first
-    use, and is an attribute of the package from then on; so are the modules.
+    use, and is an attribute of the package from then on; so are the modules. ``complete`` is called with each object that
+    is so imported.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
         if name in homes:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
+            if complete is not None:
+                complete(found)
         elif name in modules:
             found = import_module(f"{package}.{name}")
         elif (alias := aliases.get(f"{package}.{name}")) is not None:

@@ -61,7 +61,14 @@ def list_types(device_type: str = "cpu") -> dict[str, LegacyType]:
     module = "torchlike" if device_type == "cpu" else f"torchlike.{device_type}"
     return {
         f"{name}Tensor": LegacyType(
-            f"{name}Tensor", (), {"dtype": dtype, "device_type": device_type, "__module__": module}
+            f"{name}Tensor",
+            (),
+            {
+                "dtype": dtype,
+                "device_type": device_type,
+                "__module__": module,
+                "__doc__": f"Tensors of {dtype} on the device {device_type}; a call makes one of sizes or of data.",
+            },
         )
         for name, dtype in _NAMES.items()
     }

@@ -34,7 +34,7 @@ def _refuse(name: str) -> Any:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raise ``NotImplementedError``."
+    function.__doc__ = "Raise ``NotImplementedError``: ``dispatch_core.profile`` counts and times calls."
     return function
 
 

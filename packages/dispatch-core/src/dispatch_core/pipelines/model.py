@@ -35,7 +35,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One recorded call."""
+    """One recorded call: its operator, its arguments and what it makes."""
 
     #: The operator's name with namespace and overload.
     name: str

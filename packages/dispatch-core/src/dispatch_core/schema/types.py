@@ -109,7 +109,7 @@ class ListType(Type):
 
 
 class DictType(Type):
-    """A dictionary."""
+    """A dictionary, by the types of its keys and values."""
 
     key: Type
     value: Type

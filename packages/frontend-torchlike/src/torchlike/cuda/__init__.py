@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 #: Raised by a device that has no memory left, which there is not.
-OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {"__module__": __name__})
+OutOfMemoryError = type(
+    "OutOfMemoryError",
+    (RuntimeError,),
+    {"__module__": __name__, "__doc__": "Raised where a device's memory is used up."},
+)
 AcceleratorError = DeferredCudaCallError = AbsentDeviceError
 has_magma = has_half = _initialized = False
 default_generators: tuple[Any, ...] = ()

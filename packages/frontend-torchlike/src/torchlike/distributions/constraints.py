@@ -182,6 +182,8 @@ class _JoinedConstraint(Constraint):
 
 
 class _Cat(_JoinedConstraint):
+    """Parts along a dimension, each in a set of its own; ``lengths`` are their sizes, 1 if left out."""
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim, [1] * len(cseq) if lengths is None else list(lengths))
 
@@ -191,6 +193,8 @@ class _Cat(_JoinedConstraint):
 
 
 class _Stack(_JoinedConstraint):
+    """Entries along a dimension, each in a set of its own."""
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)
 

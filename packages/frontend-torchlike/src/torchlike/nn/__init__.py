@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..docstrings import complete
 from ..lazy_names import load_names
 from . import functional, init, modules, parameter
 from .parameter import Buffer, Parameter
@@ -20,7 +22,10 @@ _NAMES: Final = {
     "common_types": "",
     "utils": "",
 }
-_names, _load, _list = load_names(__name__, _NAMES)
+_complete = partial(complete, namespace="nn")
+_names, _load, _list = load_names(__name__, _NAMES, _complete)
+_complete(Buffer)
+_complete(Parameter)
 
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter"]
 __all__ += modules.__all__

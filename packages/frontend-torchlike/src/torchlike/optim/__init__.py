@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from ..docstrings import complete
 from ..lazy_names import load_names
 
 _NAMES: Final = {
@@ -18,4 +20,4 @@ _NAMES: Final = {
     "sparse_adam": "SparseAdam",
     "swa_utils": "",
 }
-__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="optim"))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .composition import complete_text, compose_of_operator, phrase_of
+from .composition import complete_text, compose_of_operator, phrase_of, phrase_of_class
 from .examples import example_of, read_examples
 
-__all__ = ["complete_text", "compose_of_operator", "example_of", "phrase_of", "read_examples"]
+__all__ = ["complete_text", "compose_of_operator", "example_of", "phrase_of", "phrase_of_class", "read_examples"]

@@ -17,12 +17,12 @@ from dispatch_core.signatures import signatures
 from ..operator_table import read_operators
 from .examples import example_of
 
-__all__ = ["complete_text", "compose_of_operator", "phrase_of"]
+__all__ = ["complete_text", "compose_of_operator", "phrase_of", "phrase_of_class"]
 
 
 @cache
-def _phrases() -> dict[str, dict[str, str]]:
-    found: dict[str, Any] = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))
+def _read(name: str) -> dict[str, dict[str, str]]:
+    found: dict[str, Any] = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     return found
 
 
@@ -43,7 +43,7 @@ def phrase_of(name: str, parameter: str) -> str | None:
     """
     bare = name.rpartition(".")[2]
     operator = _OPERATORS.get(bare, bare)
-    phrases = _phrases()
+    phrases = _read("phrases")
     own = phrases["functions"].get(f"{bare}.{parameter}")
     if own is None and "." in name:
         own = phrases["namespaces"].get(f"{name.rpartition('.')[0]}.*.{parameter}")
@@ -52,12 +52,27 @@ def phrase_of(name: str, parameter: str) -> str | None:
     return phrase_of_operator(operator, parameter.rstrip("_")) or phrases["arguments"].get(parameter)
 
 
+def phrase_of_class(namespace: str, cls: type, parameter: str) -> str | None:
+    """Return the phrase of a parameter of a class's constructor; None where there is none.
+
+    >>> from torchlike import nn
+    >>> phrase_of_class("nn", nn.Linear, "in_features")
+    "the size of the input's last dimension"
+    """
+    own = _read("classes").get(namespace, {})
+    for each in cls.__mro__:
+        if f"{each.__name__}.{parameter}" in own:
+            return own[f"{each.__name__}.{parameter}"]
+    shared = f"nn.functional.*.{parameter}"
+    return own.get(parameter) or _read("phrases")["namespaces"].get(shared) or phrase_of("", parameter)
+
+
 def _arguments(forms: tuple[inspect.Signature, ...], find: Callable[[str], str | None]) -> dict[str, str]:
     """Return the phrase of each parameter of a function's signatures, in their order, but for ``self``."""
     found: dict[str, str] = {}
     for form in forms:
         for each in form.parameters.values():
-            stars = "*" if each.kind is each.VAR_POSITIONAL else ""
+            stars = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
             if each.name not in found and each.name != "self" and not each.name.startswith("_"):
                 phrase = _OUTS if each.name == "out" and "Sequence" in str(each.annotation) else find(each.name)
                 if phrase is not None and f"*{each.name}" not in found:
@@ -87,9 +102,15 @@ def compose_of_operator(function: Any, operator: str) -> str:
 
 
 def complete_text(function: Any, own: str, namespace: str) -> str:
-    """Return a function's own docstring with arguments, torch's page and an example, where they are not there yet."""
-    name = f"{namespace}.{function.__name__}"
-    summary = inspect.cleandoc(own)
-    arguments = {} if "Arguments:" in own else _arguments(signatures(function), partial(phrase_of, name))
-    example = "" if ">>>" in own else example_of(name)
-    return compose(summary, arguments, page=page_of(namespace, function.__name__), example=example)
+    """Return the docstring of a function or a class with arguments, torch's page and an example, as far as it has none."""
+    summary, bare = inspect.cleandoc(own), function.__name__
+    find: Callable[[str], str | None] = partial(phrase_of, f"{namespace}.{bare}")
+    called = function
+    if isinstance(function, type):
+        find, called = partial(phrase_of_class, namespace, function), vars(function).get("__init__", function)
+        shape = _read("classes").get(f"{namespace}.shapes", {}).get(bare)
+        summary += f"\n\nShapes:\n    {shape}" if shape and "Shapes" not in own else ""
+    arguments = {} if "Arguments:" in own else _arguments(signatures(called), find)
+    example = "" if ">>>" in own else example_of(f"{namespace}.{bare}")
+    page = page_of(namespace, bare) or page_of(function.__module__.removeprefix("torchlike."), bare)
+    return compose(summary, arguments, page=page, example=example)

@@ -12,6 +12,8 @@ __all__ = ["page_of", "page_of_operator"]
 _ROOT: Final = "https://docs.pytorch.org/docs/stable"
 #: Where an operator's function is looked for, by the beginning of its name.
 _PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
+#: Namespaces whose names share a page.
+_JOINED: Final = {"distributions": "distributions.html", "special": "special.html#{}", "utils.data": "data.html#{}"}
 
 
 @cache
@@ -32,7 +34,8 @@ def page_of(namespace: str, name: str) -> str | None:
     if name not in _names().get(namespace, ()):
         return None
     full = f"torch.{name}" if namespace == "torch" else f"torch.{namespace}.{name}"
-    return f"{_ROOT}/special.html#{full}" if namespace == "special" else f"{_ROOT}/generated/{full}.html"
+    place = _JOINED.get(namespace)
+    return f"{_ROOT}/generated/{full}.html" if place is None else f"{_ROOT}/{place.format(full)}"
 
 
 def page_of_operator(name: str) -> str | None:

@@ -159,7 +159,7 @@ class _Inverse(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other."""
+    """Several transforms, one after the other (source: ``torch.distributions.ComposeTransform``)."""
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         if cache_size:

@@ -28,7 +28,7 @@ class _NumberTransform(Transform):
 
 
 class ExpTransform(_NumberTransform):
-    """``y = exp(x)``."""
+    """``y = exp(x)``, from all numbers to positive ones."""
 
     codomain = constraints.positive
 
@@ -114,7 +114,7 @@ class SoftplusTransform(_NumberTransform):
 
 
 class TanhTransform(_NumberTransform):
-    """``y = tanh(x)``."""
+    """``y = tanh(x)``, from all numbers to those between -1 and 1."""
 
     codomain = constraints.interval(-1.0, 1.0)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from ...docstrings import complete
 from ...lazy_names import load_names
@@ -42,11 +43,4 @@ _NAMES: Final = {
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding embedding_bag one_hot",
 }
-__all__, _load, __dir__ = load_names(__name__, _NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    found = _load(name)
-    if getattr(found, "__module__", "").startswith(__name__):
-        complete(found, "nn.functional")
-    return found
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="nn.functional"))

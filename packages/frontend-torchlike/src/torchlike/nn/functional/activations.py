@@ -38,7 +38,7 @@ _OPERATORS: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(_find, lambda: [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``max(input, 0)``."""
+    """Return ``max(input, 0)``, element by element."""
     return FUNCTIONS["relu_" if inplace else "relu"](input)
 
 

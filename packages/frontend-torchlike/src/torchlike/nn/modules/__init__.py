@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from ...docstrings import complete
 from ...lazy_names import load_names
 
 _NAMES: Final = {
@@ -57,4 +59,4 @@ _NAMES: Final = {
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "utils": "",
 }
-__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="nn"))

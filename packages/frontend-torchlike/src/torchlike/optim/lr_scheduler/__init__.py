@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from ...docstrings import complete
 from ...lazy_names import load_names
 
 _NAMES: Final = {
@@ -14,5 +16,5 @@ _NAMES: Final = {
     "plateau": "ReduceLROnPlateau",
     "scheduler": "EPOCH_DEPRECATION_WARNING LRScheduler _LRScheduler",
 }
-_listed, __getattr__, __dir__ = load_names(__name__, _NAMES)
+_listed, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="optim.lr_scheduler"))
 __all__ = [name for name in _listed if not name.startswith(("_", "EPOCH"))]

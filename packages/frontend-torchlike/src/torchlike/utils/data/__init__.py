@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from ...docstrings import complete
 from ...lazy_names import load_names
 
 _NAMES: Final = {
@@ -14,4 +16,4 @@ _NAMES: Final = {
     "sampler": "BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler",
     "worker": "WorkerInfo get_worker_info",
 }
-__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="utils.data"))
