@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -258,6 +259,38 @@ def test_the_operator_namespaces_are_announced():
         "aten": "dispatch_aten",
         "prims": "dispatch_aten",
     }
+
+
+@installed_from_wheels
+def test_the_command_is_installed_beside_python(tmp_path):
+    program = shutil.which("dispatch", path=str(Path(sys.executable).parent))
+    assert program is not None
+    # A package of the current folder is none of the command's.
+    (tmp_path / "numpy.py").write_text("raise SystemExit('imported from the current folder')")
+    for arguments, expected in (
+        ("--version", f"dispatch-core {importlib.metadata.version('dispatch-core')}\n"),
+        ("", ""),
+    ):
+        done = subprocess.run(
+            [program, *arguments.split()], capture_output=True, check=False, cwd=tmp_path, text=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(expected or "usage: dispatch [-h] [--version] COMMAND ...")
+    done = subprocess.run(
+        [program, "verify", "cpu", "--only", "aten::relu", "--json"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["fine"] is True
+
+
+def test_the_command_is_the_cores():
+    (entry,) = [each for each in importlib.metadata.entry_points(group="console_scripts") if each.name == "dispatch"]
+    assert (entry.value, entry.dist.name) == ("dispatch_core.command_line:main", "dispatch-core")
 
 
 def sh_blocks(text: str) -> list[str]:
