@@ -305,6 +305,13 @@ def test_progress_is_told_by_lines_on_a_terminal_and_by_tenths_elsewhere():
         assert "50 of 50 checks, 50 faults, 50 s: aten::49" in stream.getvalue()
 
 
+def test_a_misspelt_option_is_told_its_neighbour(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["verify", "cpu", "--jsn"])
+    expected = "python -m dispatch_core verify: error: unrecognized arguments: --jsn\nHint: did you mean --json?\n"
+    assert capsys.readouterr().err.endswith(expected)
+
+
 def test_without_the_kit_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(dc.discovery.loader().catalog, "usable", lambda group, name: None)
     assert main(["verify", "cpu"]) == 2

@@ -10,11 +10,13 @@ are made and read.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
 
 from .discovery import loader
 from .distributions import BACKENDS, FRONTENDS, TOOLS
@@ -24,8 +26,10 @@ from .plugins.import_rollback import import_object
 
 __all__ = [
     "BRINGS",
+    "CommandParser",
     "Finding",
     "Tool",
+    "did_you_mean",
     "examine",
     "find_frontends",
     "find_plugin",
@@ -41,6 +45,33 @@ BRINGS: Final = {
     "verify": "compare a device with the cpu, operator by operator (needs dispatch-operators-aten[testing])"
 }
 _HINTS: Final = {"verify": "pip install 'dispatch-operators-aten[testing]'"}
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that names the option which a misspelt one is nearest to."""
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Return what the arguments say; end the program, with status 2, for those that it does not take."""
+        options, rest = self.parse_known_args(arguments)
+        if rest:
+            self.refuse(rest)
+        return options
+
+    def refuse(self, rest: Sequence[str]) -> NoReturn:
+        """End the program, for arguments that it does not take."""
+        hints = [did_you_mean(word.partition("=")[0], self._option_string_actions) for word in rest if word[:1] == "-"]
+        hint = next(filter(None, hints), f"{self.prog} --help shows its arguments")
+        self.error(f"unrecognized arguments: {' '.join(rest)}\nHint: {hint}")
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question with the names that are nearest to one, or "" where none is near.
+
+    >>> did_you_mean("docter", ["doctor", "list"])
+    'did you mean doctor?'
+    """
+    near = get_close_matches(name, names, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def find_tool(name: str) -> Tool:

@@ -11,7 +11,8 @@ from typing import Final
 
 from ..cache_folders import VARIABLE, cache_parts, cache_root
 from ..errors import BackendError
-from .arguments import add_json, did_you_mean
+from ..tools import did_you_mean
+from .arguments import add_json
 from .output import TextOutput
 
 __all__ = ["EXAMPLE", "add_arguments", "run"]

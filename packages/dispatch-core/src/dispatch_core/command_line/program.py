@@ -17,8 +17,7 @@ from importlib import import_module
 from typing import Final
 
 from ..errors import DispatchError
-from ..tools import BRINGS, find_tool, list_tools, program_name
-from .arguments import CommandParser, did_you_mean
+from ..tools import BRINGS, CommandParser, did_you_mean, find_tool, list_tools, program_name
 
 __all__ = ["FINDINGS", "FINE", "INTERRUPTED", "READER_GONE", "USAGE", "main"]
 

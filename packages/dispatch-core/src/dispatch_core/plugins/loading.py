@@ -229,7 +229,10 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin that calls sys.exit must not end the program
-                self._failures[key] = Failure(claim, error)
+                failure = self._failures[key] = Failure(claim, error)
+                _LOG.warning(
+                    "%s %r of %s failed: %s", _NOUNS[claim.group], claim.name, claim.distribution, failure.reason
+                )
             finally:
                 if collects:
                     gc.enable()
@@ -244,9 +247,6 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
                         self.seconds[key],
                     )
         failure = self._failures[key]
-        _LOG.warning(
-            "%s %r of %s failed to load: %s", _NOUNS[claim.group], claim.name, claim.distribution, failure.reason
-        )
         raise messages.load_failure(_NOUNS[claim.group], failure) from failure.exception
 
     def _transact(self, claim: Claim) -> None:

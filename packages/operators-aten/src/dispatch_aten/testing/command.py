@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatch_core.errors import BackendError
-from dispatch_core.tools import find_plugin, import_modules, program_name
+from dispatch_core.tools import CommandParser, find_plugin, import_modules, program_name
 
 from .html_report import as_html
 from .marks import Mark, marks_beside, read_marks
@@ -24,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
 
     It is 0 for fine, 1 for faults, 2 where the page cannot be written, and 130 after Ctrl-C.
     """
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f"{program_name()} verify",
         description="Compare a device with the cpu, operator by operator.",
         epilog=f"example: {program_name()} verify npu --only 'aten::add*' --html report.html",
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import a module first"
     )
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     if options.html:
         _check_place(options.html)
     import_modules(options.modules)
