@@ -232,6 +232,18 @@ def test_a_console_that_lacks_characters_shows_their_numbers(install):
     assert r"ValueError: gr\xf6\xdfe \u221e" in done.stdout
 
 
+@pytest.mark.parametrize(("system", "status", "told"), [("win32", 141, ""), ("linux", 2, "[Errno 22] closed\n")])
+def test_windows_tells_of_a_closed_pipe_in_its_own_way(monkeypatch, capsys, system, status, told):
+    class Closed(io.StringIO):
+        def flush(self):
+            raise OSError(22, "closed")
+
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert main(["list"]) == status
+    assert capsys.readouterr().err == told
+
+
 def test_without_an_output_nothing_fails(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["list"]) == 0

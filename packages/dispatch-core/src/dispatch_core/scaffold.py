@@ -95,7 +95,7 @@ def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str
         for path, text in texts.items():
             target = made / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            target.write_text(text, encoding="utf-8", newline="\n")
         shutil.move(made, folder)
     return Project(folder, name, sort, tuple(sorted(texts)))
 

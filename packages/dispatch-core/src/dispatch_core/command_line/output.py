@@ -83,7 +83,7 @@ class TextOutput:
             return ""
         widths = [max(len(line[column]) for line in (head, *lines)) for column in range(len(head))]
         last = sum(widths[:-1]) + 2 * (len(widths) - 1)
-        if self.width is not None and last > self.width:
+        if self.width is not None and last + len(head[-1]) > self.width:
             return self._blocks(head, lines, self.width)
         room = widths[-1] if self.width is None else self.width - last
         longest = max((len(word) for line in lines for word in line[-1].split()), default=0)

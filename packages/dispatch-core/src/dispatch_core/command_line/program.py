@@ -9,6 +9,7 @@ Note [Exit statuses]
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -66,8 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         status = READER_GONE
     except (DispatchError, OSError) as error:
-        print(error, file=sys.stderr)
-        status = USAGE
+        # Windows calls a closed pipe an invalid argument.
+        is_pipe = sys.platform == "win32" and isinstance(error, OSError) and error.errno == errno.EINVAL
+        if not is_pipe:
+            print(error, file=sys.stderr)
+        status = READER_GONE if is_pipe else USAGE
     _drop_output()
     return status
 

@@ -39,7 +39,8 @@ def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: 
 
     Its output, on either stream, is kept apart from its reports (see `teller`).
     """
-    with tempfile.TemporaryDirectory(prefix="dispatch-child-") as folder:
+    # Windows deletes no file that a process which the plugin has left behind holds open.
+    with tempfile.TemporaryDirectory(prefix="dispatch-child-", ignore_cleanup_errors=True) as folder:
         report, output = Path(folder, "report"), Path(folder, "output")
         report.touch()
         job = {**job, "module": module, "path": sys.path, "report": str(report)}
