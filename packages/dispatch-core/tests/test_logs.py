@@ -33,6 +33,11 @@ def test_a_program_that_configures_nothing_sees_nothing(install, run_python):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_a_program_that_logs_finds_a_handler_that_drops_records(run_python):
+    code = "import logging, dispatch_core; print(logging.getLogger('dispatch_core').handlers)"
+    assert run_python("-c", code).stdout == "[<NullHandler (NOTSET)>]\n"
+
+
 def test_the_library_adds_one_handler_which_drops_records(caplog):
     for name in ("plugins", "caches", "plugins"):
         Log(name).warning("nothing")

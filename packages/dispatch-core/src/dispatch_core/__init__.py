@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import environ as _environ
+from sys import modules as _modules
 from typing import TYPE_CHECKING, Any
 
 from . import discovery
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-if "DISPATCH_LOG" in _environ:
+if "DISPATCH_LOG" in _environ or "logging" in _modules:
     from .logs import read_environment as _read_environment
 
     _read_environment()

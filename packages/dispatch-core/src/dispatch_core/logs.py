@@ -109,6 +109,8 @@ def parse_levels(text: str) -> dict[str, int]:
 def read_environment() -> None:
     """Print the records that the variable asks for on stderr, beside the handlers of the program."""
     global _handler
+    if "logging" in sys.modules:
+        _find_logger(ROOT)
     text = os.environ.get(VARIABLE, "").strip()
     if not text and _handler is None:
         return
