@@ -264,6 +264,13 @@ def test_on_a_terminal_lines_fit_its_width_and_nothing_is_lost(install, columns)
     assert "\x1b" not in shown
 
 
+@pytest.mark.parametrize("width", range(16, 40))
+def test_a_table_is_as_wide_as_the_terminal_its_headings_too(width):
+    shown = TextOutput(width).table(("device", "state", "reason"), [("acme", "refused", "old")])
+    assert max(map(len, shown.splitlines())) <= width
+    assert ("reason" in shown.splitlines()[0]) == (width >= len("device  state    reason"))
+
+
 @needs_posix
 def test_colours_are_a_terminals_only(install):
     pty = pytest.importorskip("pty")
