@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import email
 import os
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -83,3 +85,11 @@ def test_the_archives_of_a_package_have_one_version_and_one_description(name):
     assert found["Version"] == core.name.split("-")[1]
     assert archive(name, ".tar.gz").name == f"{name.replace('-', '_')}-{found['Version']}.tar.gz"
     assert found.get_payload(decode=True).decode() == (PACKAGES[name] / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_second_build_gives_the_same_bytes(name, tmp_path):
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, PACKAGES[name]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert again == {path.name: path.read_bytes() for path in (archive(name, ".whl"), archive(name, ".tar.gz"))}
