@@ -8,12 +8,20 @@ from pathlib import Path
 
 #: Which file of the repository a made page shows: its relative links begin there.
 SOURCES: dict[str, str] = {}
+#: Where towncrier puts the next release.
+_MARK = "<!-- towncrier release notes start -->"
+#: Page → the file of the root that it shows.
+OF_THE_ROOT = {
+    "contributing.md": "CONTRIBUTING.md",
+    "policies/conduct.md": "CODE_OF_CONDUCT.md",
+    "policies/security.md": "SECURITY.md",
+}
 
 
 def pages(root: Path) -> dict[str, str]:
     """Return the text of each page, by its path in the site."""
     SOURCES.clear()
-    made = {_add("contributing.md", "CONTRIBUTING.md"): (root / "CONTRIBUTING.md").read_text(encoding="utf-8")}
+    made = {_add(page, source): (root / source).read_text(encoding="utf-8") for page, source in OF_THE_ROOT.items()}
     for folder in sorted(path.parent for path in root.glob("packages/*/pyproject.toml")):
         name = folder.relative_to(root).as_posix()
         made[_add(f"{name}.md", f"{name}/README.md")] = _package(folder)
@@ -44,10 +52,13 @@ def _package(folder: Path) -> str:
 
 
 def _changes(folder: Path) -> str:
-    """Return a package's changelog under the name of its distribution."""
+    """Return a package's changelog under the name of its distribution, with the fragments of the next release on top."""
     name = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
-    text = (folder / "CHANGELOG.md").read_text(encoding="utf-8")
-    return text.replace("# Changelog\n", f"# {name}\n", 1)
+    head, mark, sections = (folder / "CHANGELOG.md").read_text(encoding="utf-8").partition(_MARK)
+    fragments = sorted((folder / "changes").glob("*.md")) if mark else []
+    lines = [" ".join(path.read_text(encoding="utf-8").split()) for path in fragments]
+    coming = ["## Since then", "", *(f"- {line}" for line in lines), ""] if lines else []
+    return "\n".join([head.replace("# Changelog", f"# {name}", 1), *coming, sections])
 
 
 def _example(script: Path) -> str:
