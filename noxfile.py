@@ -209,8 +209,9 @@ def arrays(session: nox.Session) -> None:
     """Run the tests of array libraries as devices, and of data beside theirs; arguments after ``--`` go to pytest."""
     _install_wheels(session, "test", "demo", "arrays", "interop")
     folder = "packages/backend-array-api"
-    page = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says[guides-array-libraries]"
-    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, "tests/interop", page)
+    page = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says"
+    pages = [f"{page}[guides-{name}]" for name in ("array-libraries", "data")]
+    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, "tests/interop", *pages)
 
 
 @nox.session(requires=["wheels"])
