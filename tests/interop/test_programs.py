@@ -152,6 +152,9 @@ def test_pandas_and_tensors_change_places():
     assert torchlike.as_tensor(pd.Series([1, 2], dtype="Int64")).tolist() == [1, 2]
     assert pd.DataFrame(torchlike.ones(2, 3)).shape == (2, 3)
     assert pd.Series(torchlike.arange(3.0)).sum() == 3.0
+    assert (pd.Series([1.0, 2.0]) + torchlike.ones(2)).tolist() == [2.0, 3.0]
+    assert (torchlike.ones(2) * pd.Series([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert frame.astype(torchlike.float32).dtypes.tolist() == [np.dtype("float32")] * 2
     assert pd.Series([5, 6, 7])[torchlike.tensor([0, 2])].tolist() == [5, 7]
 
 

@@ -140,6 +140,15 @@ def test_arrays_of_every_layout_come_in(values):
     assert t.tensor(values).is_contiguous() or not values.flags.c_contiguous
 
 
+def test_numpy_takes_our_dtypes_for_its_own():
+    assert np.zeros(2, t.int16).dtype == np.int16
+    assert NUMBERS.astype(t.complex128).dtype == t.complex128
+    assert np.asarray(t.ones(2), dtype=t.float64).tolist() == [1.0, 1.0]
+    assert not hasattr(t.bfloat16, "dtype")
+    with pytest.raises(TypeError, match="bfloat16"):
+        np.zeros(2, t.bfloat16)
+
+
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"])
 def test_dtypes_that_numpy_lacks_come_in_and_go_out(name):
     values = np.array([1, 2], getattr(ml_dtypes, name))

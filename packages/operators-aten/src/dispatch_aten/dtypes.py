@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from dispatch_core import declare_dtypes
 from dispatch_core.schema import suggest_dtype
 
 from .errors import ArgumentTypeError, DtypeError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "BY_NAME",
@@ -113,6 +116,20 @@ class ScalarType(Enum):
         """
         values = 1 << 8 * self.itemsize
         return (-values // 2, values // 2 - 1) if self.is_signed else (0, values - 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype, by which NumPy and pandas take ours for theirs; ``AttributeError`` where NumPy has none.
+
+        >>> import numpy
+        >>> numpy.zeros(2, ScalarType.Short)
+        array([0, 0], dtype=int16)
+        """
+        import numpy as np
+
+        if self in NOT_IN_NUMPY:
+            raise AttributeError(f"NumPy has no dtype for {self!r}", name="dtype", obj=self)
+        return np.dtype(self.short)
 
     def to_real(self) -> ScalarType:
         """Return the type of a complex number's parts; real types are their own.
