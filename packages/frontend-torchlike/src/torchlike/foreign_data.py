@@ -8,7 +8,6 @@ import numpy as np
 
 from dispatch_aten.dtypes import BY_NAME
 
-from .dlpack import import_tensor
 from .interop import check_dtype, from_numpy
 from .tensors import Tensor
 
@@ -42,6 +41,8 @@ def read_foreign(value: Any) -> Tensor | np.ndarray[Any, Any]:
     """
     try:
         if hasattr(type(value), "__dlpack__"):
+            from .dlpack import import_tensor  # few programs take memory so
+
             return import_tensor(value)
         array = np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError):

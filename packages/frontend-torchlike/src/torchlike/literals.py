@@ -23,7 +23,6 @@ from dispatch_core.tracebacks import trim_traceback
 from .dtypes import promote_types, to_numpy_dtype
 from .foreign_data import is_foreign, read_foreign
 from .interop import check_dtype, read_elements
-from .literal_faults import locate_fault
 from .tensors import Tensor
 
 _PLAIN: Final = frozenset({bool, int, float, complex})
@@ -63,6 +62,8 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
             except (TypeError, ValueError, RuntimeError) as error:
                 if array_type(data) is not None:  # the device says why its array has no elements to read
                     dispatch_core.ops.prims.device_get(data)
+                from .literal_faults import locate_fault  # only an error needs it
+
                 where = locate_fault(data)
                 if not where or type(error) not in (TypeError, ValueError, RuntimeError):
                     raise
