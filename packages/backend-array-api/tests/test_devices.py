@@ -127,6 +127,17 @@ def test_arrays_share_no_memory_with_the_hosts():
     assert {device: tensor.sum().item() for device, tensor in there.items()} == dict.fromkeys(DEVICES, 0.0)
 
 
+def test_an_array_whose_dtype_gives_way_to_numbers_keeps_it_in_operators():
+    jnp = pytest.importorskip("jax.numpy")
+    ones = t.ones(3, device="jax")
+    for value, dtype in ((2.0, t.float32), (2, t.int32)):
+        weak = dc.wrap_like(ones, jnp.full(3, value))
+        assert weak._dispatch_data.weak_type
+        for result in (weak * 2, weak + 1, t.cat([weak, weak]) * 2, t.capture(lambda x: x * 2)(weak)):
+            assert result.dtype == dtype
+        assert (weak * 2).tolist() == [4, 4, 4]
+
+
 def test_two_devices_live_in_one_process_and_do_not_mix():
     a, b = t.ones(2, device="jax"), t.ones(2, device="torch")
     with pytest.raises(RuntimeError, match="at least two devices, jax and torch"):

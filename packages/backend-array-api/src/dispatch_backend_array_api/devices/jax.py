@@ -23,11 +23,16 @@ from ..tracers import keep_planned_values, keep_values, read
 from ..xla import make_planner, write_slice
 
 
+def _settle(value: Any) -> Any:
+    """Return an array with a dtype that gives way to no number's, as that of the user's ``jnp.full(3, 2.0)`` does."""
+    return jax.lax.convert_element_type(value, value.dtype) if getattr(value, "weak_type", False) else value
+
+
 def _in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
         with jax.enable_x64(True):
-            return kernel(*args, **kwargs)
+            return kernel(*map(_settle, args), **kwargs)
 
     return run
 
