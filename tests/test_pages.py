@@ -2,8 +2,8 @@
 
 A block ``python title="train.py"`` is a file, and ``diff title="train.py"`` changes it; a block ``console`` has commands
 after ``$`` and their output, in which ``...`` stands for any text; pytest itself runs blocks with ``>>>``, as doctests.
-``<!-- fails -->`` above a block says that the last of its commands ends with an error, and ``<!-- needs: NAME -->`` that the
-page is about a module or a command, without which it is skipped.
+``<!-- fails -->`` above a block says that its last command ends with an error, and ``<!-- needs: NAME -->`` names a module,
+a command or a platform without which the page is skipped.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
     for needed in re.findall(r"<!-- needs: (\w+) -->", page.read_text(encoding="utf-8")):
-        if find_spec(needed) is None and shutil.which(needed) is None:
-            pytest.skip(f"the page is about {needed}, which is not installed")
+        if needed != sys.platform and find_spec(needed) is None and shutil.which(needed) is None:
+            pytest.skip(f"the page needs {needed}, which is not here")
     for block in blocks(page):
         if block.language == "console":
             run_commands(page, block, shell)
