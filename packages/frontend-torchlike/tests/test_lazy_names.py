@@ -1,7 +1,11 @@
 import copy
 import pickle
+import pydoc
 import subprocess
 import sys
+import traceback
+
+import pytest
 
 import torchlike
 from torchlike.functions import FUNCTIONS, METHODS
@@ -63,3 +67,24 @@ def test_threads_that_use_a_name_first_get_one_function():
         "assert all(a is b for each in found for a, b in zip(each, found[0], strict=True))\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "path",
+    "matmull nn.Conv2dd nn.functional.rellu optim.Adamm linalg.invv fft.fftt special.erff func.gr Tensor.to_sparse".split(),
+)
+def test_the_traceback_of_a_misspelt_name_ends_at_the_users_line(path):
+    owner, _, name = f"torchlike.{path}".rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        getattr(pydoc.locate(owner), name)
+    assert [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)] == [__file__]
+
+
+def test_a_misspelt_attribute_of_a_module_is_answered_by_the_nearest():
+    layer = torchlike.nn.Linear(2, 1)
+    with pytest.raises(AttributeError) as caught:
+        _ = layer.wieght
+    error = caught.value
+    # Python looks for the nearest of them where it prints the error.
+    assert (error.name, error.obj, "weight" in dir(layer)) == ("wieght", layer, True)
+    assert len(traceback.extract_tb(error.__traceback__)) == 1

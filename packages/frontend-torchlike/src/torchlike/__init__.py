@@ -16,6 +16,7 @@ from typing import Any
 import dispatch_aten  # noqa: F401  # defines the operators that everything below calls
 from dispatch_aten.dtypes import get_default_dtype, set_default_dtype
 from dispatch_core.tracebacks import hide_frames as _hide_frames
+from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
 from .arguments import check_tensor as _check_tensor
@@ -147,7 +148,11 @@ def __getattr__(name: str) -> Any:
         if made is not None:
             globals()[name] = made
             return made
-    return _load(name)
+    try:
+        return _load(name)
+    except Exception as error:
+        _trim_traceback(error)
+        raise
 
 
 def __dir__() -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatch_aten.dtypes import get_default_dtype
+from dispatch_core.tracebacks import api_boundary as _api_boundary
 
 from .creation import FACTORIES
 from .functions import FUNCTIONS, NAMESPACES
@@ -49,6 +50,7 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: An
     return _place(places * (1.0 / (n * d)), out).requires_grad_(requires_grad)
 
 
+@_api_boundary
 def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["fft"][name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dispatch_core.tracebacks import api_boundary as _api_boundary
+
 from .function_transforms import (
     grad,
     grad_and_value,
@@ -68,5 +70,6 @@ def functional_call(
     return stateless.call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
+@_api_boundary
 def __getattr__(name: str) -> Any:
     raise missing_name(__name__, name)

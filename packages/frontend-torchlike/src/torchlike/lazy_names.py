@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
+from dispatch_core.tracebacks import api_boundary
+
 #: Called with a package and the name that it was asked for in vain.
 observers: Final[list[Callable[[str, str], object]]] = []
 #: A name that a package of ours has not → the module that torch has under it; `stand_in` fills it.
@@ -49,6 +51,7 @@ class LeftOut:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    @api_boundary
     def __get__(self, instance: Any, owner: type) -> Any:
         what = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         asked = owner if instance is None else instance
@@ -83,4 +86,4 @@ def load_names(
     def list_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes, *modules})
 
-    return sorted(homes), load, list_names
+    return sorted(homes), api_boundary(load), list_names

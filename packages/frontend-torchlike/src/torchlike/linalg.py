@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatch_aten.errors import LinAlgError
+from dispatch_core.tracebacks import api_boundary as _api_boundary
 
 from .functions import NAMESPACES
 from .lazy_names import missing_name
@@ -18,6 +19,7 @@ from .lazy_names import missing_name
 __all__ = ["LinAlgError", *NAMESPACES["linalg"]]  # noqa: PLE0604  # the keys are strings
 
 
+@_api_boundary
 def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["linalg"][name]

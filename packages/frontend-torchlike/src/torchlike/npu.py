@@ -16,7 +16,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.interrupts import whole
-from dispatch_core.tracebacks import trim_traceback
+from dispatch_core.tracebacks import api_boundary, trim_traceback
 
 from .arguments import check_tensor
 
@@ -69,6 +69,7 @@ def _to_index(value: Any) -> int | None:
     return found.index
 
 
+@api_boundary
 def __getattr__(name: str) -> Any:
     """Return the classes ``Stream`` and ``Event``, which are the backend's own."""
     if name not in ("Event", "Stream"):

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatch_core.tracebacks import api_boundary as _api_boundary
+
 from .functions import NAMESPACES
 from .lazy_names import missing_name
 
 __all__ = [*NAMESPACES["special"]]  # noqa: PLE0604  # the keys are strings
 
 
+@_api_boundary
 def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["special"][name]

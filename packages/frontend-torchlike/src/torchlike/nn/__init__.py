@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dispatch_core.tracebacks import trim_traceback as _trim_traceback
+
 from ..docstrings import complete
 from ..lazy_names import load_names
 from . import functional, init, modules, parameter
@@ -36,7 +38,11 @@ def __getattr__(name: str) -> Any:
     if name in modules.__all__:
         found = globals()[name] = getattr(modules, name)
         return found
-    return _load(name)
+    try:
+        return _load(name)
+    except Exception as error:
+        _trim_traceback(error)
+        raise
 
 
 def __dir__() -> list[str]:

@@ -118,7 +118,11 @@ class Registrar(Tree):
             found = self.__dict__.get(kind)
             if found is not None and name in found:
                 return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        try:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        except AttributeError as error:
+            trim_traceback(error)
+            raise
 
     def __delattr__(self, name: str) -> None:
         for kind in (self._parameters, self._buffers, self._modules):
