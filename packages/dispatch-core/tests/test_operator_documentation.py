@@ -8,6 +8,10 @@ import pytest
 import dispatch_core as dc
 
 
+def _scale(x: int) -> int:
+    return x
+
+
 def _make_library(registry: dc.Registry) -> dc.Library:
     library = dc.Library("demo", "DEF", registry=registry)
     library.define("twice(int x) -> int")
@@ -71,7 +75,39 @@ def test_a_transaction_that_fails_takes_texts_back() -> None:
     with pytest.raises(OSError, match="broken"), registry.transaction():
         _make_library(registry).document(lambda name, overload: "Return twice the argument.")
         raise OSError("broken")
-    assert registry.descriptions == {}
+    assert not any(registry.descriptions.values())
+
+
+def test_libraries_of_a_namespace_are_asked_one_after_another() -> None:
+    registry = dc.Registry()
+    library = _make_library(registry)
+    library.document(lambda name, overload: "Return twice the argument.")
+    other = dc.Library("demo", "FRAGMENT", registry=registry)
+    other.define("thrice(int x) -> int")
+    other.document(lambda name, overload: "Return three times it." if name == "demo::thrice" else None)
+    assert registry.ops.demo.thrice.__doc__ == "Return three times it."
+    assert registry.ops.demo.twice.__doc__ == "Return twice the argument."
+    other.close()
+    assert registry.ops.demo.twice.__doc__ == "Return twice the argument."
+
+
+def test_a_custom_operators_docstring_is_its_functions() -> None:
+    registry = dc.Registry()
+
+    def scale(x: int, factor: int = 2) -> int:
+        """Return the number, scaled."""
+        return x * factor
+
+    made = dc.custom_op("demo::scale", mutates_args=(), registry=registry)(scale)
+    for function in (made, registry.ops.demo.scale, registry.ops.demo.scale.default):
+        assert inspect.getdoc(function) == "Return the number, scaled."
+    assert str(type(made).__doc__).startswith("An operator that was made of a function")
+
+
+def test_a_custom_operator_of_a_function_without_a_docstring_shows_its_schema() -> None:
+    registry = dc.Registry()
+    made = dc.custom_op("demo::scale", mutates_args=(), registry=registry)(_scale)
+    assert "demo::scale(SymInt x) -> SymInt" in str(made.__doc__)
 
 
 def test_texts_come_from_a_function_of_a_library_that_defines() -> None:

@@ -22,6 +22,7 @@ from ..arrays.owners import is_tensor, named_key
 from ..calls.signature import make_signature
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
+from ..operators.documentation import Documentation, document_operator
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
@@ -154,6 +155,8 @@ class CustomOpDef:
     Made by ``custom_op``.
     """
 
+    __doc__ = Documentation(__doc__, lambda self: document_operator(self._registry, self._schema.name.packet))
+
     __signature__ = SignatureProperty(lambda self: [inspect.signature(self._fn)])
 
     def __init__(
@@ -184,6 +187,7 @@ class CustomOpDef:
             with registry.transaction():
                 self._library = Library(schema.name.namespace or "aten", "FRAGMENT", registry=registry)
                 self._library.define(schema, tags=tags)
+                self._library.document(self._document)
                 self.op: OpOverload = registry.get(self._name).op
                 self._library.impl(self.op, autograd_kernel(lambda: self._formula), "Autograd")
                 self._library.impl(self.op, fake_kernel(self._run_fake), "Meta")
@@ -191,6 +195,13 @@ class CustomOpDef:
                     self._register(device, key, fn)
             registry.custom_ops[self._name] = self
             on_rollback(self.close)
+
+    def _document(self, name: str, overload: str | None) -> str | None:
+        """Return the function's docstring for the operator that is made of it."""
+        own = self._schema.name
+        return (
+            inspect.getdoc(self._fn) if name == own.packet and overload in (None, own.overload or "default") else None
+        )
 
     def _replace_older(self) -> None:
         """Close the custom operator that had this name, as when its module is read a second time."""

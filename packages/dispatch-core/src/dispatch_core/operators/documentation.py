@@ -30,10 +30,10 @@ class Documentation:
 
 def document_operator(registry: Registry, name: str, overload: str | None = None) -> str:
     """Return the docstring of an operator, ``namespace::name``: that of its library, or else its schemas."""
-    describe = registry.descriptions.get(name.partition("::")[0])
-    found = None if describe is None else describe(name, overload)
-    if found is not None:
-        return found
+    for describe in registry.descriptions.get(name.partition("::")[0], ()):
+        found = describe(name, overload)
+        if found is not None:
+            return found
     kept = [each for each in registry.overloads(name) if overload in (None, each or "default")]
     entries = [registry.get(f"{name}.{each}" if each else name) for each in kept]
     listed = "".join(f"\n    {entry.schema}" for entry in entries if entry.schema is not None)

@@ -133,7 +133,8 @@ class Library:
         """Say what the operators of the namespace do: ``help`` shows the text that ``describe`` returns.
 
         ``describe(name, overload)`` is asked for ``namespace::name`` when its docstring is read, for one overload of it or,
-        with None, for all; where it returns None, the schemas are shown.
+        with None, for all. Where it returns None, another library of the namespace is asked, and at last the schemas are
+        shown.
 
         >>> from dispatch_core import Registry
         >>> r = Registry()
@@ -146,13 +147,14 @@ class Library:
         self._check_can_define("")
         if not callable(describe):
             raise ArgumentError(f"document() takes a function, not {type(describe).__name__}")
-        descriptions, ns = self.registry.descriptions, self.ns
+        descriptions, ns, lock = self.registry.descriptions, self.ns, self.registry.lock
 
         def withdraw() -> None:
-            if descriptions.get(ns) is describe:
-                del descriptions[ns]
+            with lock:
+                descriptions[ns] = tuple(each for each in descriptions.get(ns, ()) if each is not describe)
 
-        descriptions[ns] = describe
+        with lock:
+            descriptions[ns] = (describe, *descriptions.get(ns, ()))
         self._keep(withdraw)
         on_rollback(withdraw)
 

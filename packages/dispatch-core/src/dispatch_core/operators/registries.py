@@ -60,8 +60,8 @@ class Registry(KernelStore):
         self._claims: dict[type, int] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
-        #: namespace → the function that returns the docstrings of its operators, or None.
-        self.descriptions: dict[str, Callable[[str, str | None], str | None]] = {}
+        #: namespace → the functions that return the docstrings of its operators, or None; the newest is first.
+        self.descriptions: dict[str, tuple[Callable[[str, str | None], str | None], ...]] = {}
         #: operator → its ``CustomOpDef``.
         self.custom_ops: dict[str, Any] = {}
         with _registries_lock:
