@@ -17,6 +17,7 @@ from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, composite_kernels
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.shapes import RULES
+from dispatch_aten.texts import sentence_of
 from dispatch_core.keys import DispatchKey
 from torchlike.autograd.register import find_formula
 from torchlike.left_out import list_left_out, reason_for
@@ -31,7 +32,8 @@ This page is made by `python tools/list_operators.py`; a test compares it.
 
 ## What there is
 
-A row is one name, and those of its overloads that are served alike; `-` is the overload without a name.
+A row is one name, and those of its overloads that are served alike; `-` is the overload without a name. The first row of a
+name says what the operator does.
 
 | column | entry | meaning |
 | --- | --- | --- |
@@ -100,8 +102,16 @@ def _rows() -> Iterator[str]:
     for operator in ATEN:
         name, _, overload = operator.name.partition(".")
         rows.setdefault((name, _cells(operator)), []).append(overload or "-")
+    told: set[str] = set()
     for (name, cells), overloads in sorted(rows.items()):
-        yield f"| {name} | {' '.join(overloads)} | {' | '.join(cells)} |"
+        sentence = "" if name in told else _escape(sentence_of(name) or "")
+        told.add(name)
+        yield f"| {name} | {' '.join(overloads)} | {' | '.join(cells)} | {sentence} |"
+
+
+def _escape(text: str) -> str:
+    """Return a sentence as a cell of a Markdown table."""
+    return text.replace("``", "`").replace("|", r"\|")
 
 
 def _left_out() -> Iterator[str]:
@@ -128,7 +138,7 @@ def page() -> str:
     kernels = len(set(IMPLICIT) | set(EXPLICIT))
     packets = len({operator.name.partition(".")[0] for operator in ATEN})
     count = f"There are {len(ATEN)} overloads of {packets} names; {kernels} of them are written as decompositions.\n\n"
-    titles = ("operator", "overloads", "cpu", "meta", "npu", "autograd", "decomposed", "recorded")
+    titles = ("operator", "overloads", "cpu", "meta", "npu", "autograd", "decomposed", "recorded", "what it does")
     table: Iterable[str] = (f"| {' | '.join(titles)} |", "| --- " * len(titles) + "|", *_rows())
     return _HEAD + count + "\n".join(table) + "\n\n" + "\n".join(_left_out()) + "\n"
 
