@@ -65,16 +65,44 @@ def test_layers_say_which_shapes_they_take_and_return():
         assert "Shapes:" in getattr(nn, name).__doc__, name
 
 
-def test_shapes_and_phrases_of_classes_are_of_classes_and_arguments_that_there_are():
-    tables = tomllib.loads(files("torchlike.texts").joinpath("classes.toml").read_text(encoding="utf-8"))
+def _owner(namespace):
+    if namespace in ("torch", "Tensor"):
+        torchlike = importlib.import_module("torchlike")
+        return torchlike if namespace == "torch" else torchlike.Tensor
+    return importlib.import_module(f"torchlike.{namespace}")
+
+
+@pytest.mark.parametrize("namespace", ["torch", "Tensor", "nn.init", "signal.windows"])
+def test_every_argument_of_a_function_with_a_page_of_torchs_is_explained(namespace):
+    owner = _owner(namespace)
+    missing = []
+    for each in dir(owner) if namespace == "Tensor" else owner.__all__:
+        function = getattr(owner, each, None)
+        if inspect.isfunction(function) and "https://docs.pytorch.org" in str(function.__doc__):
+            names = [name for name in inspect.signature(function).parameters if name != "self" and name[0] != "_"]
+            missing += [
+                (each, name)
+                for name in names
+                if not re.search(rf"^    \*{{0,2}}{name}: \S", str(function.__doc__), re.MULTILINE)
+            ]
+    assert missing == []
+
+
+def test_shapes_and_phrases_are_of_classes_functions_and_arguments_that_there_are():
+    tables = tomllib.loads(files("torchlike.texts").joinpath("arguments.toml").read_text(encoding="utf-8"))
     for namespace, table in tables.items():
         assert list(table) == sorted(table), namespace
-        module = importlib.import_module(f"torchlike.{namespace.removesuffix('.shapes')}")
-        classes = {each: getattr(module, each) for each in dir(module) if inspect.isclass(getattr(module, each))}
+        owner = _owner(namespace.removesuffix(".shapes"))
+        members = {
+            each: getattr(owner, each) for each in dir(owner) if not each.startswith("_") and hasattr(owner, each)
+        }
+        classes = {each: member for each, member in members.items() if inspect.isclass(member)}
         if namespace.endswith(".shapes"):
             assert {*table} <= {*classes}
             continue
-        arguments = {each: {*inspect.signature(cls.__init__).parameters} for each, cls in classes.items()}
+        functions = {each: member for each, member in members.items() if inspect.isfunction(member)}
+        callables = {**functions, **{each: cls.__init__ for each, cls in classes.items()}}
+        arguments = {each: {*inspect.signature(member).parameters} for each, member in callables.items()}
         for key in table:
             name, _, argument = key.rpartition(".")
             assert argument in (arguments[name] if name else set().union(*arguments.values())), (namespace, key)

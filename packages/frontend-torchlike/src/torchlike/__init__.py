@@ -10,6 +10,7 @@ needed.
 tensor([2., 4., 6.])
 """
 
+from functools import partial as _partial
 from math import e, inf, nan, pi
 from typing import Any
 
@@ -30,6 +31,8 @@ from .autograd import (
 )
 from .creation import FACTORIES, as_tensor, tensor
 from .devices import device, get_default_device, set_default_device
+from .docstrings import complete_all as _complete_all
+from .docstrings import complete_function as _complete_function
 from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy
@@ -124,7 +127,7 @@ _NAMES = {
     "utils": "",
     "version": "",
 }
-_late, _load, _list = _load_names(__name__, _NAMES)
+_late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function, namespace="torch"))
 
 
 def __getattr__(name: str) -> Any:
@@ -215,4 +218,5 @@ __all__ = [
     "synchronize",
     "tensor",
 ]
+_complete_all(globals(), __all__, "torch")
 __all__ += [name for name in (*FUNCTIONS, *FACTORIES, *DTYPES, *_late) if name not in __all__]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 from dispatch_core.lazy_text import LazyText
 
-__all__ = ["complete", "document"]
+__all__ = ["complete", "complete_all", "complete_function", "document"]
 
 
 def document(function: Any, operator: str) -> None:
@@ -20,8 +22,11 @@ def document(function: Any, operator: str) -> None:
     function.__doc__ = LazyText(make)
 
 
-def complete(found: Any, namespace: str) -> None:
-    """Add arguments, torch's page and an example to the docstring of a function or a class of ``torch.namespace``."""
+def complete(found: Any, namespace: str, name: str = "") -> None:
+    """Add arguments, torch's page and an example to the docstring of a function or a class of ``torch.namespace``.
+
+    ``name`` is torch's name for it, its own by default.
+    """
     own = found.__doc__
     if type(own) is not str or not hasattr(found, "__qualname__"):
         return
@@ -29,6 +34,18 @@ def complete(found: Any, namespace: str) -> None:
     def make() -> str:
         from .texts import complete_text
 
-        return complete_text(found, own, namespace)
+        return complete_text(found, own, namespace, name or found.__name__)
 
     found.__doc__ = LazyText(make)
+
+
+def complete_function(found: Any, namespace: str, name: str = "") -> None:
+    """Do as `complete` for a function, and nothing for other objects."""
+    if type(found) is FunctionType:
+        complete(found, namespace, name)
+
+
+def complete_all(members: Mapping[str, Any], names: Iterable[str], namespace: str) -> None:
+    """Do as `complete` for each function of a module, or a class, that has one of the names."""
+    for name in names:
+        complete_function(members.get(name), namespace, name)

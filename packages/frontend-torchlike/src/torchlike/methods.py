@@ -17,6 +17,7 @@ from .autograd.gradients import backward
 from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy
+from .docstrings import complete_all, complete_function
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, read_printable, reduce, to_array, to_numpy
@@ -193,10 +194,16 @@ _UNCOMMON: Final = (
 )
 
 
+#: Methods that stand in the class itself, and take arguments.
+_OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook requires_grad_ size stride"
+
+
 def _load_uncommon(name: str) -> Any:
     from . import uncommon_methods  # few programs use any
 
-    return getattr(uncommon_methods, name)
+    found = getattr(uncommon_methods, name)
+    complete_function(found, "Tensor", name)
+    return found
 
 
 def _is_on(*types: str) -> Callable[[], property]:
@@ -228,6 +235,8 @@ def _complete() -> None:
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
     for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)
+    documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
+    complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
     AUTOGRAD_BITS.register = _cover
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))

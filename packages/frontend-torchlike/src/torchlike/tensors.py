@@ -231,6 +231,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return len(data.shape if is_plain[type(data)] else dc.shape(self))
 
     def dim(self) -> int:
+        """Return the number of dimensions (source: ``torch.Tensor.dim``)."""
         data = self._dispatch_data
         if type(data) is _ndarray:
             return data.ndim
@@ -239,6 +240,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the size along a dimension (source: ``torch.Tensor.size``)."""
         data = self._dispatch_data
         if dim is None:
             return SIZES[data.shape] if is_plain[type(data)] else self.shape
@@ -246,6 +248,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return shape[dim if type(dim) is int and -len(shape) <= dim < len(shape) else check_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
+        """Return the steps in memory, or the one along a dimension, in elements (source: ``torch.Tensor.stride``)."""
         data = self._dispatch_data
         if type(data) is _ndarray and (data.base is not None or data.size):  # see `strides_of` of the cpu backend
             strides = STRIDES[data.strides, data.itemsize]
@@ -257,10 +260,12 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return strides[dim if type(dim) is int and -count <= dim < count else check_dim(dim, count)]
 
     def storage_offset(self) -> int:
+        """Return the place of the first element in its memory, in elements (source: ``torch.Tensor.storage_offset``)."""
         data = self._dispatch_data
         return 0 if type(data) is _ndarray and not isinstance(data.base, _ndarray) else dc.storage_offset(self)
 
     def numel(self) -> int:
+        """Return the number of elements (source: ``torch.Tensor.numel``)."""
         data = self._dispatch_data
         if type(data) is _ndarray:
             return data.size
@@ -286,25 +291,28 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return is_contiguous(tuple(shape[dim] for dim in order), tuple(strides[dim] for dim in order))
 
     def element_size(self) -> int:
+        """Return the number of bytes of an element (source: ``torch.Tensor.element_size``)."""
         data = self._dispatch_data
         return data.itemsize if type(data) is _ndarray else self.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
-        """Bytes per element."""
+        """The number of bytes of an element."""
         data = self._dispatch_data
         return data.itemsize if type(data) is _ndarray else self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         data = self._dispatch_data
         return data.nbytes if type(data) is _ndarray else self.numel() * self.dtype.itemsize
 
     def is_floating_point(self) -> bool:
+        """Return whether the elements are real floating-point numbers (source: ``torch.Tensor.is_floating_point``)."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Return whether the elements are complex numbers (source: ``torch.Tensor.is_complex``)."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:

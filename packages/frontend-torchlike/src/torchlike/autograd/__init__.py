@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from ..docstrings import complete_all, complete_function
 from ..history import (
     Node,
     RemovableHandle,
@@ -28,7 +30,7 @@ _NAMES: Final = {
     "numerical_check": "GradcheckError gradcheck gradgradcheck",
     "variable": "Variable",
 }
-_lazy, __getattr__, __dir__ = load_names(__name__, _NAMES)
+_lazy, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete_function, namespace="autograd"))
 
 __all__ = [
     "Function",
@@ -45,3 +47,5 @@ __all__ = [
     "set_grad_enabled",
 ]
 __all__.extend(_lazy)  # noqa: PYI056  # the linter does not know the names
+
+complete_all(globals(), ("backward", "grad"), "autograd")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..arguments import check_tensor
 from ..creation import FACTORIES
+from ..docstrings import complete_all
 from ..functions import FUNCTIONS, METHODS, NAMESPACES
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
@@ -307,3 +308,6 @@ kaiming_uniform, kaiming_normal = _deprecate(kaiming_uniform_), _deprecate(kaimi
 #: Names that torch keeps to itself, and that programs import all the same.
 _no_grad_fill_, _no_grad_normal_, _no_grad_trunc_normal_ = constant_, normal_, trunc_normal_
 _no_grad_uniform_, _no_grad_zero_ = uniform_, zeros_
+
+
+complete_all(globals(), __all__, "nn.init")

@@ -17,6 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import float32, float64, get_default_dtype
 
 from ..creation import FACTORIES
+from ..docstrings import complete_all
 from ..layouts import strided
 from ..tensors import Tensor
 
@@ -155,3 +156,6 @@ __all__ = [
     "kaiser",
     "nuttall",
 ]
+
+
+complete_all(globals(), __all__, "signal.windows")

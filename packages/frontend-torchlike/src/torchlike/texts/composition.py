@@ -41,12 +41,15 @@ def phrase_of(name: str, parameter: str) -> str | None:
     >>> phrase_of("add", "input"), phrase_of("nn.functional.relu", "inplace")
     ('the tensor', 'whether to write the result to the input')
     """
-    bare = name.rpartition(".")[2]
+    namespace, _, bare = name.rpartition(".")
+    table = _read("arguments").get(namespace)
+    if table is not None:
+        return table.get(f"{bare}.{parameter}") or table.get(parameter)
     operator = _OPERATORS.get(bare, bare)
     phrases = _read("phrases")
     own = phrases["functions"].get(f"{bare}.{parameter}")
     if own is None and "." in name:
-        own = phrases["namespaces"].get(f"{name.rpartition('.')[0]}.*.{parameter}")
+        own = phrases["namespaces"].get(f"{namespace}.*.{parameter}")
     if own is not None:
         return own
     return phrase_of_operator(operator, parameter.rstrip("_")) or phrases["arguments"].get(parameter)
@@ -59,7 +62,7 @@ def phrase_of_class(namespace: str, cls: type, parameter: str) -> str | None:
     >>> phrase_of_class("nn", nn.Linear, "in_features")
     "the size of the input's last dimension"
     """
-    own = _read("classes").get(namespace, {})
+    own = _read("arguments").get(namespace, {})
     for each in cls.__mro__:
         if f"{each.__name__}.{parameter}" in own:
             return own[f"{each.__name__}.{parameter}"]
@@ -101,14 +104,14 @@ def compose_of_operator(function: Any, operator: str) -> str:
     )
 
 
-def complete_text(function: Any, own: str, namespace: str) -> str:
+def complete_text(function: Any, own: str, namespace: str, bare: str) -> str:
     """Return the docstring of a function or a class with arguments, torch's page and an example, as far as it has none."""
-    summary, bare = inspect.cleandoc(own), function.__name__
+    summary = inspect.cleandoc(own)
     find: Callable[[str], str | None] = partial(phrase_of, f"{namespace}.{bare}")
     called = function
     if isinstance(function, type):
         find, called = partial(phrase_of_class, namespace, function), vars(function).get("__init__", function)
-        shape = _read("classes").get(f"{namespace}.shapes", {}).get(bare)
+        shape = _read("arguments").get(f"{namespace}.shapes", {}).get(bare)
         summary += f"\n\nShapes:\n    {shape}" if shape and "Shapes" not in own else ""
     arguments = {} if "Arguments:" in own else _arguments(signatures(called), find)
     example = "" if ">>>" in own else example_of(f"{namespace}.{bare}")

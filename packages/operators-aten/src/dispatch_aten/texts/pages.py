@@ -13,7 +13,12 @@ _ROOT: Final = "https://docs.pytorch.org/docs/stable"
 #: Where an operator's function is looked for, by the beginning of its name.
 _PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
 #: Namespaces whose names share a page.
-_JOINED: Final = {"distributions": "distributions.html", "special": "special.html#{}", "utils.data": "data.html#{}"}
+_JOINED: Final = {
+    "distributions": "distributions.html",
+    "nn.init": "nn.init.html#{}",
+    "special": "special.html#{}",
+    "utils.data": "data.html#{}",
+}
 
 
 @cache
