@@ -177,7 +177,9 @@ def test_a_report_may_read_a_value_that_the_flush_has_not_come_to(registry, libr
 
 
 def test_the_progress_option_must_be_callable():
-    with pytest.raises(dc.ArgumentError, match="'progress' must be a function of two ints or None, not 3"):
+    with pytest.raises(
+        dc.ArgumentError, match="'progress' must be a bool, 'always', a function of two ints or None, not 3"
+    ):
         dc.pipeline(progress=3)
 
 

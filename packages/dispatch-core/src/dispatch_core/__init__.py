@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .explanation import explain
     from .layers.profiler import profile
     from .layers.tracer import trace
+    from .operator_coverage import coverage
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
     from .pipelines.capture import capture
     from .pipelines.errors import PipelineError
@@ -130,6 +131,7 @@ _LATE = {
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "computed_for_sizes": ".synchronization",
+    "coverage": ".operator_coverage",
     "capture": ".pipelines.capture",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom_ops",
@@ -222,6 +224,7 @@ __all__ = [
     "call_direct",
     "capture",
     "computed_for_sizes",
+    "coverage",
     "current_pipeline",
     "custom_op",
     "declare_dtypes",

@@ -21,6 +21,7 @@ from ..operators.registries import registry as process_registry
 from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, enter, innermost, leave, tidy
 from .liveness import observable_steps
+from .progress_bar import ProgressBar, choose_progress
 from .run import planned_groups
 from .session import Session
 from .stats import Stats
@@ -40,8 +41,9 @@ class Pipeline:
     alone. ``inputs_unchanged=True`` is the user's promise not to write to memory that tensors share while the block is
     open, so that calls on it are recorded like any others. ``trace=True`` prints each step on stderr as it runs, and
     measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
-    twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded. None stands
-    for the default: no limits, ``fuse``, no promise, no ``trace``.
+    twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded.
+    ``progress=True`` shows a bar where standard error is a terminal, tqdm's if it is installed; ``"always"`` elsewhere, too.
+    None stands for the default: no limits, ``fuse``, no promise, no ``trace``.
 
     Inside a function that is captured the block does nothing: what it would record belongs to the captured call.
 
@@ -112,6 +114,10 @@ class Pipeline:
             if error is None:
                 raise
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
+        finally:
+            progress = session.options["progress"]
+            if isinstance(progress, ProgressBar):
+                progress.close()
         tidy()
 
     @api_boundary
@@ -202,7 +208,7 @@ _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
     "inputs_unchanged": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "fuse": (True, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "trace": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
-    "progress": (None, lambda value: value if callable(value) else None, "a function of two ints"),
+    "progress": (None, choose_progress, ""),
 }
 _DEFAULTS: Final = {name: default for name, (default, _, _) in _OPTIONS.items()}
 
@@ -222,6 +228,6 @@ def check_options(options: dict[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         found[name] = take(value)
-        if found[name] is None:
+        if found[name] is None and words:
             raise ArgumentError(f"pipeline(): option {name!r} must be {words} or None, not {value!r}")
     return found
