@@ -38,8 +38,9 @@ FOREIGN = frozenset(["cached", "done", "filled", "reversed", "searchsorted", "so
 VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
 
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
-#: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune.
-SHARED = frozenset(["Distribution", "Identity", "Node", "Tensor"])
+#: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune. Its
+#: profile is the core's under torch's options.
+SHARED = frozenset(["Distribution", "Identity", "Node", "Tensor", "profile"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -73,7 +73,7 @@ _REASONS: Final = {
         r"(nn\.(init|functional|utils\.\w+)|fft|special|optim\.lr_scheduler)\.(Tensor|Module|ModuleList|ModuleDict|Parameter"
         r"|Optimizer|inf)"
     ),
-    "torch.profiler comes later; dispatch_core.profile measures operators": r"Profiler\w+|DeviceType",
+    "a part of torch's own profiler; torch.profiler.profile measures operators": r"Profiler\w+|DeviceType",
     "torch has moved its pipes of data to a library of their own": (
         r"\w*DataPipe|functional_datapipe|DataChunk|guaranteed_datapipes_determinism|non_deterministic"
     ),
