@@ -36,7 +36,7 @@ import multiprocessing.pool, multiprocessing.managers, os, pkgutil, platform, sh
 import uuid, webbrowser, zipfile, importlib, importlib.metadata, warnings, urllib.request
 import numpy, ml_dtypes, packaging.requirements, packaging.tags, platformdirs, pluggy, scipy.linalg, scipy.special
 import safetensors.numpy
-for foreign in ("numba", "array_api_compat.numpy", "pytest", "opt_einsum"):
+for foreign in {foreign!r}.split():
     try:
         importlib.import_module(foreign)
     except ImportError:
@@ -132,13 +132,15 @@ except NoCompilerError as error:
 COMMANDS = """
 from dispatch_core.command_line import main
 os.environ["DISPATCH_CACHE_DIR"] = os.path.join(folder, "caches")
-print("statuses", [main(line.split()) for line in ("list", "doctor meta npu", "cache")])
+print("statuses", [main(line.split()) for line in ("list", "doctor npu", "cache")])
 """
 
 
 def run(system, code, **environment):
     functions, modules = LACKS[system]
-    program = PRELUDE.format(system=system, functions=functions, modules=modules) + code
+    # They take long to import, and only tests of all modules import them.
+    foreign = "numba array_api_compat.numpy pytest opt_einsum" if IMPORTS in code else ""
+    program = PRELUDE.format(system=system, functions=functions, modules=modules, foreign=foreign) + code
     done = subprocess.run(
         [sys.executable, "-X", "warn_default_encoding", "-W", "ignore::EncodingWarning", "-c", program],
         capture_output=True,
@@ -153,9 +155,11 @@ def run(system, code, **environment):
 
 
 @pytest.mark.parametrize("system", LACKS)
-def test_imports_training_files_and_commands_work_and_the_npu_says_why_it_is_not_there(system):
+def test_training_and_files_work_and_the_npu_says_why_it_is_not_there(system):
     reason = f"the Ascend toolkit is made for Linux, and this system is {system}"
-    imported, *lines = run(system, IMPORTS + WORK + NPU + COMMANDS)
+    # Modules and commands are tried where the most is missing; types are checked for both systems.
+    first, last = (IMPORTS, COMMANDS) if system == "win32" else ("print('imported True')", "")
+    imported, *lines = run(system, first + WORK + NPU + last)
     assert imported == "imported True"
     assert lines[:4] == ["devices True", "trained True 18", "loaded True", "batches [[0, 1, 2, 3], [4, 5, 6, 7]]"]
     assert lines[4:6] == [f"False {reason}", "False 0"]
@@ -164,9 +168,10 @@ def test_imports_training_files_and_commands_work_and_the_npu_says_why_it_is_not
     assert lines[7] == (
         f"the simulator is made for Linux, and this system is {system}. Hint: use the device cpu, or Linux."
     )
-    assert lines[-1] == "statuses [0, 0, 0]"
-    assert [line for line in lines if line.startswith("ok ") and "'npu'" in line]
-    assert [line for line in lines if "its device cannot be opened on this machine" in line]
+    if last:
+        assert lines[-1] == "statuses [0, 0, 0]"
+        assert [line for line in lines if line.startswith("ok ") and "'npu'" in line]
+        assert [line for line in lines if "its device cannot be opened on this machine" in line]
 
 
 SPAWN = """
@@ -185,7 +190,7 @@ class Squares(t.utils.data.Dataset):
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")
-    batches = list(t.utils.data.DataLoader(Squares(), batch_size=3, num_workers=2))
+    batches = list(t.utils.data.DataLoader(Squares(), batch_size=3, num_workers=1))
     print([batch.flatten().tolist() for batch in batches])
 """
 
