@@ -36,6 +36,15 @@ def test_unsigned_integers_promote_by_the_standard():
         xp.add(t.tensor([1], dtype=t.uint64), t.tensor([1], dtype=t.int8))
 
 
+def test_unsigned_integers_promote_with_other_kinds():
+    x = t.tensor([1], dtype=t.uint32)
+    others = [t.bool, t.float32, t.complex64]
+    assert [xp.result_type(x, other) for other in others] == [t.uint32, t.float32, t.complex64]
+    assert xp.can_cast(t.bool, t.uint16)
+    assert not xp.can_cast(t.uint64, t.int64)
+    assert xp.add(x, t.tensor([1j])).tolist() == [1 + 1j]
+
+
 @pytest.mark.parametrize("value", ["a", None, [1.0], object()])
 def test_an_operand_that_is_neither_a_tensor_nor_a_number_is_refused(value):
     with pytest.raises(
@@ -89,6 +98,7 @@ def test_signs_and_quotients_of_what_is_no_finite_number_are_the_standards():
     inf, nan = float("inf"), float("nan")
     assert str(xp.sign(t.tensor([nan, -0.0, -inf])).tolist()) == "[nan, 0.0, -1.0]"
     assert xp.floor_divide(t.tensor([inf, -inf, 3.0]), t.tensor([2.0, 2.0, inf])).tolist() == [inf, -inf, 0.0]
+    assert str(xp.expm1(t.tensor([complex(-0.0, 0.0), complex(inf, 0.0)])).tolist()) == "[0j, (inf+0j)]"
     assert str(xp.remainder(t.tensor([-0.0, 0.0]), t.tensor([2.0, -2.0])).tolist()) == "[0.0, -0.0]"
 
 

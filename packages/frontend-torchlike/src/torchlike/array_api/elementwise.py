@@ -132,7 +132,8 @@ def expm1(x: Tensor, /) -> Tensor:
     if not x.is_complex():
         return found
     # The formula for small numbers multiplies an infinite real part by a sine that may be 0.
-    return FUNCTIONS["where"](FUNCTIONS["isfinite"](x.real), found, FUNCTIONS["exp"](x) - 1)
+    found = FUNCTIONS["where"](FUNCTIONS["isfinite"](x.real), found, FUNCTIONS["exp"](x) - 1)
+    return FUNCTIONS["complex"](found.real + 0.0, found.imag)  # of -0 the real part is 0, as the standard says
 
 
 def floor_divide(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:

@@ -27,8 +27,11 @@ def promote_dtypes(first: ScalarType, second: ScalarType) -> ScalarType:
     >>> promote_dtypes(uint16, int32), promote_dtypes(uint16, uint32)
     (torchlike.int32, torchlike.uint32)
     """
-    if first is second or not (first.is_integral and second.is_integral) or {first, second} <= _TORCH_HAS:
+    if first is second or not {first, second} & _TORCH_LACKS:
         return promotion.promote_types(first, second)
+    if not (first.is_integral and second.is_integral):
+        integer, other = (first, second) if first.is_integral else (second, first)
+        return integer if other is ScalarType.Bool else other
     if first.is_signed == second.is_signed:
         return max(first, second, key=lambda dtype: dtype.itemsize)
     unsigned, signed = (second, first) if first.is_signed else (first, second)
@@ -40,7 +43,7 @@ def promote_dtypes(first: ScalarType, second: ScalarType) -> ScalarType:
     return found
 
 
-_TORCH_HAS: Final = {ScalarType.Byte, ScalarType.Char, ScalarType.Short, ScalarType.Int, ScalarType.Long}
+_TORCH_LACKS: Final = {ScalarType.UInt16, ScalarType.UInt32, ScalarType.UInt64}
 
 
 def _add_number(dtype: ScalarType, number: complex) -> ScalarType:
