@@ -53,6 +53,8 @@ def test_text_answers_as_a_string_does() -> None:
     assert not LazyText(str)
     assert text.splitlines() == _TEXT.splitlines()
     assert text.expandtabs() == _TEXT
+    assert text.replace("two", "three").startswith("Add three")
+    assert " ".join(["x", str(text)]) == f"x {_TEXT}"
     assert "%s" % text == _TEXT  # noqa: UP031  # the way of older programs
 
 

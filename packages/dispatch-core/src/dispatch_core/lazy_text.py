@@ -34,6 +34,10 @@ class LazyText(str):
         self._text = None
         return self
 
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return found if name.startswith("_") else getattr(str(self), name)
+
     def __str__(self) -> str:
         if self._text is None:
             self._text = self._make()
@@ -57,12 +61,12 @@ def _delegate(name: str) -> Callable[..., Any]:
     return method
 
 
-#: The special methods that ask for characters; of the others, those of objects stay.
+#: The special methods that ask for characters, which are looked up in the class; of the others, those of objects stay.
 _SPECIAL: Final = (
     "__add__ __contains__ __eq__ __format__ __ge__ __getitem__ __gt__ __hash__ __iter__ __le__ __len__ __lt__ __mod__"
     " __mul__ __ne__ __repr__ __rmod__ __rmul__"
 ).split()
 
-for _name in (*_SPECIAL, *(name for name in vars(str) if not name.startswith("_") and name != "maketrans")):
+for _name in _SPECIAL:
     setattr(LazyText, _name, _delegate(_name))
 LazyText.__radd__ = lambda self, other: other + str(self)  # type: ignore[attr-defined]
