@@ -112,3 +112,11 @@ def test_functions_of_a_number_and_a_tensor_say_so():
 
 def test_an_argument_that_python_keeps_for_itself_has_an_underscore():
     assert "from_" in inspect.signature(torchlike.Tensor.random_).parameters
+
+
+def test_named_results_have_their_classes_in_return_types():
+    found = torchlike.ones(2, 3).topk(1, dim=1)
+    assert type(found) is torchlike.return_types.topk
+    assert "topk" in dir(torchlike.return_types)
+    with pytest.raises(AttributeError, match="no attribute 'tpok'"):
+        _ = torchlike.return_types.tpok

@@ -20,7 +20,6 @@ from dispatch_core.tracebacks import hide_frames as _hide_frames
 from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
-from .arguments import check_tensor as _check_tensor
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -41,6 +40,7 @@ from .printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .serialization import load, save
 from .size import Size
+from .tensor_questions import get_device, is_complex, is_floating_point, is_signed, is_tensor, numel
 from .tensors import Tensor
 
 from . import nn, optim  # isort: skip  # they are built on all of the above
@@ -50,41 +50,6 @@ _hide_frames(__name__)
 
 newaxis = None
 contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format
-
-
-def is_tensor(obj: object) -> bool:
-    """Return whether an object is a tensor of this frontend."""
-    return isinstance(obj, Tensor)
-
-
-def numel(input: Tensor) -> int:
-    """Return the number of elements."""
-    _check_tensor(input, "numel")
-    return input.numel()
-
-
-def is_floating_point(input: Tensor) -> bool:
-    """Return whether the elements are real floating-point numbers."""
-    _check_tensor(input, "is_floating_point")
-    return input.is_floating_point()
-
-
-def is_complex(input: Tensor) -> bool:
-    """Return whether the elements are complex numbers."""
-    _check_tensor(input, "is_complex")
-    return input.is_complex()
-
-
-def is_signed(input: Tensor) -> bool:
-    """Return whether the dtype has negative values."""
-    _check_tensor(input, "is_signed")
-    return input.dtype.is_signed
-
-
-def get_device(input: Tensor) -> int:
-    """Return the index of the device, -1 for the cpu (source: ``torch.get_device``)."""
-    _check_tensor(input, "get_device")
-    return input.get_device()
 
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
@@ -119,6 +84,7 @@ _NAMES = {
     "onnx": "",
     "profiler": "",
     "quasirandom": "",
+    "return_types": "",
     "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
     " get_float32_matmul_precision get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled"
     " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"

@@ -9,7 +9,7 @@ from dispatch_core import devices
 from dispatch_core.frontends import runtime
 from dispatch_core.tracebacks import trim_traceback
 
-device: Final = dc.Device
+device = dc.Device
 _CPU: Final = dc.Device.parse("cpu")
 default_device: Final = devices.default_device
 

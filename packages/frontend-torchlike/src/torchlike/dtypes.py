@@ -22,7 +22,7 @@ from dispatch_aten.promotion import Operand
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-dtype: Final = ScalarType
+dtype = ScalarType
 
 #: Every dtype by every name that torch has for it.
 DTYPES: Final[dict[str, ScalarType]] = {

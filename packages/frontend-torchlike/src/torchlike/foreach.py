@@ -16,7 +16,7 @@ import dispatch_core as dc
 
 from .tensors import Tensor
 
-__all__ = ["make_foreach"]
+__all__ = ["list_foreach", "make_foreach"]
 
 #: Names that have a form in place too, by the names of their further arguments.
 _BOTH: Final = {
@@ -90,6 +90,11 @@ def _bind(title: str, names: list[str], args: tuple[Any, ...], given: dict[str, 
     if given or missing or len(args) > len(names):
         raise TypeError(f"{title}() received an invalid combination of arguments")
     return values
+
+
+def list_foreach() -> list[str]:
+    """Return the names of the functions, ``_foreach_abs`` and its like."""
+    return [f"_foreach_{name}" for name in _PARAMETERS]
 
 
 def make_foreach(name: str) -> Callable[..., Any] | None:

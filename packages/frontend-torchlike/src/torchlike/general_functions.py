@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
@@ -13,12 +12,12 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core.tracebacks import trim_traceback
 
-from . import dtypes
 from . import operator_table as table
 from .arguments import replace_none
 from .creation import wrap_result
 from .devices import as_device
 from .overload_choice import takes_sizes, takes_tensor_alone
+from .result_classes import RESULT_CLASSES
 from .tensors import Tensor
 
 #: NumPy's names for arguments, which torch takes too.
@@ -27,17 +26,6 @@ _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
 _FIRST: Final = ("input", "a", "x", "x1")
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 _ONLY_INT: Final = {int}
-
-
-def _make_result_class(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
-    """Make the class of an operator's named results, printed as torch prints it."""
-    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
-
-    def text(self: Any) -> str:
-        inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
-        return f"{dtypes.TYPE_PREFIX}return_types.{name}(\n{inner})"
-
-    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
 
 
 def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -57,7 +45,7 @@ def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes = name in table.WITH_SIZES
-    results = None if operator.names is None else _make_result_class(name, operator.names)
+    results = None if operator.names is None else RESULT_CLASSES[name]
     packet = getattr(dc.ops.aten, name)
     overloads = [getattr(packet, each) for each in packet.overloads()]
     # The overloads of a call without keywords on a tensor alone, or on a tensor and sizes; no other is looked for.

@@ -72,10 +72,12 @@ def _unite(own: Parameter, other: Parameter | None) -> Parameter:
     """Return a parameter for what either takes; without the other, one that has a default."""
     if other is None:
         return own.replace(default=None) if own.default is Parameter.empty else own
+    if own.annotation is Parameter.empty:  # the tensor of a method
+        return own
     parts = dict.fromkeys([*own.annotation.split(" | "), *other.annotation.split(" | ")])
     annotation = Spelled(" | ".join(sorted(parts, key=lambda part: _ORDER.get(part, 4))))
     return own.replace(annotation=annotation, default=other.default if own.default is Parameter.empty else own.default)
 
 
 def _parts(parameter: Parameter) -> frozenset[str]:
-    return frozenset(parameter.annotation.split(" | "))
+    return frozenset(() if parameter.annotation is Parameter.empty else parameter.annotation.split(" | "))

@@ -27,6 +27,7 @@ from dispatch_core.signatures import LazySignature, Spelled, rank, signatures, t
 
 from . import operator_table as table
 from . import written_signatures as written
+from .dtypes import memory_format
 from .joined_signatures import join
 from .overload_choice import BINARY
 
@@ -75,7 +76,7 @@ def function_signatures(name: str) -> list[Signature]:
         return [read_signature(each) for each in written.FUNCTIONS[name]]
     forms = _read_forms(_OPERATORS[name])
     if name in _OF_NUMBERS:
-        forms = [_change(form, "input", annotation=Spelled("Tensor | Number")) for form in forms]
+        forms = join([_change(form, "input", annotation=Spelled("Tensor | Number")) for form in forms])
     return sorted(forms, key=rank)
 
 
@@ -83,13 +84,14 @@ def method_signatures(name: str) -> list[Signature]:
     """Return the signatures of a method of tensors, with ``self`` in place of the first tensor, and without ``out``."""
     if name in written.METHODS:
         return [read_signature(each) for each in written.METHODS[name]]
-    forms = function_signatures(name) if name in written.FUNCTIONS else _read_forms(_OPERATORS[name])
+    is_written = name in written.FUNCTIONS
+    forms = function_signatures(name) if is_written else _read_forms(_OPERATORS[name])
     made = []
     for form in forms:
         _, *rest = form.parameters.values()
         if all(each.name != "out" or each.default is not Parameter.empty for each in rest):
             made.append(form.replace(parameters=[_SELF, *(each for each in rest if each.name != "out")]))
-    return sorted(join(made), key=rank)
+    return made if is_written else sorted(join(made), key=rank)
 
 
 def factory_signatures(name: str) -> list[Signature]:
@@ -131,7 +133,7 @@ def _read_forms(operator: table.OverloadGroup) -> list[Signature]:
         forms.append(form.replace(parameters=[*kept, out]))
     if operator.name in BINARY:
         forms = [_by_keyword(form, 2) for form in forms]
-    forms = [_name_result(_change(form, "self", name="input"), operator) for form in forms]
+    forms = [_name_result(_name_format(_change(form, "self", name="input")), operator) for form in forms]
     forms = join(forms)
     stars = [_star(form, 1) for form in forms if _takes_sizes(form)] if operator.name in table.WITH_SIZES else []
     return [*forms, *stars]
@@ -156,6 +158,12 @@ def _name_result(form: Signature, operator: table.OverloadGroup) -> Signature:
     elif result == "list[Tensor]":
         result = "tuple[Tensor, ...]"
     return form.replace(return_annotation=Spelled(result))
+
+
+def _name_format(form: Signature) -> Signature:
+    """Return a signature whose default of ``memory_format`` is one, where the schema has its number."""
+    default = getattr(form.parameters.get("memory_format"), "default", None)
+    return _change(form, "memory_format", default=memory_format(default)) if type(default) is int else form
 
 
 def _add(form: Signature, *more: Parameter) -> Signature:

@@ -31,6 +31,11 @@ from .history.views import join, share_memory
 from .lazy_names import LeftOut
 from .size import Size, check_dim
 
+if TYPE_CHECKING:
+    from .tensor_methods import TensorMethods  # a stub alone
+else:
+    TensorMethods = object
+
 _ndarray: Final[Any] = np.ndarray
 _META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
 
@@ -49,7 +54,7 @@ class _Constructor(type):
         return [name for name, value in found.items() if not isinstance(value, LeftOut)]
 
 
-class Tensor(Differentiable, metaclass=_Constructor):
+class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     """An array on a device, with autograd (source: ``torch.Tensor``).
 
     Made by ``torchlike.tensor`` and the other factories, and by operators.
@@ -73,19 +78,6 @@ class Tensor(Differentiable, metaclass=_Constructor):
     _dispatch_views: ClassVar[Callable[..., Any]]
     _make_capture_part: ClassVar[Callable[..., Any]]
     _make_short_runner: ClassVar[Callable[..., Any]]
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __neg__(self) -> Tensor: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __eq__(self, other: object) -> Any: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def item(self) -> Any: ...
-        def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]: ...
 
     def __dir__(self) -> list[str]:
         return sorted({*getattr(self, "__dict__", ()), *dir(type(self))})

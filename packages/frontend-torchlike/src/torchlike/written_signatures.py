@@ -92,6 +92,14 @@ unbind_copy
     (input: Tensor, dim: int = 0, *, out: Sequence[Tensor]) -> None
 
 unique_consecutive
+    (input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False,
+        dim: int | None = None) -> Tensor
+    (input: Tensor, return_inverse: Literal[True], return_counts: Literal[False] = False,
+        dim: int | None = None) -> tuple[Tensor, Tensor]
+    (input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True],
+        dim: int | None = None) -> tuple[Tensor, Tensor]
+    (input: Tensor, return_inverse: Literal[True], return_counts: Literal[True],
+        dim: int | None = None) -> tuple[Tensor, Tensor, Tensor]
     (input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any
 
 where
@@ -120,11 +128,154 @@ normal
 
 #: And for methods that are no operator of their name, or have other arguments than the function.
 METHODS: Final = _read("""
+__abs__ __invert__ __neg__ __pos__
+    (self) -> Tensor
+
+__add__ __and__ __div__ __floordiv__ __lshift__ __matmul__ __mod__ __mul__ __or__ __pow__ __rshift__ __sub__
+        __truediv__ __xor__
+    (self, other: NumberOrTensor, /) -> Tensor
+
+__radd__ __rand__ __rdiv__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__ __rsub__
+        __rtruediv__ __rxor__
+    (self, other: NumberOrTensor, /) -> Tensor
+
+__iadd__ __iand__ __ifloordiv__ __ilshift__ __imod__ __imul__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__ __ixor__
+    (self, other: NumberOrTensor, /) -> Self
+
+__lt__ __le__ __gt__ __ge__
+    (self, other: NumberOrTensor, /) -> Tensor
+
+__eq__ __ne__
+    (self, other: object, /) -> Tensor
+
+__array__
+    (self, dtype: Any = None, copy: bool | None = None) -> Array
+
+__array_ufunc__
+    (self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
+
+__deepcopy__
+    (self, memo: dict[int, Any]) -> Self
+
+__dlpack__
+    (self, **options: Any) -> Any
+
+__dlpack_device__
+    (self) -> tuple[int, int]
+
+__getitem__
+    (self, index: Index, /) -> Tensor
+
+__setitem__
+    (self, index: Index, value: NumberOrTensor, /) -> None
+
+apply_
+    (self, callable: Callable[[Any], Any]) -> Self
+
+as_subclass
+    (self, cls: type[T]) -> T
+
+backward
+    (self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None) -> None
+
+bfloat16 bool byte cdouble cfloat char double float half int long short
+    (self, memory_format: memory_format | None = None) -> Tensor
+
+const_data_ptr data_ptr get_device
+    (self) -> int
+
+cpu
+    (self) -> Tensor
+
+cuda hpu ipu xpu
+    (self, device: Device | None = None, non_blocking: bool = False,
+        memory_format: memory_format | None = None) -> Tensor
+
+dim_order
+    (self, *, ambiguity_check: Any = False) -> tuple[int, ...]
+
+is_distributed is_shared
+    (self) -> bool
+
+is_pinned
+    (self, device: Device | None = None) -> bool
+
+item
+    (self) -> int | Any
+
+lu
+    (self, pivot: bool = True, get_infos: bool = False) -> Any
+
+map2_
+    (self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self
+
+map_
+    (self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Self
+
+new
+    (self, *args: Any, size: Sequence[int] | None = None, device: Device | None = None,
+        dtype: dtype | None = None) -> Tensor
+
+new_tensor
+    (self, data: Any, *, dtype: dtype | None = None, device: Device | None = None, requires_grad: bool = False,
+        pin_memory: bool = False) -> Tensor
+
+numpy
+    (self, *, force: bool = False) -> Array
+
+pin_memory
+    (self, device: Device | None = None) -> Tensor
+
 polygamma
     (self, n: int) -> Tensor
 
+record_stream
+    (self, stream: Any) -> None
+
+resize
+    (self, *sizes: int) -> Tensor
+
+resize_as
+    (self, tensor: Tensor) -> Tensor
+
+share_memory_
+    (self) -> Self
+
 split
     (self, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]
+
+storage
+    (self) -> TypedStorage
+
+to
+    (self, device: Device | None = None, dtype: dtype | None = None, non_blocking: bool = False, copy: bool = False, *,
+        memory_format: memory_format | None = None, chunks: Any = None) -> Tensor
+    (self, dtype: dtype | None, non_blocking: bool = False, copy: bool = False, *,
+        memory_format: memory_format | None = None, chunks: Any = None) -> Tensor
+    (self, other: Tensor, non_blocking: bool = False, copy: bool = False, *,
+        memory_format: memory_format | None = None, chunks: Any = None) -> Tensor
+
+tolist
+    (self) -> list[Any] | Any
+
+type
+    (self, dtype: None = None, non_blocking: bool = False) -> str
+    (self, dtype: dtype | str, non_blocking: bool = False) -> Tensor
+
+unique
+    (self, sorted: bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False,
+        dim: int | None = None) -> Tensor
+    (self, sorted: bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False,
+        dim: int | None = None) -> tuple[Tensor, Tensor]
+    (self, sorted: bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True],
+        dim: int | None = None) -> tuple[Tensor, Tensor]
+    (self, sorted: bool = True, *, return_inverse: Literal[True], return_counts: Literal[True],
+        dim: int | None = None) -> tuple[Tensor, Tensor, Tensor]
+    (self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any
+
+untyped_storage
+    (self) -> UntypedStorage
 
 where
     (self, condition: Tensor, other: Tensor | Number) -> Tensor

@@ -188,6 +188,7 @@ class _Cat(_JoinedConstraint):
         super().__init__(cseq, dim, [1] * len(cseq) if lengths is None else list(lengths))
 
     def check(self, value: Tensor) -> Tensor:
+        assert self.lengths is not None  # see the constructor
         parts = value.split(self.lengths, self.dim)
         return torchlike.cat([each.check(part) for each, part in zip(self.parts, parts, strict=True)], self.dim)
 

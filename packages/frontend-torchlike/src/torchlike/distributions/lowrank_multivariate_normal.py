@@ -81,7 +81,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        options = {"dtype": self.loc.dtype, "device": self.loc.device}
+        options: Any = {"dtype": self.loc.dtype, "device": self.loc.device}
         weights = torchlike.randn((*shape[:-1], self.cov_factor.shape[-1]), **options)
         noise = torchlike.randn(shape, **options)
         return self.loc + (self.cov_factor @ weights.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * noise

@@ -1,0 +1,29 @@
+"""Types of arguments, for annotations: what functions take for a number, a dtype, a device, an index."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+
+if TYPE_CHECKING:
+    from .tensors import Tensor
+
+__all__ = ["Array", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
+
+#: A number of Python's or NumPy's.
+Number: TypeAlias = complex | np.generic
+#: An array of NumPy's, of any dtype.
+Array: TypeAlias = np.ndarray[Any, Any]
+NumberOrTensor: TypeAlias = "Tensor | Array | Number"
+#: A dtype, or the type of Python's numbers that means one.
+DTypeLike: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[complex]
+#: A device, its name with or without an index, or the index of an accelerator.
+DeviceLike: TypeAlias = dc.Device | str | int
+IndexPart: TypeAlias = "SupportsIndex | slice[Any, Any, Any] | EllipsisType | Tensor | Array | list[Any] | range | None"
+#: What stands between the brackets of ``x[...]``.
+Index: TypeAlias = "IndexPart | tuple[IndexPart | tuple[Any, ...], ...]"

@@ -1,0 +1,124 @@
+"""The classes of operators' named results (source: ``torch.return_types``); each is made when it is first used.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from typing import NamedTuple
+from .tensors import Tensor as _Tensor
+
+class aminmax(NamedTuple):
+    min: _Tensor
+    max: _Tensor
+class cummax(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class cummin(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class frexp(NamedTuple):
+    mantissa: _Tensor
+    exponent: _Tensor
+class geqrf(NamedTuple):
+    a: _Tensor
+    tau: _Tensor
+class histogram(NamedTuple):
+    hist: _Tensor
+    bin_edges: _Tensor
+class histogramdd(NamedTuple):
+    hist: _Tensor
+    bin_edges: _Tensor
+class kthvalue(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class linalg_cholesky_ex(NamedTuple):
+    L: _Tensor
+    info: _Tensor
+class linalg_eig(NamedTuple):
+    eigenvalues: _Tensor
+    eigenvectors: _Tensor
+class linalg_eigh(NamedTuple):
+    eigenvalues: _Tensor
+    eigenvectors: _Tensor
+class linalg_inv_ex(NamedTuple):
+    inverse: _Tensor
+    info: _Tensor
+class linalg_ldl_factor(NamedTuple):
+    LD: _Tensor
+    pivots: _Tensor
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: _Tensor
+    pivots: _Tensor
+    info: _Tensor
+class linalg_lstsq(NamedTuple):
+    solution: _Tensor
+    residuals: _Tensor
+    rank: _Tensor
+    singular_values: _Tensor
+class linalg_lu(NamedTuple):
+    P: _Tensor
+    L: _Tensor
+    U: _Tensor
+class linalg_lu_factor(NamedTuple):
+    LU: _Tensor
+    pivots: _Tensor
+class linalg_lu_factor_ex(NamedTuple):
+    LU: _Tensor
+    pivots: _Tensor
+    info: _Tensor
+class linalg_qr(NamedTuple):
+    Q: _Tensor
+    R: _Tensor
+class linalg_slogdet(NamedTuple):
+    sign: _Tensor
+    logabsdet: _Tensor
+class linalg_solve_ex(NamedTuple):
+    result: _Tensor
+    info: _Tensor
+class linalg_svd(NamedTuple):
+    U: _Tensor
+    S: _Tensor
+    Vh: _Tensor
+class log_sigmoid_forward(NamedTuple):
+    output: _Tensor
+    buffer: _Tensor
+class lu_unpack(NamedTuple):
+    P: _Tensor
+    L: _Tensor
+    U: _Tensor
+class max(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class median(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class min(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class mode(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class nanmedian(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class nll_loss_forward(NamedTuple):
+    output: _Tensor
+    total_weight: _Tensor
+class qr(NamedTuple):
+    Q: _Tensor
+    R: _Tensor
+class slogdet(NamedTuple):
+    sign: _Tensor
+    logabsdet: _Tensor
+class sort(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class svd(NamedTuple):
+    U: _Tensor
+    S: _Tensor
+    V: _Tensor
+class topk(NamedTuple):
+    values: _Tensor
+    indices: _Tensor
+class triangular_solve(NamedTuple):
+    solution: _Tensor
+    cloned_coefficient: _Tensor

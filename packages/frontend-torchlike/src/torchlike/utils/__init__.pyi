@@ -1,0 +1,15 @@
+"""What programs use around tensors and networks (source: ``torch.utils``); each part is imported when first used.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+
+from . import checkpoint as checkpoint
+from . import data as data
+from . import deterministic as deterministic
+from . import dlpack as dlpack
+from . import hooks as hooks
+from . import pytree as pytree
+from . import tensorboard as tensorboard
+__all__ = [
+]

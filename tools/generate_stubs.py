@@ -1,0 +1,326 @@
+"""Writes the stubs of torchlike's packages and of the tensor's methods: ``.pyi`` files beside the sources.
+
+python tools/generate_stubs.py           # writes them
+python tools/generate_stubs.py --check   # fails where one is out of date
+
+Functions of operators are made when they are first used, so type checkers and editors see none of them in the sources. The
+stubs have their signatures (`torchlike.signatures`), and the names that packages import late. A stub hides its source from a
+type checker, so only files that hand names on have one: everything written by hand stands in modules that are checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any, Final
+
+import torchlike
+from dispatch_core.signatures import LazySignature
+from torchlike import written_signatures as written
+from torchlike.creation import FACTORIES
+from torchlike.dtypes import DTYPES
+from torchlike.foreach import list_foreach
+from torchlike.functions import FUNCTIONS, METHODS
+from torchlike.operator_table import read_operators
+from torchlike.signatures import method_signatures
+
+SOURCE: Final = Path(torchlike.__file__).parent
+_TITLE: Final = '"""{}\n\nMade by ``python tools/generate_stubs.py``; the lint session compares it.\n"""\n'
+#: What every stub may name; unused lines are left out.
+_IMPORTS: Final = """\
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar, overload
+"""
+#: Name in a signature → what it is in a stub. A module has functions and dtypes, and the tensor methods, of the same names.
+_SPELLINGS: Final = {
+    **{name: f"builtins.{name}" for name in ("bool", "complex", "float", "int", "type")},
+    "Array": "_t.Array",
+    "Device": "_t.DeviceLike",
+    "Generator": "_Generator",
+    "Index": "_t.Index",
+    "Number": "_t.Number",
+    "NumberOrTensor": "_t.NumberOrTensor",
+    "T": "_T",
+    "Tensor": "_Tensor",
+    "TypedStorage": "_TypedStorage",
+    "UntypedStorage": "_UntypedStorage",
+    "dtype": "_t.DTypeLike",
+    "layout": "_layout",
+    "memory_format": "_memory_format",
+    "return_types": "_return_types",
+}
+_HOMES: Final = {
+    "_Generator": "from dispatch_aten.generator import Generator as _Generator",
+    "_Tensor": "from {dots}tensors import Tensor as _Tensor",
+    "_TypedStorage": "from {dots}storages import TypedStorage as _TypedStorage",
+    "_UntypedStorage": "from {dots}storages import UntypedStorage as _UntypedStorage",
+    "_dtype": "from dispatch_aten.dtypes import ScalarType as _dtype",
+    "_layout": "from {dots}layouts import layout as _layout",
+    "_memory_format": "from {dots}dtypes import memory_format as _memory_format",
+    "_return_types": "from {dots} import return_types as _return_types",
+    "_t": "from {dots} import argument_types as _t",
+}
+_WORD: Final = re.compile(r"\b[A-Za-z_]\w*\b")
+
+
+def spell(annotation: str) -> str:
+    """Return an annotation of a signature as a stub has it."""
+    return _WORD.sub(lambda found: _SPELLINGS.get(found[0], found[0]), annotation)
+
+
+def _spell_parameter(parameter: Parameter) -> str:
+    star = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    text = f"{star}{parameter.name}"
+    if parameter.annotation is not Parameter.empty:
+        text += f": {spell(str(parameter.annotation))}"
+    if parameter.default is Parameter.empty:
+        return text
+    is_plain = parameter.default is None or type(parameter.default) in (bool, int, float, str)
+    return f"{text} = {parameter.default!r}" if is_plain and repr(parameter.default) != "inf" else f"{text} = ..."
+
+
+def spell_signature(signature: Signature) -> str:
+    """Return the text behind ``def name``."""
+    parts: list[str] = []
+    listed = [*signature.parameters.values()]
+    for place, each in enumerate(listed):
+        before = listed[place - 1].kind if place else None
+        if before is Parameter.POSITIONAL_ONLY and each.kind is not Parameter.POSITIONAL_ONLY:
+            parts.append("/")
+        if each.kind is Parameter.KEYWORD_ONLY and before not in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL):
+            parts.append("*")
+        parts.append(_spell_parameter(each))
+    if listed and listed[-1].kind is Parameter.POSITIONAL_ONLY:
+        parts.append("/")
+    return f"({', '.join(parts)}) -> {spell(signature.return_annotation)}"
+
+
+def define(name: str, signatures: Iterable[Signature], indent: str = "") -> Iterator[str]:
+    """Yield the lines of a function with its overloads."""
+    listed = [*signatures]
+    for each in listed:
+        if len(listed) > 1:
+            yield f"{indent}@overload"
+        yield f"{indent}def {name}{spell_signature(each)}: ..."
+
+
+def _find_signatures(function: Any) -> tuple[Signature, ...] | None:
+    found = getattr(function, "__signature__", None)
+    return found.overloads if isinstance(found, LazySignature) else None
+
+
+def _statics(path: Path) -> set[str]:
+    """Return the names that a source gives a value, but for those of tables."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Assign(targets=targets):
+                found |= {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.ImportFrom(names=names) | ast.Import(names=names):
+                found |= {each.asname or each.name.partition(".")[0] for each in names}
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body):
+                found |= {each.name for each in body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    return found
+
+
+def _source_of(module: str) -> Path:
+    path = SOURCE.parent.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _re_export(package: str) -> Iterator[str]:
+    """Yield the imports that stand in a package's source."""
+    for node in ast.parse(_source_of(package).read_text(encoding="utf-8")).body:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module != "__future__"
+            and not (node.module or "").endswith("lazy_names")
+        ):
+            for each in node.names:
+                name = each.asname or each.name
+                if not name.startswith("_") and name not in ("TYPE_CHECKING", "Any", "Final"):
+                    yield f"from {'.' * node.level}{node.module or ''} import {each.name} as {name}"
+
+
+def _hand_on(package: str, table: dict[str, str], *, with_modules: bool = True) -> Iterator[str]:
+    """Yield what a package imports late: names of its modules, and modules."""
+    for module, names in table.items():
+        full = f"{package}.{module}"
+        statics = _statics(_source_of(full))
+        for name in names.split():
+            value = getattr(import_module(full), name)
+            signatures = _find_signatures(value)
+            if name in statics or (_source_of(full).name == "__init__.py" and signatures is None):
+                yield f"from .{module} import {name} as {name}"
+            elif signatures is not None:
+                yield from define(name, signatures)
+            else:
+                kind = "type[Any]" if isinstance(value, type) else "Any"
+                yield f"{name}: Final[{kind}]"
+        if with_modules and "." not in module and _is_module(package, module):
+            yield f"from . import {module} as {module}"
+
+
+def _is_module(package: str, module: str) -> bool:
+    return inspect.ismodule(getattr(import_module(package), module, None))
+
+
+def _write_all(names: Iterable[str]) -> Iterator[str]:
+    yield "__all__ = ["
+    yield from (f'    "{name}",' for name in sorted(names))
+    yield "]"
+
+
+def write_package(package: str) -> str:
+    """Return the stub of a package that imports its names late."""
+    module = import_module(package)
+    lines = [*_re_export(package), *_hand_on(package, getattr(module, "_NAMES", {}))]
+    if package == "torchlike":
+        lines += _write_functions()
+    if package == "torchlike.nn":
+        from torchlike.nn import modules
+
+        below = _hand_on("torchlike.nn.modules", modules._NAMES, with_modules=False)
+        lines += [re.sub(r"^from \.(?: |(?=\w))", _from_modules, line) for line in below]
+    lines += _write_all(name for name in module.__all__ if not name.startswith("_"))
+    return _finish(package, module, lines)
+
+
+def _from_modules(found: re.Match[str]) -> str:
+    return "from .modules" + (" " if found[0].endswith(" ") else ".")
+
+
+def _write_functions() -> Iterator[str]:
+    """Yield torchlike's own functions: those of operators, the factories, and the dtypes."""
+    for table in (FUNCTIONS, FACTORIES):
+        for name in sorted(table):
+            yield from define(name, _find_signatures(table[name]) or ())
+    yield from (f"def {name}(self: Any, *args: Any, **kwargs: Any) -> Any: ..." for name in sorted(list_foreach()))
+    yield from (f"{name}: Final[_dtype]" for name in DTYPES)
+    yield "from . import annotations as types"
+    yield "from dispatch_core import capture as capture, ops as ops, pipeline as pipeline, synchronize as synchronize"
+    yield from (f"{each.name}: Final[_memory_format]" for each in torchlike.memory_format)
+    yield "newaxis: Final[None]"
+    yield "__version__: str"
+
+
+def write_namespace(package: str) -> str:
+    """Return the stub of a module whose functions are operators of one namespace."""
+    module = import_module(package)
+    lines = [*_re_export(package)]
+    for name in sorted(module.__all__):
+        if not any(line.endswith(f" as {name}") for line in lines):
+            lines += define(name, _find_signatures(getattr(module, name)) or ())
+    return _finish(package, module, [*lines, *_write_all(module.__all__)])
+
+
+#: Properties that can be assigned to.
+_PARTS: Final = ("imag", "real")
+
+
+def write_methods() -> str:
+    """Return the stub of the methods and properties of tensors that are no part of the class's source."""
+    lines = ["class TensorMethods:", '    """The methods of tensors that `torchlike.methods` puts into the class."""']
+    names = ({*METHODS} | {*written.METHODS}) - {*vars(_plain_tensor()), *_PARTS}
+    for name in sorted(names):
+        signatures = method_signatures(name)
+        if name.endswith("_") and not name.endswith("__"):
+            signatures = [each.replace(return_annotation="Self") for each in signatures]
+        for line in define(name, signatures, "    "):
+            is_comparison = line.strip().startswith(("def __eq__", "def __ne__"))
+            lines.append(f"{line}  # type: ignore[override]" if is_comparison else line)
+    for name in ("H", "T", "mH", "mT"):
+        lines += ["    @property", f"    def {name}(self) -> _Tensor: ..."]
+    lines += [f"    {name}: _Tensor" for name in _PARTS]
+    lines += ["    @property", "    def layout(self) -> _layout: ..."]
+    for name in sorted({*dir(torchlike.Tensor)} - {*vars(_plain_tensor())}):
+        if name.startswith("is_") and isinstance(getattr(torchlike.Tensor, name), property):
+            lines += ["    @property", f"    def {name}(self) -> builtins.bool: ..."]
+    return _finish("torchlike.tensor_methods", None, lines)
+
+
+def _plain_tensor() -> Any:
+    """Return a namespace with the names that stand in the source of the tensor class and its base."""
+    names: set[str] = set()
+    for file, kind in (("tensors.py", "Tensor"), ("history/differentiable.py", "Differentiable")):
+        for node in ast.parse((SOURCE / file).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name == kind:
+                names |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    return type("Names", (), dict.fromkeys(names))
+
+
+def write_return_types() -> str:
+    """Return the stub of the classes of operators' named results."""
+    lines = []
+    for name, operator in sorted(read_operators().items()):
+        if operator.names is not None and not name.startswith("_"):
+            lines += [f"class {name}(NamedTuple):", *(f"    {field}: _Tensor" for field in operator.names)]
+    return _finish("torchlike.return_types", import_module("torchlike.return_types"), lines)
+
+
+def _finish(package: str, module: Any, lines: list[str]) -> str:
+    path = _source_of(package) if module is not None else SOURCE / "tensor_methods.py"
+    dots = "." * (len(path.relative_to(SOURCE).parts))
+    body = "\n".join(line for place, line in enumerate(lines) if line[:5] != "from " or line not in lines[:place])
+    used = [line.format(dots=dots) for name, line in sorted(_HOMES.items()) if re.search(rf"\b{name}\b", body)]
+    type_variable = ['_T = TypeVar("_T", bound=_Tensor)'] if re.search(r"\b_T\b", body) else []
+    imports = []
+    for line in _IMPORTS.splitlines():
+        head, _, names = line.partition(" import ")
+        kept = (
+            [name for name in names.split(", ") if re.search(rf"\b{name}\b", body + "".join(type_variable))]
+            if names
+            else []
+        )
+        if kept:
+            imports.append(f"{head} import {', '.join(kept)}")
+        elif not names and "builtins." in body:
+            imports.append(line)
+    summary = (
+        "The methods of tensors, for type checkers." if module is None else (module.__doc__ or "").partition("\n")[0]
+    )
+    return "\n".join([_TITLE.format(summary), *imports, *used, *type_variable, "", body, ""])
+
+
+PACKAGES: Final = (
+    "torchlike torchlike.autograd torchlike.distributions torchlike.distributions.transforms torchlike.nn"
+    " torchlike.nn.functional torchlike.nn.modules torchlike.nn.utils torchlike.optim torchlike.optim.lr_scheduler"
+    " torchlike.serialization torchlike.utils torchlike.utils.data"
+).split()
+NAMESPACES: Final = ("torchlike.fft", "torchlike.linalg", "torchlike.special")
+
+
+def write_stubs() -> dict[Path, str]:
+    """Return the text of every stub by its place."""
+    texts = {_source_of(package).with_suffix(".pyi"): write_package(package) for package in PACKAGES}
+    texts |= {_source_of(package).with_suffix(".pyi"): write_namespace(package) for package in NAMESPACES}
+    texts[SOURCE / "tensor_methods.pyi"] = write_methods()
+    texts[SOURCE / "return_types.pyi"] = write_return_types()
+    return texts
+
+
+def main() -> None:
+    """Write the stubs, or compare them with those that are there."""
+    stale = []
+    for path, text in write_stubs().items():
+        if "--check" in sys.argv[1:]:
+            stale += [] if path.exists() and path.read_text(encoding="utf-8") == text else [path]
+        else:
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        sys.exit(f"out of date: {', '.join(map(str, stale))}\nrun python tools/generate_stubs.py")
+
+
+if __name__ == "__main__":
+    main()
