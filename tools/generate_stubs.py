@@ -51,7 +51,7 @@ _SPELLINGS: Final = {
     "Tensor": "_Tensor",
     "TypedStorage": "_TypedStorage",
     "UntypedStorage": "_UntypedStorage",
-    "dtype": "_t.DTypeLike",
+    "dtype": "_t.DType",
     "layout": "_layout",
     "memory_format": "_memory_format",
     "return_types": "_return_types",
@@ -72,7 +72,8 @@ _WORD: Final = re.compile(r"\b[A-Za-z_]\w*\b")
 
 def spell(annotation: str) -> str:
     """Return an annotation of a signature as a stub has it."""
-    return _WORD.sub(lambda found: _SPELLINGS.get(found[0], found[0]), annotation)
+    spelled = _WORD.sub(lambda found: _SPELLINGS.get(found[0], found[0]), annotation)
+    return spelled.replace("_t.DeviceLike | None", "_t.DeviceLike").replace("_t.DType | None", "_t.DTypeLike")
 
 
 def _spell_parameter(parameter: Parameter) -> str:
@@ -161,10 +162,10 @@ def _hand_on(package: str, table: dict[str, str], *, with_modules: bool = True) 
         for name in names.split():
             value = getattr(import_module(full), name)
             signatures = _find_signatures(value)
-            if name in statics or (_source_of(full).name == "__init__.py" and signatures is None):
-                yield f"from .{module} import {name} as {name}"
-            elif signatures is not None:
+            if signatures is not None:
                 yield from define(name, signatures)
+            elif name in statics or _source_of(full).name == "__init__.py":
+                yield f"from .{module} import {name} as {name}"
             else:
                 kind = "type[Any]" if isinstance(value, type) else "Any"
                 yield f"{name}: Final[{kind}]"

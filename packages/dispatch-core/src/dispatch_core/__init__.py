@@ -157,14 +157,16 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # it would make every misspelt name one of any type
 
-    found = globals()[name] = getattr(import_module(module, __name__), name)
-    return found
+    def __getattr__(name: str) -> Any:
+        module = _LATE.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(module, __name__), name)
+        return found
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import dispatch_core as dc
 
 from . import npu
+from .argument_types import DeviceLike
 
 __all__ = [
     "current_accelerator",
@@ -56,12 +57,12 @@ def set_device_index(device: Any, /) -> None:
 current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
-def synchronize(device: Any = None, /) -> None:
+def synchronize(device: DeviceLike = None, /) -> None:
     """Wait until everything that was queued is done; ``RuntimeError`` where there is none."""
     _require().synchronize(device)
 
 
-def current_stream(device: Any = None, /) -> Any:
+def current_stream(device: DeviceLike = None, /) -> Any:
     """Return the stream that the thread works with; ``RuntimeError`` where there is none."""
     return _require().current_stream(device)
 

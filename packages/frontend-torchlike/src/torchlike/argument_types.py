@@ -13,7 +13,7 @@ from dispatch_aten.dtypes import ScalarType
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-__all__ = ["Array", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
+__all__ = ["Array", "DType", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
 
 #: A number of Python's or NumPy's.
 Number: TypeAlias = complex | np.generic
@@ -21,9 +21,10 @@ Number: TypeAlias = complex | np.generic
 Array: TypeAlias = np.ndarray[Any, Any]
 NumberOrTensor: TypeAlias = "Tensor | Array | Number"
 #: A dtype, or the type of Python's numbers that means one.
-DTypeLike: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[complex]
-#: A device, its name with or without an index, or the index of an accelerator.
-DeviceLike: TypeAlias = dc.Device | str | int
+DType: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[complex]
+DTypeLike: TypeAlias = DType | None
+#: A device, its name with or without an index, or the index of an accelerator; None for the default.
+DeviceLike: TypeAlias = dc.Device | str | int | None
 IndexPart: TypeAlias = "SupportsIndex | slice[Any, Any, Any] | EllipsisType | Tensor | Array | list[Any] | range | None"
 #: What stands between the brackets of ``x[...]``.
 Index: TypeAlias = "IndexPart | tuple[IndexPart | tuple[Any, ...], ...]"

@@ -16,6 +16,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core.caches import LazyTable
 
+from .argument_types import DeviceLike
 from .chunks import make_in_chunks
 from .devices import as_device, default_device, factory_device
 from .docstrings import document
@@ -61,7 +62,7 @@ def tensor(
     data: Any,
     *,
     dtype: ScalarType | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     chunks: Any = None,
@@ -118,7 +119,7 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
     return put(array, device)
 
 
-def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: ScalarType | None = None, device: DeviceLike = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
@@ -136,7 +137,7 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
     return shared if dtype is None and device is None else shared.to(device=device, dtype=dtype)
 
 
-def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
+def construct(cls: type[Tensor], *args: Any, device: DeviceLike = None) -> Tensor:
     """Make a tensor by its class (source: ``torch.Tensor``): of sizes, of data in the default dtype, or of another tensor.
 
     Raises ``TypeError`` for anything else.
@@ -216,7 +217,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     def make_generally(
         *args: Any,
         dtype: ScalarType | None = None,
-        device: Any = None,
+        device: DeviceLike = None,
         requires_grad: bool = False,
         out: Tensor | None = None,
         generator: Any = None,

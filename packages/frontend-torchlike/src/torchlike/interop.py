@@ -27,6 +27,7 @@ from dispatch_core.frontends import (
 from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
+from .argument_types import DeviceLike
 from .devices import as_device
 from .history.grad_mode import is_grad_enabled
 from .history.views import share_memory
@@ -182,7 +183,7 @@ def _device_put() -> Any:
     return dc.ops.prims.device_put.default
 
 
-def put(array: NDArray[Any], device: Any = None) -> Tensor:
+def put(array: NDArray[Any], device: DeviceLike = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if array.dtype.type.__module__ != "ml_dtypes":
         check_dtype(array)

@@ -18,6 +18,7 @@ from dispatch_core import frontends
 from dispatch_core.interrupts import whole
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
+from .argument_types import DeviceLike
 from .arguments import check_tensor
 
 __all__ = [
@@ -95,7 +96,7 @@ def device_count() -> int:
     return int(_get_runtime().device_count()) if is_available() else 0
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: DeviceLike = None) -> str:
     """Return the chip's name."""
     _get_runtime().ensure(_to_index(device))
     return str(_get_runtime().device_name())
@@ -148,7 +149,7 @@ class device:  # noqa: N801  # torch's own name
             raise
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike = None) -> None:
     """Wait until everything that was queued on a device is done."""
     _get_runtime().synchronize(_to_index(device))
 
@@ -166,13 +167,13 @@ def sync_timeout() -> float | None:
     return _get_runtime().sync_timeout()
 
 
-def current_stream(device: Any = None) -> Any:
+def current_stream(device: DeviceLike = None) -> Any:
     """Return the stream that the thread works with on a device."""
     with _get_runtime().guard(_to_index(device)):
         return _get_runtime().current()
 
 
-def default_stream(device: Any = None) -> Any:
+def default_stream(device: DeviceLike = None) -> Any:
     """Return the stream of a device that threads work with until they choose another."""
     return _get_runtime().default(_to_index(device))
 
@@ -207,38 +208,38 @@ def empty_cache() -> None:
         _get_runtime().empty_cache()
 
 
-def memory_stats(device: Any = None) -> dict[str, int]:
+def memory_stats(device: DeviceLike = None) -> dict[str, int]:
     """Return statistics of a device's memory under torch's names; none where it has not been opened."""
     return dict(_get_runtime().memory_stats(_to_index(device))) if is_initialized() else {}
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike = None) -> int:
     """Return the number of bytes that tensors hold on a device."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike = None) -> int:
     """Return the largest number of bytes that tensors have held since the start or ``reset_peak_memory_stats``."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: DeviceLike = None) -> int:
     """Return the number of bytes of the device that this process has reserved, held by tensors or cached."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: DeviceLike = None) -> int:
     """Return the largest number of bytes of the device that this process has reserved."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Reset the peaks to the present amounts."""
     if is_initialized():
         _get_runtime().reset_peak_memory_stats(_to_index(device))
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
+def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """Return the numbers of bytes of a device's memory that are free, and in all."""
     free, total = _get_runtime().mem_get_info(_to_index(device))
     return int(free), int(total)

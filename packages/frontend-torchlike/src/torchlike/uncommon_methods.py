@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import dispatch_core as dc
 
+from .argument_types import DeviceLike
 from .arguments import check_tensor
 from .arrangements import unique
 from .creation import FACTORIES, tensor
@@ -140,7 +141,7 @@ def is_distributed(self: Tensor) -> bool:
     return False
 
 
-def new(self: Tensor, *args: Any, size: Any = None, device: Any = None, dtype: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: DeviceLike = None, dtype: Any = None) -> Tensor:
     """Make a tensor of the same dtype and device: of sizes, or of data (source: ``torch.Tensor.new``).
 
     >>> import torchlike

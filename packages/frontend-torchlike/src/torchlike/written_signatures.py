@@ -49,7 +49,7 @@ chain_matmul
 
 einsum
     (equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor
-    (operand: Tensor, subscripts: Sequence[Any], /, *operands: Tensor | Sequence[Any]) -> Tensor
+    (operand: Tensor, subscripts: list[Any] | tuple[Any, ...], /, *operands: Tensor | list[Any] | tuple[Any, ...]) -> Tensor
 
 meshgrid
     (*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]

@@ -14,7 +14,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from .._record import replace
 from ..arrays.frontend import AutogradFormula
@@ -38,8 +38,35 @@ from .schema_inference import infer_schema
 
 _EXPLICIT: Final = DispatchKey.CompositeExplicitAutograd
 DeviceTypes = str | Iterable[str] | None
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[_P, _R],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] = (),
+    registry: Registry | None = None,
+) -> CustomOpDef[_P, _R]: ...
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] = (),
+    registry: Registry | None = None,
+) -> Callable[[Callable[_P, _R]], CustomOpDef[_P, _R]]: ...
 @api_boundary
 def custom_op(
     name: str,
@@ -117,9 +144,9 @@ def _parse(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSc
     return parsed
 
 
-def find_custom_op(op: OpOverload) -> CustomOpDef | None:
+def find_custom_op(op: OpOverload) -> CustomOpDef[..., Any] | None:
     """Return the ``CustomOpDef`` of an operator, or None for one that was defined otherwise."""
-    found: CustomOpDef | None = op._entry.registry.custom_ops.get(op.name)
+    found: CustomOpDef[..., Any] | None = op._entry.registry.custom_ops.get(op.name)
     return found if found is not None and found.op is op else None
 
 
@@ -149,7 +176,7 @@ def check_formula(schema: FunctionSchema) -> None:
         )
 
 
-class CustomOpDef:
+class CustomOpDef(Generic[_P, _R]):
     """An operator that was made of a function, and its registrations; calling it calls the operator.
 
     Made by ``custom_op``.
@@ -205,7 +232,7 @@ class CustomOpDef:
 
     def _replace_older(self) -> None:
         """Close the custom operator that had this name, as when its module is read a second time."""
-        older: CustomOpDef | None = self._registry.custom_ops.get(self._name)
+        older: CustomOpDef[..., Any] | None = self._registry.custom_ops.get(self._name)
         if older is None or find_custom_op(older.op) is not older or older.op._entry.closed:
             return
         if older.origin.file != self.origin.file:
@@ -217,7 +244,7 @@ class CustomOpDef:
             )
         older.close()
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the operator."""
         return self.op(*args, **kwargs)
 
@@ -232,6 +259,10 @@ class CustomOpDef:
             del self._registry.custom_ops[self._name]
         self._library.close()
 
+    @overload
+    def register_kernel(self, device_types: DeviceTypes, fn: _F, /) -> _F: ...
+    @overload
+    def register_kernel(self, device_types: DeviceTypes, fn: None = None, /) -> Callable[[_F], _F]: ...
     def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register a kernel for devices, None for every one; it sees their arrays. A decorator without ``fn``.
 
@@ -247,7 +278,7 @@ class CustomOpDef:
                 self._register(device, key, fn)
         return fn
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_fake(self, fn: _F, /) -> _F:
         """Register the operator's effect on shapes and dtypes; see Note [A fake sees the caller's arguments]."""
         self._fake = fn
         return fn

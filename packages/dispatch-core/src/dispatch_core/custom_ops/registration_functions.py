@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import named_key
@@ -21,6 +21,9 @@ from ..operators.overloads import OpOverload
 from ..tracebacks import api_boundary
 from .author_kernels import autograd_kernel, fake_kernel
 from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Operator: TypeAlias = str | OpOverload | CustomOpDef[..., Any]
 
 
 @api_boundary
@@ -40,6 +43,10 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str 
     return _library(qualname, lib, "FRAGMENT").define(f"{qualname}{schema}", tags=tags)
 
 
+@overload
+def impl(qualname: str, types: DeviceTypes, func: _F, *, lib: Library | None = None) -> _F: ...
+@overload
+def impl(qualname: str, types: DeviceTypes, func: None = None, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
 def impl(
     qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
@@ -53,9 +60,15 @@ def impl(
     return _impl(qualname, types, func, lib)
 
 
+@overload
+def register_kernel(op: _Operator, device_types: DeviceTypes, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+@overload
+def register_kernel(
+    op: _Operator, device_types: DeviceTypes, fn: None = None, /, *, lib: Library | None = None
+) -> Callable[[_F], _F]: ...
 @api_boundary
 def register_kernel(
-    op: str | OpOverload | CustomOpDef,
+    op: _Operator,
     device_types: DeviceTypes,
     fn: Callable[..., Any] | None = None,
     /,
@@ -76,10 +89,12 @@ def register_kernel(
     return _impl(found, device_types, fn, lib)
 
 
+@overload
+def register_fake(op: _Operator, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+@overload
+def register_fake(op: _Operator, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_fake(
-    op: str | OpOverload | CustomOpDef, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None
-) -> Any:
+def register_fake(op: _Operator, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Register an operator's effect on shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
 
     See Note [A fake sees the caller's arguments]. Raises ``RegistrationError`` where the operator is a composite that
@@ -101,7 +116,7 @@ def register_fake(
 
 @api_boundary
 def register_autograd(
-    op: str | OpOverload | CustomOpDef,
+    op: _Operator,
     backward: Callable[..., Any],
     /,
     *,
@@ -134,7 +149,7 @@ def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib:
     return fn
 
 
-def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef | None]:
+def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef[..., Any] | None]:
     found = as_overload(op, None if lib is None else _check_library(lib).registry)
     return found, find_custom_op(found) if lib is None else None
 

@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Final
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
 
 from ..display import Column, DataTable, list_facts, show_count, to_fragment, to_part
@@ -48,6 +48,13 @@ _LAYERS: Final = sum(
 
 _LOG: Final = Log("capture")
 _OPTIONS: Final = ("check", "max_variants", "donate")
+
+
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
+_N = TypeVar("_N")
 
 
 class Variant:
@@ -127,7 +134,7 @@ class CaptureStats:
         return f"<CaptureStats: {self.variants} variants, {self.replays} replays, {self.recordings} recordings>"
 
 
-class capture:  # noqa: N801  # it is called like a function, and decorates one
+class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, and decorates one
     """Record a function's operators twice, and replay them from the third call on without running the function.
 
     >>> @capture
@@ -144,6 +151,14 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
     differ; ``ArgumentError`` for anything but a function that can be captured.
     """
 
+    @overload
+    def __new__(
+        cls, function: Callable[_P, _R], /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+    ) -> capture[_P, _R]: ...
+    @overload
+    def __new__(  # type: ignore[misc]  # without a function it is a decorator
+        cls, function: None = None, /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+    ) -> Callable[[Callable[_P, _R]], capture[_P, _R]]: ...
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
         """Return a captured function; without one a decorator."""
         for name in options:
@@ -153,10 +168,12 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
                 )
         if function is None:
             return functools.partial(cls, **options)
-        return object.__new__(cls)
+        self = object.__new__(cls)
+        self._begin(function, **options)
+        return self
 
-    def __init__(
-        self, function: Callable[..., Any], /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+    def _begin(
+        self, function: Callable[..., Any], *, check: int = 0, max_variants: int = 8, donate: bool = True
     ) -> None:
         _check(function, check, max_variants)
         # Not the attributes of an object that is called, such as a module.
@@ -177,7 +194,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         self._has_warned = False
         self._lock = threading.Lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Replay the call, or record it."""
         if not self._every:
             for variant in self._variants:
@@ -187,6 +204,10 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
                     return found
         return self._call(args, kwargs)
 
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self: capture[Concatenate[_S, _Q], _R], owner: _S, kind: type | None = None) -> Callable[_Q, _R]: ...
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
         return self if owner is None else MethodType(self, owner)
 
@@ -381,7 +402,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         return f"<captured {self._name}: {len(self._variants)} variants>"
 
     @staticmethod
-    def number(function: Callable[[], Any]) -> Any:
+    def number(function: Callable[[], _N]) -> _N:
         """Return ``function()``, a number that replays ask for again; call it inside a captured function.
 
         >>> capture.number(lambda: 3)
@@ -391,7 +412,7 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         return function() if recording is None else recording.number(function, any_type=True)
 
     @staticmethod
-    def traceable(function: Any) -> Any:
+    def traceable(function: _N) -> _N:
         """Declare that the operators that a hook, or a custom autograd function, calls are all that it does.
 
         Captured functions refuse others, because replays would not call them. Returns ``function``, so that it decorates.
@@ -400,7 +421,8 @@ class capture:  # noqa: N801  # it is called like a function, and decorates one
         ... def double(grad):
         ...     return grad * 2
         """
-        function._dispatch_traceable = True
+        marked: Any = function
+        marked._dispatch_traceable = True
         return function
 
 

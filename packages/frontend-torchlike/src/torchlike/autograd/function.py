@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..argument_types import DeviceLike
 from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.captures import PARTS, check_hook
@@ -108,7 +109,7 @@ class Context(Node):
             return None
         return wrap(dc.ops.aten.zeros.default(meta[0], dtype=to_scalar_type(meta[1]), device=self.device))
 
-    device: Any = None
+    device: DeviceLike = None
     #: The numbers of results whose gradients stay None.
     left_undefined: tuple[int, ...] = ()
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.tracebacks import api_boundary
 
+from ..argument_types import DeviceLike, DTypeLike
 from ..functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 from .tree import Tree
+
+if TYPE_CHECKING:
+    from ..dtypes import memory_format
 
 
 class Convertible(Tree):
@@ -34,6 +38,21 @@ class Convertible(Tree):
                 self._buffers[name] = fn(buffer)
         return self
 
+    @overload
+    def to(
+        self,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        non_blocking: bool = False,
+        *,
+        memory_format: memory_format | None = None,
+    ) -> Self: ...
+    @overload
+    def to(
+        self, dtype: DTypeLike, non_blocking: bool = False, *, memory_format: memory_format | None = None
+    ) -> Self: ...
+    @overload
+    def to(self, tensor: Tensor, non_blocking: bool = False, *, memory_format: memory_format | None = None) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move all parameters and buffers (source: ``torch.nn.Module.to``).
 
@@ -66,12 +85,12 @@ class Convertible(Tree):
     def cpu(self) -> Self:
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: DeviceLike = None) -> Self:
         """Move all parameters and buffers to a cuda device; raises where there is none."""
         where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
         return self._apply(lambda tensor: tensor.to(where))
 
-    def xpu(self, device: Any = None) -> Self:
+    def xpu(self, device: DeviceLike = None) -> Self:
         """Move all parameters and buffers to an xpu device; raises where there is none."""
         return self._apply(lambda tensor: tensor.to("xpu" if device is None else device))
 

@@ -113,7 +113,8 @@ class Registrar(Tree):
         if value is not None and (wanted is None or not isinstance(value, wanted)):
             raise TypeError(f"cannot assign '{_format_type_of(value)}' as {called} '{name}' ({expected})")
 
-    def __getattr__(self, name: str) -> Any:
+    # It may be a module, too; but a type checker would take a misspelt method for one that is called.
+    def __getattr__(self, name: str) -> Tensor:
         for kind in ("_parameters", "_buffers", "_modules"):
             found = self.__dict__.get(kind)
             if found is not None and name in found:

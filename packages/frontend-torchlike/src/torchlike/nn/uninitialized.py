@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ..argument_types import DeviceLike, DTypeLike
 from ..creation import FACTORIES
 from ..history.differentiable import Differentiable
 from ..history.grad_mode import no_grad
@@ -89,7 +90,7 @@ class UninitializedTensorMixin:
         tensor.__class__ = kind
         return self
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         """Make it a tensor of the usual class with a shape, and elements that are not set."""
         with no_grad():
             fresh = FACTORIES["empty"](shape, device=device or self.device, dtype=dtype or self.dtype)
@@ -135,13 +136,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
+    def __new__(cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None) -> Self:
         """Remember the dtype and the device."""
         made: Any = Parameter(FACTORIES["empty"](0, device=device, dtype=dtype), requires_grad)
         made.__class__ = cls
         return made
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         """Do nothing more; ``__new__`` has made the tensor."""
 
 
@@ -152,7 +153,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
 
     def __new__(
-        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+        cls,
+        requires_grad: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        persistent: bool = True,
     ) -> Self:
         """Remember the dtype and the device."""
         made: Any = FACTORIES["empty"](0, device=device, dtype=dtype)
@@ -162,7 +167,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         return made
 
     def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+        self,
+        requires_grad: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        persistent: bool = True,
     ) -> None:
         """Do nothing more; ``__new__`` has made the tensor."""
 

@@ -19,7 +19,7 @@ class ASGD(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,

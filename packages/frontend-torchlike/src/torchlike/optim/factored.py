@@ -27,7 +27,7 @@ class Adafactor(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),
         d: float = 1.0,
@@ -37,14 +37,14 @@ class Adafactor(Optimizer):
         maximize: bool = False,
     ) -> None:
         _require(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
-        _require(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
+        _require(bool(lr >= 0.0), f"Learning rate should be >= 0 but is: {lr}")
         _require(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
         if not isinstance(eps, (list, tuple)) or len(eps) != 2:
             raise TypeError(f"eps takes two numbers, but got {eps!r}")
         _require(eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}")
         _require(eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}")
         _require(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")
-        _require(weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")
+        _require(bool(weight_decay >= 0.0), f"weight_decay should be >= 0 but is: {weight_decay}")
         super().__init__(params, collect_settings(locals()))
 
     def make_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Muon(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
         nesterov: bool = True,
@@ -115,9 +115,9 @@ class Muon(Optimizer):
         adjust_lr_fn: str | None = None,
     ) -> None:
         _require(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
-        _require(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
+        _require(bool(lr >= 0.0), f"Learning rate should be >= 0 but is: {lr}")
         _require(momentum >= 0.0, f"momentum should be >= 0 but is: {momentum}")
-        _require(weight_decay >= 0.0, f"weight decay should be >= 0 but is: {weight_decay}")
+        _require(bool(weight_decay >= 0.0), f"weight decay should be >= 0 but is: {weight_decay}")
         _require(
             adjust_lr_fn in (None, "original", "match_rms_adamw"),
             f"Adjust learning rate function {adjust_lr_fn} is not supported",

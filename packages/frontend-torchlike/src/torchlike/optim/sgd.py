@@ -29,10 +29,10 @@ class SGD(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: Any = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -74,7 +74,7 @@ class Rprop(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,

@@ -16,7 +16,7 @@ class SparseAdam(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         maximize: bool = False,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from ..argument_types import DeviceLike
 from ..creation import tensor
 from ..history.grad_mode import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
@@ -91,7 +92,7 @@ class AveragedModel(Module):
     def __init__(
         self,
         model: Module,
-        device: Any = None,
+        device: DeviceLike = None,
         avg_fn: Callable[..., Any] | None = None,
         multi_avg_fn: Callable[..., Any] | None = None,
         use_buffers: bool = False,
@@ -131,7 +132,7 @@ class AveragedModel(Module):
 
 
 @no_grad()
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:
     """Compute the statistics of batch normalization again, from all batches of a loader."""
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     momenta = {module: module.momentum for module in layers}

@@ -4,6 +4,7 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 import builtins
+from collections.abc import Sequence
 from dispatch_aten.generator import Generator as _Generator
 from ...tensors import Tensor as _Tensor
 from ... import argument_types as _t
@@ -46,15 +47,15 @@ from .activations import threshold as threshold
 def threshold_(input: _Tensor, threshold: _t.Number, value: _t.Number) -> _Tensor: ...
 from . import activations as activations
 from .attentions import multi_head_attention_forward as multi_head_attention_forward
-from .attentions import scaled_dot_product_attention as scaled_dot_product_attention
+def scaled_dot_product_attention(query: _Tensor, key: _Tensor, value: _Tensor, attn_mask: _Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> _Tensor: ...
 from . import attentions as attentions
 from .sequence_losses import ctc_loss as ctc_loss
 from . import sequence_losses as sequence_losses
-from .distances import bilinear as bilinear
-from .distances import cosine_similarity as cosine_similarity
+def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor: ...
+def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> _Tensor: ...
 from .distances import normalize as normalize
-from .distances import pairwise_distance as pairwise_distance
-from .distances import pdist as pdist
+def pairwise_distance(x1: _Tensor, x2: _Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> _Tensor: ...
+def pdist(input: _Tensor, p: builtins.float = 2.0) -> _Tensor: ...
 from . import distances as distances
 from .dropouts import alpha_dropout as alpha_dropout
 from .dropouts import dropout as dropout
@@ -63,21 +64,21 @@ from .dropouts import dropout2d as dropout2d
 from .dropouts import dropout3d as dropout3d
 from .dropouts import feature_alpha_dropout as feature_alpha_dropout
 from . import dropouts as dropouts
-from .linear_maps import linear as linear
+def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 from . import linear_maps as linear_maps
-from .convolutions import conv1d as conv1d
-from .convolutions import conv2d as conv2d
-from .convolutions import conv3d as conv3d
-from .convolutions import conv_transpose1d as conv_transpose1d
-from .convolutions import conv_transpose2d as conv_transpose2d
-from .convolutions import conv_transpose3d as conv_transpose3d
-from .convolutions import conv_tbc as conv_tbc
+def conv1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> _Tensor: ...
+def conv2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> _Tensor: ...
+def conv3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> _Tensor: ...
+def conv_transpose1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> _Tensor: ...
+def conv_transpose2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> _Tensor: ...
+def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> _Tensor: ...
+def conv_tbc(input: _Tensor, weight: _Tensor, bias: _Tensor, pad: builtins.int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 from .convolutions import fold as fold
 from .convolutions import unfold as unfold
 from . import convolutions as convolutions
 from .paddings import pad as pad
 from . import paddings as paddings
-from .poolings import adaptive_avg_pool1d as adaptive_avg_pool1d
+def adaptive_avg_pool1d(input: _Tensor, output_size: builtins.int | Sequence[builtins.int], *, out: _Tensor | None = None) -> _Tensor: ...
 from .poolings import adaptive_avg_pool2d as adaptive_avg_pool2d
 from .poolings import adaptive_avg_pool3d as adaptive_avg_pool3d
 from .poolings import adaptive_max_pool1d as adaptive_max_pool1d
@@ -86,9 +87,9 @@ from .poolings import adaptive_max_pool2d as adaptive_max_pool2d
 from .poolings import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
 from .poolings import adaptive_max_pool3d as adaptive_max_pool3d
 from .poolings import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
-from .poolings import avg_pool1d as avg_pool1d
-from .poolings import avg_pool2d as avg_pool2d
-from .poolings import avg_pool3d as avg_pool3d
+def avg_pool1d(input: _Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] = ..., padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, *, out: _Tensor | None = None) -> _Tensor: ...
+def avg_pool2d(input: _Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] = ..., padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
+def avg_pool3d(input: _Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] = ..., padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 from .poolings import fractional_max_pool2d as fractional_max_pool2d
 from .poolings import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
 from .poolings import fractional_max_pool3d as fractional_max_pool3d
@@ -131,12 +132,12 @@ from .regression_losses import mse_loss as mse_loss
 from .regression_losses import smooth_l1_loss as smooth_l1_loss
 from . import regression_losses as regression_losses
 from .resamplings import affine_grid as affine_grid
-from .resamplings import channel_shuffle as channel_shuffle
+def channel_shuffle(input: _Tensor, groups: builtins.int, *, out: _Tensor | None = None) -> _Tensor: ...
 from .resamplings import grid_sample as grid_sample
 from .resamplings import interpolate as interpolate
-from .resamplings import native_channel_shuffle as native_channel_shuffle
-from .resamplings import pixel_shuffle as pixel_shuffle
-from .resamplings import pixel_unshuffle as pixel_unshuffle
+def native_channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor: ...
+def pixel_shuffle(input: _Tensor, upscale_factor: builtins.int, *, out: _Tensor | None = None) -> _Tensor: ...
+def pixel_unshuffle(input: _Tensor, downscale_factor: builtins.int, *, out: _Tensor | None = None) -> _Tensor: ...
 from .resamplings import upsample as upsample
 from .resamplings import upsample_bilinear as upsample_bilinear
 from .resamplings import upsample_nearest as upsample_nearest
@@ -152,7 +153,7 @@ from .normalizations import rms_norm as rms_norm
 from . import normalizations as normalizations
 from .embeddings import embedding as embedding
 from .embeddings import embedding_bag as embedding_bag
-from .embeddings import one_hot as one_hot
+def one_hot(input: _Tensor, num_classes: builtins.int = -1) -> _Tensor: ...
 from . import embeddings as embeddings
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES",

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
@@ -33,8 +34,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
@@ -54,7 +55,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.cutoffs = [*cutoffs, n_classes]
         self.shortlist_size, self.n_clusters = cutoffs[0], len(cutoffs)
         self.head_size = self.shortlist_size + self.n_clusters
-        options = {"device": device, "dtype": dtype}
+        options: Any = {"device": device, "dtype": dtype}
         self.head = Linear(in_features, self.head_size, bias=head_bias, **options)
         self.tail = ModuleList()
         for place, (start, stop) in enumerate(itertools.pairwise(self.cutoffs)):

@@ -8,6 +8,7 @@ from typing import Any
 
 from dispatch_aten.dtypes import bfloat16, float16, float32, float64
 
+from ...argument_types import DeviceLike, DTypeLike
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .linear import Linear
@@ -55,8 +56,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,

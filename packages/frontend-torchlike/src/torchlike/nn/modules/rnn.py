@@ -8,6 +8,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
@@ -65,8 +66,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         _check_arguments(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
@@ -274,8 +275,8 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         **kwargs: Any,
     ) -> None:
         _refuse_projection(kwargs)

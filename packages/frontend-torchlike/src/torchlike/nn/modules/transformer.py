@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...functions import FUNCTIONS
@@ -35,7 +36,7 @@ _Maybe = Tensor | None
 _Activation = str | Callable[[Tensor], Tensor]
 
 
-def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DTypeLike = None) -> Tensor:
     """Return a mask that hides the steps to come: minus infinity above the diagonal, zeros elsewhere."""
     hidden = FACTORIES["full"]((sz, sz), float("-inf"), dtype=dtype, device=device)
     found: Tensor = FUNCTIONS["triu"](hidden, 1)
@@ -70,6 +71,11 @@ class _Layer(Module):
     """The parts that layers of the encoder and the decoder have in common."""
 
     norm_first: bool
+    self_attn: MultiheadAttention
+    multihead_attn: MultiheadAttention
+    dropout1: Dropout
+    dropout2: Dropout
+    dropout3: Dropout
 
     def __init__(
         self,
@@ -156,8 +162,8 @@ class TransformerEncoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__(
             ("self_attn",),
@@ -209,8 +215,8 @@ class TransformerDecoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__(
             ("self_attn", "multihead_attn"),
@@ -382,8 +388,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         options = (
@@ -447,7 +453,7 @@ class Transformer(Module):
         return found
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DTypeLike = None) -> Tensor:
         """Return a mask ``(sz, sz)`` that hides the steps to come.
 
         >>> Transformer.generate_square_subsequent_mask(2)

@@ -84,7 +84,8 @@ class ParametrizationList(ModuleList):
         shape, dtype = original.shape, original.dtype
         new: Any = original
         with no_grad():
-            for module in reversed(list(self)):
+            listed: list[Any] = [*self]
+            for module in reversed(listed):
                 if hasattr(module, "right_inverse"):
                     try:
                         new = module.right_inverse(new)
@@ -134,7 +135,8 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Any) -> None:
         """Set the originals so that the parametrized tensor is ``value``."""
         with no_grad():
-            for module in reversed(list(self)):
+            listed: list[Any] = [*self]
+            for module in reversed(listed):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
@@ -256,7 +258,8 @@ def register_parametrization(
         _give_own_class(module)
         module.parametrizations = ModuleDict()
     _add_property(module, tensor_name)
-    module.parametrizations[tensor_name] = made
+    parametrizations: Any = module.parametrizations
+    parametrizations[tensor_name] = made
     return module
 
 
