@@ -226,6 +226,10 @@ def write_namespace(package: str) -> str:
     return _finish(package, module, [*lines, *_write_all(module.__all__)])
 
 
+#: Names for methods that have another, and methods that only raise an error.
+_MADE_OF_OTHERS: Final = frozenset("lstsq ndimension nelement symeig".split())
+#: Names that annotations of methods may have in a stub.
+_PLAIN: Final = frozenset("Any None Sequence Tensor bool dict float int list str tuple".split())
 #: Properties that can be assigned to.
 _PARTS: Final = ("imag", "real")
 
@@ -241,6 +245,9 @@ def write_methods() -> str:
         for line in define(name, signatures, "    "):
             is_comparison = line.strip().startswith(("def __eq__", "def __ne__"))
             lines.append(f"{line}  # type: ignore[override]" if is_comparison else line)
+    for name in sorted({*dir(torchlike.Tensor)} - {*vars(_plain_tensor()), *names, *_MADE_OF_OTHERS, *_PARTS}):
+        if not name.startswith("_") and inspect.isfunction(method := getattr(torchlike.Tensor, name)):
+            lines += define(name, [_read_method(method)], "    ")
     for name in ("H", "T", "mH", "mT"):
         lines += ["    @property", f"    def {name}(self) -> _Tensor: ..."]
     lines += [f"    {name}: _Tensor" for name in _PARTS]
@@ -249,6 +256,20 @@ def write_methods() -> str:
         if name.startswith("is_") and isinstance(getattr(torchlike.Tensor, name), property):
             lines += ["    @property", f"    def {name}(self) -> builtins.bool: ..."]
     return _finish("torchlike.tensor_methods", None, lines)
+
+
+def _read_method(method: Any) -> Signature:
+    """Return the signature of a method that is written by hand, with the annotations that a stub can have."""
+
+    def plain(annotation: Any) -> str:
+        text = str(annotation)
+        return text if {*_WORD.findall(text)} <= _PLAIN else "Any"
+
+    found = inspect.signature(method)
+    first, *rest = found.parameters.values()
+    parameters = [each.replace(annotation=plain(each.annotation)) for each in rest]
+    self = Parameter("self", first.kind)
+    return found.replace(parameters=[self, *parameters], return_annotation=plain(found.return_annotation))
 
 
 def _plain_tensor() -> Any:

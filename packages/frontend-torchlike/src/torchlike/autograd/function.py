@@ -162,7 +162,7 @@ class Function:
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(*args: Any, **kwargs: Any) -> Any:
         """Compute the gradients of the arguments."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function"
@@ -172,7 +172,7 @@ class Function:
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(*args: Any, **kwargs: Any) -> Any:
         """Compute the results' tangents from those of the arguments, None for one that has none."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
