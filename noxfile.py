@@ -224,10 +224,12 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check the style, the workflows and the issue forms."""
-    session.install(*_group("lint"))
+    """Check the style, the stubs, the workflows and the issue forms."""
+    session.install(*_group("lint"), *_group("stubs"))
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
+    sources = os.pathsep.join(str(path.parent) for path in SOURCES)
+    session.run("python", "tools/generate_stubs.py", "--check", env={"PYTHONPATH": sources})
     session.run("zizmor", "--offline", "--no-progress", ".github")
     for schema, pattern in (
         ("github-workflows", "workflows/*.yml"),
@@ -237,16 +239,18 @@ def lint(session: nox.Session) -> None:
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
-@nox.session
+@nox.session(requires=["wheels"])
 def typing(session: nox.Session) -> None:
-    """Check the types of the packages' sources, the vendor example's and of this file."""
-    session.install(*_group("typing"))
+    """Check the types of the packages, the vendor example and this file, and programs with planted mistakes."""
+    _install_wheels(session, "typing")
     checked = [*(str(path.relative_to(ROOT)) for path in SOURCES), VENDOR, "noxfile.py"]
     session.run("mypy", *checked, *session.posargs)
     # What other systems lack is found by their types; each has a cache of its own, or it would be made again each time.
     for platform in ("win32", "darwin"):
         there = ["--platform", platform, "--no-warn-unreachable", "--cache-dir", f".mypy_cache/{platform}"]
         session.run("mypy", *there, *checked, *session.posargs)
+    # As users have the packages, by mypy and pyright.
+    session.run("python", "tools/check_types.py")
 
 
 @nox.session(requires=["wheels"])

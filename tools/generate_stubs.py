@@ -20,6 +20,7 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Final
 
+import dispatch_core
 import torchlike
 from dispatch_core.signatures import LazySignature
 from torchlike import written_signatures as written
@@ -31,6 +32,8 @@ from torchlike.operator_table import read_operators
 from torchlike.signatures import method_signatures
 
 SOURCE: Final = Path(torchlike.__file__).parent
+#: Package → the folder of its sources.
+SOURCES: Final = {path.name: path for path in Path(__file__).parents[1].glob("packages/*/src/*") if path.is_dir()}
 _TITLE: Final = '"""{}\n\nMade by ``python tools/generate_stubs.py``; the lint session compares it.\n"""\n'
 #: What every stub may name; unused lines are left out.
 _IMPORTS: Final = """\
@@ -237,6 +240,7 @@ _PARTS: Final = ("imag", "real")
 def write_methods() -> str:
     """Return the stub of the methods and properties of tensors that are no part of the class's source."""
     lines = ["class TensorMethods:", '    """The methods of tensors that `torchlike.methods` puts into the class."""']
+    lines += ["    def __init__(self, *args: Any, device: _t.DeviceLike = None) -> None: ..."]
     names = ({*METHODS} | {*written.METHODS}) - {*vars(_plain_tensor()), *_PARTS}
     for name in sorted(names):
         signatures = method_signatures(name)
@@ -282,6 +286,14 @@ def _plain_tensor() -> Any:
     return type("Names", (), dict.fromkeys(names))
 
 
+def write_keys() -> str:
+    """Return the stub of the names of the keys that are there from the beginning."""
+    lines = [f"    {name}: ClassVar[DispatchKey]" for name in sorted(key.name for key in dispatch_core.DispatchKey)]
+    title = _TITLE.format("The keys that are there from the beginning, for type checkers.")
+    imports = "from typing import ClassVar\nfrom .table import DispatchKey"
+    return "\n".join([title, imports, "", "class KnownKeys:", *lines, ""])
+
+
 def write_return_types() -> str:
     """Return the stub of the classes of operators' named results."""
     lines = []
@@ -324,18 +336,21 @@ NAMESPACES: Final = ("torchlike.fft", "torchlike.linalg", "torchlike.special")
 
 
 def write_stubs() -> dict[Path, str]:
-    """Return the text of every stub by its place."""
+    """Return the text of every stub by its place, below the folder that packages are imported from."""
     texts = {_source_of(package).with_suffix(".pyi"): write_package(package) for package in PACKAGES}
     texts |= {_source_of(package).with_suffix(".pyi"): write_namespace(package) for package in NAMESPACES}
-    texts[SOURCE / "tensor_methods.pyi"] = write_methods()
-    texts[SOURCE / "return_types.pyi"] = write_return_types()
-    return texts
+    found = {path.relative_to(SOURCE.parent): text for path, text in texts.items()}
+    found[Path("torchlike", "tensor_methods.pyi")] = write_methods()
+    found[Path("torchlike", "return_types.pyi")] = write_return_types()
+    found[Path("dispatch_core", "keys", "known_keys.pyi")] = write_keys()
+    return found
 
 
 def main() -> None:
     """Write the stubs, or compare them with those that are there."""
     stale = []
-    for path, text in write_stubs().items():
+    for place, text in write_stubs().items():
+        path = SOURCES[place.parts[0]].parent / place
         if "--check" in sys.argv[1:]:
             stale += [] if path.exists() and path.read_text(encoding="utf-8") == text else [path]
         else:

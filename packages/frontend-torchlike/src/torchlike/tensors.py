@@ -43,11 +43,13 @@ _META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
 class _Constructor(type):
     """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        kind: Any = cls
-        if kind.__new__ is object.__new__ and kind.__init__ is object.__init__:
-            return kind._construct(kind, *args, **kwargs)
-        return type.__call__(cls, *args, **kwargs)
+    if not TYPE_CHECKING:  # a call of a subclass takes what the subclass takes
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            kind: Any = cls
+            if kind.__new__ is object.__new__ and kind.__init__ is object.__init__:
+                return kind._construct(kind, *args, **kwargs)
+            return type.__call__(cls, *args, **kwargs)
 
     def __dir__(cls) -> list[str]:
         found = {name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()}

@@ -20,10 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from ..errors import DispatchKeyError, RegistrationError, short_repr
 from ..forks import Order, forkable
+
+if TYPE_CHECKING:
+    from .known_keys import KnownKeys  # a stub alone
+else:
+    KnownKeys = object
 
 #: Backends in torch's order, lowest priority first; vendors that register at run time rank between these and Meta.
 _BACKENDS: Final = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU PrivateUse1 PrivateUse2 PrivateUse3".split()
@@ -86,10 +91,12 @@ class _KeyTable(type):
         except (KeyError, TypeError):
             raise _unknown_name(name) from None
 
-    def __getattr__(cls, name: str) -> DispatchKey:
-        if not name.startswith("_") and (key := cls._by_name.get(name)) is not None:
-            return key
-        raise AttributeError(str(_unknown_name(name)), name=name, obj=cls)
+    if not TYPE_CHECKING:  # a key that is added at run time is ``DispatchKey["NAME"]``
+
+        def __getattr__(cls, name: str) -> DispatchKey:
+            if not name.startswith("_") and (key := cls._by_name.get(name)) is not None:
+                return key
+            raise AttributeError(str(_unknown_name(name)), name=name, obj=cls)
 
     def __iter__(cls) -> Iterator[DispatchKey]:
         return iter(cls._ordered)
@@ -108,7 +115,7 @@ class _KeyTable(type):
         return {key.name: key for key in cls._ordered}
 
 
-class DispatchKey(int, metaclass=_KeyTable):
+class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
     """A dispatch key: an integer with one bit set, found by name, value or attribute.
 
     The names are torch's (source: ``c10::DispatchKey``), with ``NPU``, ``Pipeline`` and ``Profiler`` added. Or-ing keys

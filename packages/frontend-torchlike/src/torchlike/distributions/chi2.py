@@ -16,7 +16,7 @@ class Chi2(Gamma):
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}
     _parameters = ("concentration", "rate")
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
     @property

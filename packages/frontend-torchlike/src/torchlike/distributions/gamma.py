@@ -22,7 +22,7 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         is_number = isinstance(concentration, Number) and isinstance(rate, Number)
         super().__init__(() if is_number else self.concentration.size(), validate_args=validate_args)

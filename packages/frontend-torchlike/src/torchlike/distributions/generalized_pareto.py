@@ -24,7 +24,13 @@ class GeneralizedPareto(Distribution):
     }
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        loc: Tensor | float,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         is_number = all(isinstance(each, Number) for each in (loc, scale, concentration))
         super().__init__(() if is_number else self.loc.size(), validate_args=validate_args)

@@ -22,7 +22,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         info = torchlike.finfo(self.loc.dtype)
         if isinstance(loc, Number) and isinstance(scale, Number):

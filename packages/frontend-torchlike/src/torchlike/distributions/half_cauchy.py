@@ -21,7 +21,7 @@ class HalfCauchy(TransformedDistribution):
     support: Any = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:

@@ -21,7 +21,7 @@ class InverseGamma(TransformedDistribution):
     support: Any = constraints.positive
     has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         minus = -base.rate.new_ones(())
         super().__init__(base, PowerTransform(minus), validate_args=validate_args)

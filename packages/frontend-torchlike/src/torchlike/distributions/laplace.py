@@ -20,7 +20,7 @@ class Laplace(Distribution):
     support: Any = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         is_number = isinstance(loc, Number) and isinstance(scale, Number)
         super().__init__(() if is_number else self.loc.size(), validate_args=validate_args)

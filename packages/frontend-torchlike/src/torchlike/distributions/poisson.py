@@ -19,7 +19,7 @@ class Poisson(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support: Any = constraints.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(() if isinstance(rate, Number) else self.rate.size(), validate_args=validate_args)
 

@@ -25,7 +25,7 @@ class Uniform(Distribution):
 
     _parameters = ("low", "high")
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         is_number = isinstance(low, Number) and isinstance(high, Number)
         super().__init__(() if is_number else self.low.size(), validate_args=validate_args)

@@ -20,7 +20,7 @@ class Weibull(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support: Any = constraints.positive
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(torchlike.ones_like(self.scale), validate_args=validate_args)

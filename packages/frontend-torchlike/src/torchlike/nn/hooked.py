@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..history.captures import PARTS, current_part
 from ..history.hooks import Hook, RemovableHandle
@@ -16,9 +16,16 @@ from . import global_hooks
 from .tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from .backward_hooks import BackwardHook
+
+    ForwardHook: TypeAlias = (
+        Callable[[Any, tuple[Any, ...], Any], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any], Any], Any]
+    )
+    ForwardPreHook: TypeAlias = (
+        Callable[[Any, tuple[Any, ...]], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    )
 
 
 class _OfModule:
@@ -47,7 +54,7 @@ class Hooked(Tree):
     _is_full_backward_hook: bool | None
 
     def register_forward_pre_hook(
-        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: ForwardPreHook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before every ``forward``; its result replaces the arguments.
 
@@ -57,7 +64,7 @@ class Hooked(Tree):
         return RemovableHandle(self._forward_pre_hooks, hook, marks, prepend)
 
     def register_forward_hook(
-        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: ForwardHook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, result)`` after every ``forward``; its result replaces the result.
 

@@ -26,6 +26,8 @@ class Linear(Module):
     Linear(in_features=2, out_features=3, bias=True)
     """
 
+    bias: Parameter | Any  # None without one; programs know which
+
     def __init__(
         self,
         in_features: int,

@@ -1,0 +1,53 @@
+"""Captured functions, pipelines, custom operators, libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import dispatch_core as dc
+import torchlike as torch
+from torchlike import Tensor
+
+x = a = torch.ones(3)
+
+
+def double(v: Tensor) -> Tensor:
+    return v * 2
+
+
+@torch.capture
+def shift(v: Tensor) -> Tensor:
+    return (v * 2 + 1).relu()
+
+
+shifted: Tensor = shift(x)
+with torch.pipeline() as pipe:
+    later = (a + 1).sum()
+print(later.item(), pipe.stats())
+
+
+@dc.custom_op("demo::twice", mutates_args=())
+def twice(x: Tensor, times: int = 2) -> Tensor:
+    return x * times
+
+
+doubled: Tensor = twice(x, times=3)
+
+
+@twice.register_fake
+def twice_fake(x: Tensor, times: int = 2) -> Tensor:
+    return torch.empty_like(x)
+
+
+@twice.register_kernel("cpu")
+def twice_cpu(x: np.ndarray[Any, Any], times: int = 2) -> np.ndarray[Any, Any]:
+    return x * times
+
+
+keys = dc.DispatchKeySet([dc.DispatchKey.CPU, dc.DispatchKey.Autograd])
+print(keys.highest(), dc.DispatchKey.CPU in keys)
+library = dc.Library("mine", "DEF")
+library.define("op(Tensor x) -> Tensor")
+library.impl("op", double, "CPU")
