@@ -186,3 +186,22 @@ smp = dist.sample((3,))
 lp: Tensor = dist.log_prob(smp)
 losses: list[float] = []
 losses.append(loss.item())
+
+
+class Masked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(2, 3)
+        self.net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is not None:
+            x = x.masked_fill(mask, 0.0)
+        return self.net(self.fc(x))
+
+
+masked = Masked()
+scores: Tensor = masked(torch.ones(2), mask=None)
+anything: nn.Module = nn.Identity()
+for layer in nn.ModuleList([masked, anything]):
+    layer(1, 2, three=3)

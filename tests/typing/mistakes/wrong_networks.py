@@ -88,3 +88,24 @@ class Net(nn.Module):
 class Data(Dataset[Tensor]):
     def __getitem__(self, index: int) -> str:  # error
         return "x"
+
+
+class Masked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(2, 3)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.fc(x)
+
+
+masked = Masked()
+masked("x")  # error
+masked()  # error
+masked(x, msk=None)  # error
+result: str = masked(x)  # error
+masked(x).reluu()  # error
+masked.fcc(x)  # error
+nn.Linear(2, 3)("x")  # error
+nn.CrossEntropyLoss()(x)  # error
+out, (hn, cn), more = nn.LSTM(4, 8)(x)  # error

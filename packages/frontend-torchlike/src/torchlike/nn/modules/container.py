@@ -9,6 +9,7 @@ from itertools import chain
 from operator import index as as_index
 from typing import Any, Self, overload
 
+from ...tensors import Tensor
 from .module import Module
 from .parameter_container import (
     ParameterDict,  # noqa: F401  # torch has it here
@@ -118,7 +119,8 @@ class Sequential(_IndexedModules):
     def _make_container(self, items: list[tuple[str, Module]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
-    def forward(self, input: Any) -> Any:
+    # The last module says what is returned: a tensor, as a rule.
+    def forward(self, input: Any) -> Tensor:
         for module in self:
             input = module(input)
         return input

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from dispatch_core.tracebacks import trim_traceback
 
@@ -38,6 +38,14 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+
+_P = ParamSpec("_P")
+_R_co = TypeVar("_R_co", covariant=True)
+
+
+class _HasForward(Protocol[_P, _R_co]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
 
 
 class Module(Registrar, Convertible, Loading, Hooked):
@@ -84,7 +92,7 @@ class Module(Registrar, Convertible, Loading, Hooked):
         """Compute the module's result; every module defines its own."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if (
                 self._forward_hooks
@@ -99,7 +107,13 @@ class Module(Registrar, Convertible, Loading, Hooked):
             trim_traceback(error)
             raise
 
-    _call_impl = _wrapped_call_impl = __call__
+    _wrapped_call_impl = _call_impl
+    if TYPE_CHECKING:
+        # A call takes and returns what the module's own ``forward`` does.
+        def __call__(self: _HasForward[_P, _R_co], /, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
+
+    else:
+        __call__ = _call_impl
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing: calls run as they are (source: ``torch.nn.Module.compile``)."""

@@ -122,7 +122,7 @@ class _Layer(Module):
     def _sa_block(
         self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
     ) -> Tensor:
-        given = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        given: Any = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
         found: Tensor = self.dropout1(self.self_attn(x, x, x, need_weights=False, **given)[0])
         return found
 
@@ -134,7 +134,7 @@ class _Layer(Module):
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
     ) -> Tensor:
-        given = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        given: Any = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
         found: Tensor = self.dropout2(self.multihead_attn(x, mem, mem, need_weights=False, **given)[0])
         return found
 
