@@ -109,3 +109,7 @@ masked.fcc(x)  # error
 nn.Linear(2, 3)("x")  # error
 nn.CrossEntropyLoss()(x)  # error
 out, (hn, cn), more = nn.LSTM(4, 8)(x)  # error
+nn.LSTM()  # error
+nn.LSTM("4", 8)  # error
+nn.GRU(4, 8, num_layer=2)  # error
+nn.MaxPool2d(2)(x, x, x)  # error

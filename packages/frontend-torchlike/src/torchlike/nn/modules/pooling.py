@@ -55,7 +55,8 @@ class _MaxPoolNd(_WindowPool):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
+    # With ``return_indices`` a pair of tensors.
+    def forward(self, input: Tensor) -> Tensor:
         numbers = (self.kernel_size, self.stride, self.padding, self.dilation)
         return getattr(F, f"max_pool{self._dims}d")(input, *numbers, self.ceil_mode, self.return_indices)
 
@@ -200,7 +201,8 @@ class _FractionalMaxPoolNd(_WindowPool):
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
-    def forward(self, input: Tensor) -> Any:
+    # With ``return_indices`` a pair of tensors.
+    def forward(self, input: Tensor) -> Tensor:
         options = (self.kernel_size, self.output_size, self.output_ratio, self.return_indices)
         return getattr(F, f"fractional_max_pool{self._dims}d")(input, *options, _random_samples=self._random_samples)
 
@@ -259,7 +261,8 @@ class _AdaptiveMaxPoolNd(_WindowPool):
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
 
-    def forward(self, input: Tensor) -> Any:
+    # With ``return_indices`` a pair of tensors.
+    def forward(self, input: Tensor) -> Tensor:
         return getattr(F, f"adaptive_max_pool{self._dims}d")(input, self.output_size, self.return_indices)
 
 

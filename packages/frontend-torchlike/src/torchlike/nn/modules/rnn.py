@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
@@ -296,6 +296,10 @@ class RNN(RNNBase):
         )
         self.nonlinearity = nonlinearity
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Tensor | PackedSequence, hx: Tensor | None = None) -> tuple[Any, Tensor]: ...
+
 
 def _refuse_projection(kwargs: dict[str, Any]) -> None:
     if "proj_size" in kwargs:
@@ -315,13 +319,52 @@ class LSTM(RNNBase):
     (torchlike.Size([7, 1, 5]), torchlike.Size([2, 1, 5]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = 1,
+            bias: bool = True,
+            batch_first: bool = False,
+            dropout: float = 0.0,
+            bidirectional: bool = False,
+            proj_size: int = 0,
+            device: DeviceLike = None,
+            dtype: DTypeLike = None,
+        ) -> None: ...
+        def forward(
+            self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+        ) -> tuple[Any, tuple[Tensor, Tensor]]: ...
+
+    else:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__("LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
     """Gated recurrent units (source: ``torch.nn.GRU``); shapes as in ``RNN``."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse_projection({name: value for name, value in kwargs.items() if name == "proj_size"})
-        super().__init__("GRU", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = 1,
+            bias: bool = True,
+            batch_first: bool = False,
+            dropout: float = 0.0,
+            bidirectional: bool = False,
+            device: DeviceLike = None,
+            dtype: DTypeLike = None,
+        ) -> None: ...
+        def forward(self, input: Tensor | PackedSequence, hx: Tensor | None = None) -> tuple[Any, Tensor]: ...
+
+    else:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            _refuse_projection({name: value for name, value in kwargs.items() if name == "proj_size"})
+            super().__init__("GRU", *args, **kwargs)
