@@ -185,4 +185,4 @@ __all__ = [
     "tensor",
 ]
 _complete_all(globals(), __all__, "torch")
-__all__ += [name for name in (*FUNCTIONS, *FACTORIES, *DTYPES, *_late) if name not in __all__]
+__all__ += [name for name in (*FUNCTIONS, *FACTORIES, *DTYPES, *_late) if name not in __all__ and name[0] != "_"]
