@@ -146,14 +146,10 @@ def _source_of(module: str) -> Path:
 def _re_export(package: str) -> Iterator[str]:
     """Yield the imports that stand in a package's source."""
     for node in ast.parse(_source_of(package).read_text(encoding="utf-8")).body:
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module != "__future__"
-            and not (node.module or "").endswith("lazy_names")
-        ):
+        if isinstance(node, ast.ImportFrom):
             for each in node.names:
                 name = each.asname or each.name
-                if not name.startswith("_") and name not in ("TYPE_CHECKING", "Any", "Final"):
+                if name in import_module(package).__all__:
                     yield f"from {'.' * node.level}{node.module or ''} import {each.name} as {name}"
 
 

@@ -21,7 +21,6 @@ from math import pi as pi
 from dispatch_aten.dtypes import get_default_dtype as get_default_dtype
 from dispatch_aten.dtypes import set_default_dtype as set_default_dtype
 from . import autograd as autograd
-from . import methods as methods
 from . import npu as npu
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
@@ -29,13 +28,11 @@ from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
-from .creation import FACTORIES as FACTORIES
 from .creation import as_tensor as as_tensor
 from .creation import tensor as tensor
 from .devices import device as device
 from .devices import get_default_device as get_default_device
 from .devices import set_default_device as set_default_device
-from .dtypes import DTYPES as DTYPES
 from .dtypes import can_cast as can_cast
 from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo
@@ -43,7 +40,6 @@ from .dtypes import iinfo as iinfo
 from .dtypes import memory_format as memory_format
 from .dtypes import promote_types as promote_types
 from .dtypes import result_type as result_type
-from .functions import FUNCTIONS as FUNCTIONS
 from .interop import from_numpy as from_numpy
 from .printing import set_printoptions as set_printoptions
 from .random import Generator as Generator

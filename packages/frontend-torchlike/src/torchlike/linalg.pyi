@@ -4,15 +4,13 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import overload
 from .tensors import Tensor as _Tensor
 from . import return_types as _return_types
 from . import argument_types as _t
 
-from collections.abc import Callable as Callable
 from dispatch_aten.errors import LinAlgError as LinAlgError
-from .functions import NAMESPACES as NAMESPACES
 def cholesky(input: _Tensor, *, upper: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 def cholesky_ex(input: _Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[_Tensor] | None = None) -> _return_types.linalg_cholesky_ex: ...
 def cond(input: _Tensor, p: _t.Number | str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...

@@ -4,13 +4,11 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import overload
 from .tensors import Tensor as _Tensor
 from . import argument_types as _t
 
-from collections.abc import Callable as Callable
-from .functions import NAMESPACES as NAMESPACES
 def airy_ai(x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def bessel_j1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...

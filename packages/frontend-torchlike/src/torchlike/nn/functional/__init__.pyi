@@ -9,7 +9,6 @@ from dispatch_aten.generator import Generator as _Generator
 from ...tensors import Tensor as _Tensor
 from ... import argument_types as _t
 
-from ...docstrings import complete as complete
 from .activations import celu as celu
 def celu_(input: _Tensor, alpha: _t.Number = 1.0) -> _Tensor: ...
 from .activations import elu as elu
