@@ -106,9 +106,33 @@ def spell_signature(signature: Signature) -> str:
     return f"({', '.join(parts)}) -> {spell(signature.return_annotation)}"
 
 
+def _with_axis(name: str, signatures: Iterable[Signature]) -> Iterator[Signature]:
+    """Yield signatures, and those with NumPy's names for a dimension where a function takes them."""
+    listed = [*signatures]
+    yield from listed
+    operator = _OPERATORS.get(name)
+    if operator is None or name in written.FUNCTIONS or " dim" not in " ".join(operator.schemas):
+        return
+    for each in listed:
+        if "dim" in each.parameters:
+            before = [*each.parameters].index("dim")
+            parameters = [*each.parameters.values()]
+            behind = [
+                one.replace(name=_NUMPYS.get(one.name, one.name), kind=Parameter.KEYWORD_ONLY)
+                for one in parameters[before:]
+            ]
+            behind[0] = behind[0].replace(default=Parameter.empty)
+            yield each.replace(parameters=[*parameters[:before], *behind])
+
+
+#: torch's names for arguments → NumPy's.
+_NUMPYS: Final = {"dim": "axis", "keepdim": "keepdims"}
+_OPERATORS: Final = read_operators()
+
+
 def define(name: str, signatures: Iterable[Signature], indent: str = "") -> Iterator[str]:
     """Yield the lines of a function with its overloads."""
-    listed = [*signatures]
+    listed = [*_with_axis(name, signatures)]
     for each in listed:
         if len(listed) > 1:
             yield f"{indent}@overload"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .libraries import LIBRARIES
 
 globals().update(LIBRARIES)
@@ -9,5 +11,5 @@ globals().update(LIBRARIES)
 __all__ = list(LIBRARIES)  # a table's names
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 
 import builtins
 from collections.abc import Sequence
+from typing import overload
 from dispatch_aten.generator import Generator as _Generator
 from ...tensors import Tensor as _Tensor
 from ... import argument_types as _t
@@ -52,7 +53,10 @@ from . import attentions as attentions
 from .sequence_losses import ctc_loss as ctc_loss
 from . import sequence_losses as sequence_losses
 def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor: ...
+@overload
 def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> _Tensor: ...
+@overload
+def cosine_similarity(x1: _Tensor, x2: _Tensor, *, axis: builtins.int, eps: builtins.float = 1e-08) -> _Tensor: ...
 from .distances import normalize as normalize
 def pairwise_distance(x1: _Tensor, x2: _Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> _Tensor: ...
 def pdist(input: _Tensor, p: builtins.float = 2.0) -> _Tensor: ...
