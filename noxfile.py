@@ -175,6 +175,7 @@ def _run_suite(session: nox.Session) -> None:
         "--pyargs",
         "--ignore=tests/parity",
         "--ignore=tests/interop",
+        "--ignore=tests/browser",
         *suite,
         "tests",
         *DOCUMENTS,
@@ -257,9 +258,49 @@ def typing(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site into ``site/``, and look at its pages; arguments after ``--`` go to MkDocs."""
     _install_wheels(session, "docs")
+    _build_site(session)
+    session.run("python", "tools/site/html_check.py", "site")
+
+
+def _build_site(session: nox.Session) -> None:
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", *session.posargs)
-    session.run("python", "tools/site/html_check.py", "site")
+
+
+@nox.session(requires=["wheels"])
+def browser(session: nox.Session) -> None:
+    """Look at pictures, notebooks and the site in headless Chromium, which apt brings where it can.
+
+    Screenshots go to the folder that ``DISPATCH_SCREENSHOTS`` names.
+    """
+    if _find_chromium() is None and not _install_chromium():
+        session.skip("there is no Chromium on the path, and apt-get cannot install it here")
+    has_site = (ROOT / "site" / "index.html").exists()
+    _install_wheels(session, "browser", *([] if has_site else ["docs"]))
+    if not has_site:
+        _build_site(session)
+    session.run("pytest", "tests/browser", env={"CHROMIUM": _find_chromium(), "DISPATCH_SITE": str(ROOT / "site")})
+
+
+def _find_chromium() -> str | None:
+    """Return the path of the system's Chromium, or None."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def _install_chromium() -> bool:
+    """Install Debian's package where this process may; return whether Chromium is there then."""
+    # Without a user's number this is no system with apt.
+    if shutil.which("apt-get") is None or getattr(os, "geteuid", lambda: 1)():
+        return False
+    command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+    for each in (command, ["apt-get", "update", "--quiet"], command):
+        try:
+            subprocess.run(each, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=180)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        if _find_chromium() is not None:
+            return True
+    return False
 
 
 @nox.session

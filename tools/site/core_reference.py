@@ -19,8 +19,8 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "errors": ("Errors", "Every error has one root; [what they say](../../errors.md).", ("errors", "pipelines.errors")),
     "explain": (
         "Explaining, profiling, tracing",
-        "Why a call runs its kernel, how long calls take, and which were made.",
-        ("explanation", "layers", "display"),
+        "Why a call runs its kernel, how long calls take, which were made, and what devices have kernels for.",
+        ("explanation", "layers", "display", "operator_coverage"),
     ),
     "keys": ("Keys and keysets", "A bit for each key, a rank for each bit, and the masks of the context.", ("keys",)),
     "operators": (

@@ -124,6 +124,8 @@ def to_page(title: str, fragment: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{to_markup(title)}</title></head>\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{to_markup(title)}</title>\n'
+        # A page has room for a whole picture.
+        "<style>.dispatch-view .dispatch-picture{max-height:none!important}</style></head>\n"
         f'<body style="margin:12px">\n{fragment}\n</body>\n</html>\n'
     )

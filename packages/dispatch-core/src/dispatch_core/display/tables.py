@@ -107,7 +107,7 @@ def _cell(column: Column, value: Any) -> str:
     if column.has_bar and value is not None:
         # A background and no element, so that the text stays where it is.
         percent = 100 * min(max(value, 0.0), 1.0)
-        bar = f' style="background:linear-gradient(to left,var(--dispatch-bar) {percent:.1f}%,transparent {percent:.1f}%)"'
+        bar = f' style="background:linear-gradient(to right,var(--dispatch-bar) {percent:.1f}%,transparent {percent:.1f}%)"'
     return f"<td{_of(column.classes)}{tip}{bar}>{to_markup(text)}</td>"
 
 

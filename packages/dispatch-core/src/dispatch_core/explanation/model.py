@@ -155,7 +155,7 @@ def _html_parts(found: Explanation) -> list[str]:
             (
                 each.key,
                 each.outcome,
-                " at ".join(filter(None, (each.kernel, each.place))),
+                each.kernel,
                 each.registered_under,
                 each.reason,
                 str(each.origin or ""),
