@@ -43,7 +43,7 @@ def test_an_unknown_option_is_refused_with_those_that_exist(name):
         ("max_bytes", ["x", 0, -1, 1.0, False], "a positive int"),
         ("fuse", [1, 0, "yes", np.True_], "a bool"),
         ("trace", [1, "stderr"], "a bool"),
-        ("progress", [1, "print"], "a function of two ints"),
+        ("progress", [1, "print"], "a bool, 'always', a function of two ints"),
         ("registry", [1, dc.Registry], "a Registry"),
     ],
 )
