@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    IndexDataCacheFile,
-    UserProvidedCacheLocator,
-)
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
 from dispatch_core.cache_folders import cache_folder
 
@@ -32,22 +29,37 @@ class _NamedFiles(IndexDataCacheFile):
         self._save_index(self._load_index() | {key: name})
 
 
-class _UserCaches(UserProvidedCacheLocator):
-    """Finds the part ``numba`` of the user's caches, a folder in it for each folder of sources."""
+class _FolderLocator(_CacheLocator):
+    """Finds the folder of ``NUMBA_CACHE_DIR``, else the part ``numba`` of the user's caches; in it one for these sources."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
-        self._py_file = py_file
-        self._lineno = py_func.__code__.co_firstlineno
-        self._cache_path = str(cache_folder("numba") / self.get_suitable_cache_subpath(py_file))
+        self._file, self._line = py_file, py_func.__code__.co_firstlineno
+        named: str = vars(config)["CACHE_DIR"]  # made of the variables, where no type checker sees it
+        folder = Path(named) if named else cache_folder("numba")
+        self._folder = str(folder / self.get_suitable_cache_subpath(py_file))
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> tuple[float, int]:
+        found = Path(self._file).stat()
+        return found.st_mtime, found.st_size
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
 
     @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        # Numba's own asks for its variable first.
-        return super(UserProvidedCacheLocator, cls).from_function(py_func, py_file)
+    def from_function(cls, py_func: Any, py_file: str) -> _FolderLocator | None:
+        found = cls(py_func, py_file)
+        try:
+            found.ensure_cache_path()
+        except OSError:
+            return None
+        return found
 
 
 class _Implementation(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [UserProvidedCacheLocator, _UserCaches]  # noqa: RUF012  # as Numba's own
+    _locator_classes: list[type[object]] = [_FolderLocator]  # noqa: RUF012  # as Numba's own
 
 
 class _MachineCode(FunctionCache):
