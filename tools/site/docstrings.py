@@ -53,5 +53,5 @@ def _section(found: re.Match[str]) -> str:
 
 
 def _name(url: str) -> str:
-    """Return the name by which a page of torch's documentation is known: its file's, without the ending."""
-    return f"`{url.rpartition('/')[2].removesuffix('.html')}`"
+    """Return the name that a place of torch's documentation is about: its anchor's, or its file's without the ending."""
+    return f"`{url.rpartition('/')[2].rpartition('#')[2].removesuffix('.html')}`"

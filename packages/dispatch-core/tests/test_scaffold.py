@@ -103,7 +103,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
 def test_a_package_that_cannot_be_written_whole_leaves_nothing(tmp_path, monkeypatch):
     written = []
 
-    def write(path, text, encoding):
+    def write(path, text, encoding, newline):
         written.append(path)
         if len(written) == 3:
             raise OSError("no space left on device")

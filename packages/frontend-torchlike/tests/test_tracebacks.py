@@ -207,4 +207,4 @@ def test_the_frames_of_users_stay():
 def test_all_frames_stay_where_that_is_asked_for(monkeypatch):
     monkeypatch.setenv("DISPATCH_TRACEBACK", "full")
     assert longest_run(frames(lambda: x @ y)) > MOST
-    assert longest_run(frames(lambda: torchlike.tensor([1, [2, "text"]]))) > MOST
+    assert longest_run(frames(row.softmax)) > MOST
