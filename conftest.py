@@ -29,6 +29,9 @@ pytest.register_assert_rewrite("comparison", "cpu_cases", "aten_cases")
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
+# Programs for type checkers, many of them with mistakes.
+collect_ignore_glob = ["tests/typing/*"]
+
 #: How much of the suite's calls must be recorded, and how many make up a suite.
 SHARE, SUITE = 0.95, 5_000
 LISTED = Path(__file__).parent / "docs" / "pipeline-eager.md"

@@ -50,10 +50,9 @@ def test_digits_are_learnt(run_example):
     assert float(found[2]) >= 96.0
     assert re.search(r"backend: cpu, key CPU, from dispatch-backend-cpu \d+\.\d+\.\d+", done.stdout)
     table = done.stdout.partition("called most:\n")[2].splitlines()
-    assert table[0].split()[:2] == ["operator", "calls"]
-    calls = [int(line.split()[1].replace(",", "")) for line in table[1:]]
-    assert len(calls) == 10
-    assert calls == sorted(calls, reverse=True)
+    assert table[0].split()[:2] == ["operator", "own"]
+    rows = [line for line in table[1:] if line.startswith(("aten::", "prims::"))]
+    assert len(rows) == 10
     assert "step/s" in done.stderr
 
 
