@@ -23,7 +23,7 @@ def written():
 
 def test_stubs_are_up_to_date(written):
     # In a process of its own: other tests add dispatch keys to this one.
-    done = subprocess.run([sys.executable, GENERATOR, "--check"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, GENERATOR, "--check"], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {path for folder in SOURCES.values() for path in folder.rglob("*.pyi")} == {*written}
 
