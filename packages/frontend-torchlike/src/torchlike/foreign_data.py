@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+import dispatch_core
 from dispatch_aten.dtypes import BY_NAME
+from dispatch_core.frontends import array_type
 
 from .interop import check_dtype, from_numpy
 from .tensors import Tensor
@@ -46,6 +48,8 @@ def read_foreign(value: Any) -> Tensor | np.ndarray[Any, Any]:
             return import_tensor(value)
         array = np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError):
+        if array_type(value) is not None:  # the device says why its array has no elements to read
+            dispatch_core.ops.prims.device_get(value)
         raise
     except Exception as error:  # the conversion is the library's, and may raise anything
         kind = type(value).__name__
