@@ -277,9 +277,10 @@ class RNN(RNNBase):
         bidirectional: bool = False,
         device: DeviceLike = None,
         dtype: DTypeLike = None,
-        **kwargs: Any,
+        *,
+        proj_size: None = None,
     ) -> None:
-        _refuse_projection(kwargs)
+        _refuse_projection(proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(
@@ -301,11 +302,9 @@ class RNN(RNNBase):
         def forward(self, input: Tensor | PackedSequence, hx: Tensor | None = None) -> tuple[Any, Tensor]: ...
 
 
-def _refuse_projection(kwargs: dict[str, Any]) -> None:
-    if "proj_size" in kwargs:
+def _refuse_projection(proj_size: None) -> None:
+    if proj_size is not None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-    if kwargs:
-        raise TypeError(f"RNNBase.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
 
 
 class LSTM(RNNBase):
@@ -319,52 +318,50 @@ class LSTM(RNNBase):
     (torchlike.Size([7, 1, 5]), torchlike.Size([2, 1, 5]))
     """
 
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+    ) -> None:
+        layout = (num_layers, bias, batch_first, dropout, bidirectional)
+        super().__init__("LSTM", input_size, hidden_size, *layout, proj_size, device, dtype)
+
     if TYPE_CHECKING:
 
-        def __init__(
-            self,
-            input_size: int,
-            hidden_size: int,
-            num_layers: int = 1,
-            bias: bool = True,
-            batch_first: bool = False,
-            dropout: float = 0.0,
-            bidirectional: bool = False,
-            proj_size: int = 0,
-            device: DeviceLike = None,
-            dtype: DTypeLike = None,
-        ) -> None: ...
         def forward(
             self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
         ) -> tuple[Any, tuple[Tensor, Tensor]]: ...
-
-    else:
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__("LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
     """Gated recurrent units (source: ``torch.nn.GRU``); shapes as in ``RNN``."""
 
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        *,
+        proj_size: None = None,
+    ) -> None:
+        _refuse_projection(proj_size)
+        layout = (num_layers, bias, batch_first, dropout, bidirectional)
+        super().__init__("GRU", input_size, hidden_size, *layout, device=device, dtype=dtype)
+
     if TYPE_CHECKING:
 
-        def __init__(
-            self,
-            input_size: int,
-            hidden_size: int,
-            num_layers: int = 1,
-            bias: bool = True,
-            batch_first: bool = False,
-            dropout: float = 0.0,
-            bidirectional: bool = False,
-            device: DeviceLike = None,
-            dtype: DTypeLike = None,
-        ) -> None: ...
         def forward(self, input: Tensor | PackedSequence, hx: Tensor | None = None) -> tuple[Any, Tensor]: ...
-
-    else:
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            _refuse_projection({name: value for name, value in kwargs.items() if name == "proj_size"})
-            super().__init__("GRU", *args, **kwargs)
