@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.resources import files
 
@@ -106,3 +108,11 @@ def test_shapes_and_phrases_are_of_classes_functions_and_arguments_that_there_ar
         for key in table:
             name, _, argument = key.rpartition(".")
             assert argument in (arguments[name] if name else set().union(*arguments.values())), (namespace, key)
+
+
+@pytest.mark.parametrize("first", ["torchlike.Tensor.lu", "torchlike.lu"])
+def test_a_method_that_is_a_function_is_described_alike_whichever_is_asked_for_first(first):
+    code = f"import torchlike; {first}; print(torchlike.lu.__doc__); print(torchlike.Tensor.lu.__doc__)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert shown.count("\n    A: matrices") == 2
+    assert shown.count("generated/torch.lu.html") == 2

@@ -202,7 +202,8 @@ def _load_uncommon(name: str) -> Any:
     from . import uncommon_methods  # few programs use any
 
     found = getattr(uncommon_methods, name)
-    complete_function(found, "Tensor", name)
+    # A function of torch's is described as one, whether it is first asked for so or as a method.
+    complete_function(found, "Tensor" if found.__module__ == uncommon_methods.__name__ else "torch", name)
     return found
 
 
