@@ -18,6 +18,7 @@ from .discovery import loader
 from .distributions import BACKENDS
 from .environment import parse_names
 from .errors import BackendError, BackendNotFoundError, DispatchError
+from .escapes import to_printable
 from .explanation import entries_of, explain, list_registrations, list_slots, source_of
 from .keys.keyset import DispatchKeySet
 from .keys.table import BACKEND_PREFIXES, DispatchKey
@@ -25,7 +26,6 @@ from .operators.alternatives import included_mask
 from .plugins.catalog import is_own
 from .plugins.children import end_child, run_in_child, teller
 from .plugins.loading import backends as installed_backends
-from .plugins.messages import printable
 from .plugins.settings import BLOCK
 from .tools import import_modules
 
@@ -63,7 +63,7 @@ def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], 
 
 def left_out_note(backend: Mapping[str, str]) -> str:
     """Return the line that says why a backend was left out."""
-    return f"note: device {printable(backend['device'])} is left out: {printable(backend['reason'])}\n"
+    return f"note: device {to_printable(backend['device'])} is left out: {to_printable(backend['reason'])}\n"
 
 
 def run(job: dict[str, Any]) -> None:

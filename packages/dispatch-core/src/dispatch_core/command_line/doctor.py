@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict
 from typing import Final
 
+from ..escapes import to_printable
 from ..plugins.doctor import Finding, examine
-from ..plugins.messages import printable
 from .arguments import add_json, add_timeout
 from .output import TextOutput, style_of
 
@@ -44,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(finding: Finding, output: TextOutput) -> list[str]:
-    origin = printable(f" of {finding.distribution} {finding.version}") if finding.distribution else ""
+    origin = to_printable(f" of {finding.distribution} {finding.version}") if finding.distribution else ""
     seconds = "" if finding.seconds is None else f", loaded in {finding.seconds:.2f} s"
-    first, *more = map(printable, finding.reason.splitlines() or [""])
+    first, *more = map(to_printable, finding.reason.splitlines() or [""])
     reason = f": {first}" if first else ""
     text = f"{finding.kind} {finding.name!r}{origin}{seconds}{reason}"
     outcome, indent = output.paint(f"{finding.outcome:<9}", style_of(finding.outcome)), " " * 11
@@ -57,6 +57,6 @@ def _describe(finding: Finding, output: TextOutput) -> list[str]:
         lines = [f"{outcome}  {head.removeprefix(indent)}", *rest]
         lines += [part for line in more for part in output.wrap(line, indent, f"{indent}  ")]
     for note in finding.notes:
-        lines += output.wrap(f"note: {printable(note)}", indent, f"{indent}  ")
-    lines += [f"{indent}| {printable(line)}" for line in finding.output.splitlines()]
+        lines += output.wrap(f"note: {to_printable(note)}", indent, f"{indent}  ")
+    lines += [f"{indent}| {to_printable(line)}" for line in finding.output.splitlines()]
     return lines

@@ -9,9 +9,9 @@ import textwrap
 from typing import Any, Final
 
 from ..environment import parse_names
+from ..escapes import to_printable
 from ..operator_report import left_out_note, report
 from ..origins import Origin
-from ..plugins.messages import printable
 from .arguments import add_import, add_json, add_timeout
 from .output import TextOutput
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"\nsource\n{textwrap.indent(row['source'].rstrip(), '  ')}")
     sys.stderr.write("".join(map(left_out_note, found["skipped"])))
     if found["not_loaded"]:
-        others = ", ".join(map(printable, found["not_loaded"]))
+        others = ", ".join(map(to_printable, found["not_loaded"]))
         print(
             f"note: not loaded, as the call does not need them: {others}; --device DEVICES loads them", file=sys.stderr
         )

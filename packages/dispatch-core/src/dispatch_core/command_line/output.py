@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from ..plugins.messages import printable
+from ..escapes import to_printable
 
 __all__ = ["TextOutput", "style_of"]
 
@@ -78,7 +78,7 @@ class TextOutput:
         device  state
         cpu     loaded
         """
-        lines = [[printable(cell) for cell in row] for row in rows]
+        lines = [[to_printable(cell) for cell in row] for row in rows]
         if not lines:
             return ""
         widths = [max(len(line[column]) for line in (head, *lines)) for column in range(len(head))]

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from ..escapes import to_printable
+
 _MONO: Final = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
 _STYLE: Final = "".join(
@@ -56,17 +58,6 @@ _STYLE: Final = "".join(
         " .dispatch-picture svg": "display:block;max-width:none;border-radius:4px",
     }.items()
 )
-
-
-def to_printable(text: str, *, keep: str = "") -> str:
-    """Return text with letters that a terminal or a file would stumble over spelled as Python spells them.
-
-    >>> print(to_printable(chr(27) + "[31m").replace(chr(92), "/"))
-    /x1b[31m
-    """
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() or each in keep else repr(each)[1:-1] for each in text)
 
 
 def to_markup(text: str) -> str:

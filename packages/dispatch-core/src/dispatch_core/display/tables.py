@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .fragments import to_markup, to_printable
+from ..escapes import to_printable
+from .fragments import to_markup
 
 #: Letters of a text cell that are shown; in HTML the rest stands in the tool tip.
 LONGEST = 72

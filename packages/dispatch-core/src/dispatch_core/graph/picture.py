@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Self
 
 from ..display import to_block, to_details, to_fragment, to_page
 from ..errors import ArgumentError
+from ..escapes import to_printable
 from .model import Call, Graph, ValueInfo, values_in
 
 
@@ -141,7 +142,7 @@ class Picture(Drawable):
             steps.append(
                 DrawnStep(
                     step.op.name if isinstance(step, Call) else "unwrap" if step.frontend is None else "wrap",
-                    to_line(str(step)),
+                    to_printable(str(step)),
                     taken,
                     made,
                     writes,
@@ -253,8 +254,3 @@ _FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
     ".html": lambda drawn: to_page(drawn.picture().title, drawn.html()),
     ".txt": lambda drawn: drawn.picture().code,
 }
-
-
-def to_line(text: str) -> str:
-    """Return text that stays on its line and that every encoding of files can hold."""
-    return text if text.isprintable() else repr(text)[1:-1]

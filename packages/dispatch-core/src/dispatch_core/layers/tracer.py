@@ -27,9 +27,10 @@ from ..arrays.frontend import Frontend, frontend_of
 from ..arrays.owners import TYPE_MASKS
 from ..calls.signature import CallSignature
 from ..errors import ArgumentError, DispatchError
+from ..escapes import to_printable
 from ..forks import Order, forkable
 from ..graph import Call, Constant, Graph, Step, ValueInfo, ValueRef, Wrap, values_in
-from ..graph.picture import Drawable, Picture, to_line
+from ..graph.picture import Drawable, Picture
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
 from ..keys.context import exclude_keys
@@ -146,7 +147,7 @@ class _Recorder:
             ValueInfo(
                 number,
                 None if sizes is None else tuple(sizes),
-                to_line(str(kind)),
+                to_printable(str(kind)),
                 memory,
                 number in inputs,
                 number in held,

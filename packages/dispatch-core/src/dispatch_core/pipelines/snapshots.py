@@ -13,8 +13,9 @@ from typing import Any
 
 from ..arrays import access
 from ..errors import ArgumentError
+from ..escapes import to_printable
 from ..graph import Call, Constant, Graph, ValueInfo, ValueRef
-from ..graph.picture import Picture, to_line
+from ..graph.picture import Picture
 from ..operators.registries import Registry
 from .liveness import externally_referenced, observable_steps
 from .pending import Pending, storage_key
@@ -39,7 +40,7 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
         Graph(registry, inputs, calls, tuple(names.constants), outputs or None, values),
         dropped={index for index, step in enumerate(steps) if id(step) not in seen},
         groups=grouped,
-        places=[to_line(PurePath(step.line).name) for step in steps],
+        places=[to_printable(PurePath(step.line).name) for step in steps],
     )
 
 
@@ -97,7 +98,7 @@ class _Names:
                 ValueInfo(
                     number,
                     tuple(access.shape(value)),
-                    to_line(str(access.dtype(value))),
+                    to_printable(str(access.dtype(value))),
                     memory,
                     is_input,
                     is_input or id(value) in self.held,

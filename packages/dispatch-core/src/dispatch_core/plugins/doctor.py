@@ -12,11 +12,12 @@ from typing import Any, Final
 from dispatch_core.errors import BackendError
 
 from ..distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, normalize
+from ..escapes import to_printable
 from . import probe
 from .array_types import device_of, owners_of
 from .catalog import Catalog
 from .children import end_children, run_in_child
-from .messages import printable, switch_reason
+from .messages import switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
 from .settings import KERNELS as SWITCHED_ON
@@ -99,7 +100,7 @@ def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
         if not by_name:
             known = sorted({each.name for each in claims} | {each.distribution.name for each in claims})
             near = [f"{each!r}" for each in get_close_matches(name, known, n=3)]
-            there_are = f"there are {', '.join(map(printable, known)) or 'none'}"
+            there_are = f"there are {', '.join(map(to_printable, known)) or 'none'}"
             raise BackendError(
                 f"Nothing that is installed is called {name!r}",
                 hint=f"did you mean {' or '.join(near)}? Else {there_are}" if near else there_are,

@@ -8,6 +8,7 @@ from typing import Final
 from dispatch_core.errors import BackendError, BackendNotFoundError
 
 from ..distributions import BACKENDS, Claim
+from ..escapes import to_printable
 from ..schema import suggest_dtype
 from . import settings
 from .catalog import OWNERS, Verdict
@@ -37,7 +38,7 @@ def unknown_provider(name: str, states: Mapping[str, ProviderState], listed: Ite
     from difflib import get_close_matches
 
     lines = [f"No installed distribution provides kernels named {name!r}"]
-    lines += [printable(f"  {each}: {state}") for each, state in states.items()] or ["There are none at all"]
+    lines += [to_printable(f"  {each}: {state}") for each, state in states.items()] or ["There are none at all"]
     near = get_close_matches(name, states, n=3)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "install the distribution that provides them"
     if name in listed:
@@ -132,7 +133,7 @@ def contested_type(name: str, owners: Mapping[str, Claim]) -> BackendError:
 
 def inventory(states: Iterable[BackendState]) -> list[str]:
     """Return a line for each installed device, or one that says that there is none."""
-    lines = [printable(f"  {state.device}: {state}") for state in states]
+    lines = [to_printable(f"  {state.device}: {state}") for state in states]
     return ["Installed devices:", *lines] if lines else ["No backend is installed at all"]
 
 
@@ -150,12 +151,3 @@ def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
     if near:
         return "did you mean " + " or ".join(f"{name!r}{how}" for name, how in zip(near, install, strict=True)) + "?"
     return "install the distribution that provides it; dispatch_core.refresh() finds it without a restart"
-
-
-def printable(text: str) -> str:
-    r"""Return a text with every character escaped that a terminal would act on: names may come from anybody's metadata.
-
-    >>> print(printable("a \x1b[31mred\u202e name\n"))
-    a \x1b[31mred\u202e name\n
-    """
-    return "".join([each if each.isprintable() else repr(each)[1:-1] for each in text])
