@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
-SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/py.typed"))
+SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/__init__.py"))
 VENDOR = "examples/vendor_backend/src/toy_backend"
 #: The package whose tests need the array libraries; they have a session of their own.
 ARRAYS = "dispatch_backend_array_api"

@@ -165,7 +165,7 @@ installs_more = pytest.mark.skipif("DISPATCH_TEST_EXTRAS" not in os.environ, rea
 def test_a_package_by_itself_is_whole(name, run):
     run("pip", "install", name)
     run("pip", "check")
-    (module,) = (path.parent.name for path in ROOT.glob("packages/*/src/*/py.typed") if path.parents[2].name in name)
+    (module,) = (path.parent.name for path in ROOT.glob("packages/*/src/*/__init__.py") if path.parents[2].name in name)
     run("python", "-c", f"import {module}")
     listed = {each["name"] for each in json.loads(run("pip", "list", "--format", "json"))}
     assert listed & {*PROJECTS} == distributions_of(name)

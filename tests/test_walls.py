@@ -18,7 +18,7 @@ import dispatch_core as dc
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 #: Import name → folder of the sources.
-SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src/*/py.typed"))}
+SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src/*/__init__.py"))}
 #: Import name → the other packages of this project that it may import.
 WALLS = {
     "dispatch_core": set(),

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import keyword
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any, Final
 
 import dispatch_core
 import torchlike
-from dispatch_core.signatures import LazySignature
+from dispatch_core.signatures import LazySignature, signatures
 from torchlike import written_signatures as written
 from torchlike.creation import FACTORIES
 from torchlike.dtypes import DTYPES
@@ -70,27 +71,36 @@ _HOMES: Final = {
     "_return_types": "from {dots} import return_types as _return_types",
     "_t": "from {dots} import argument_types as _t",
 }
+#: The same where tensors may be any library's arrays: for the operators themselves.
+_OF_ARRAYS: Final = {
+    **{name: f"builtins.{name}" for name in ("bool", "complex", "float", "int")},
+    **dict.fromkeys(("Generator", "Tensor", "layout"), "Any"),
+    "Device": "_Device",
+    "Number": "_Number",
+    "dtype": "_DType",
+    "memory_format": "builtins.int",
+}
 _WORD: Final = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
-def spell(annotation: str) -> str:
+def spell(annotation: str, spellings: Mapping[str, str] = _SPELLINGS) -> str:
     """Return an annotation of a signature as a stub has it."""
-    spelled = _WORD.sub(lambda found: _SPELLINGS.get(found[0], found[0]), annotation)
+    spelled = _WORD.sub(lambda found: spellings.get(found[0], found[0]), annotation)
     return spelled.replace("_t.DeviceLike | None", "_t.DeviceLike").replace("_t.DType | None", "_t.DTypeLike")
 
 
-def _spell_parameter(parameter: Parameter) -> str:
+def _spell_parameter(parameter: Parameter, spellings: Mapping[str, str]) -> str:
     star = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     text = f"{star}{parameter.name}"
     if parameter.annotation is not Parameter.empty:
-        text += f": {spell(str(parameter.annotation))}"
+        text += f": {spell(str(parameter.annotation), spellings)}"
     if parameter.default is Parameter.empty:
         return text
     is_plain = parameter.default is None or type(parameter.default) in (bool, int, float, str)
     return f"{text} = {parameter.default!r}" if is_plain and repr(parameter.default) != "inf" else f"{text} = ..."
 
 
-def spell_signature(signature: Signature) -> str:
+def spell_signature(signature: Signature, spellings: Mapping[str, str] = _SPELLINGS) -> str:
     """Return the text behind ``def name``."""
     parts: list[str] = []
     listed = [*signature.parameters.values()]
@@ -100,10 +110,10 @@ def spell_signature(signature: Signature) -> str:
             parts.append("/")
         if each.kind is Parameter.KEYWORD_ONLY and before not in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL):
             parts.append("*")
-        parts.append(_spell_parameter(each))
+        parts.append(_spell_parameter(each, spellings))
     if listed and listed[-1].kind is Parameter.POSITIONAL_ONLY:
         parts.append("/")
-    return f"({', '.join(parts)}) -> {spell(signature.return_annotation)}"
+    return f"({', '.join(parts)}) -> {spell(signature.return_annotation, spellings)}"
 
 
 def _with_axis(name: str, signatures: Iterable[Signature]) -> Iterator[Signature]:
@@ -306,12 +316,68 @@ def _plain_tensor() -> Any:
     return type("Names", (), dict.fromkeys(names))
 
 
+_KEYS_HEAD: Final = '''\
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .table import DispatchKey
+
+__all__ = ["KnownKeys"]
+
+
+class KnownKeys:
+    """The keys by name, which type checkers take for attributes of `DispatchKey`."""
+'''
+
+
 def write_keys() -> str:
-    """Return the stub of the names of the keys that are there from the beginning."""
+    """Return the module with the names of the keys that are there from the beginning.
+
+    It is no stub: Pyright finds none of these in a package of which another distribution has a partial stub package.
+    """
     lines = [f"    {name}: ClassVar[DispatchKey]" for name in sorted(key.name for key in dispatch_core.DispatchKey)]
     title = _TITLE.format("The keys that are there from the beginning, for type checkers.")
-    imports = "from typing import ClassVar\nfrom .table import DispatchKey"
-    return "\n".join([title, imports, "", "class KnownKeys:", *lines, ""])
+    return "\n".join([title, _KEYS_HEAD, *lines, ""])
+
+
+_OPERATORS_HEAD: Final = """\
+import builtins
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_core import Device
+from dispatch_core.operators.namespaces import OpOverloadPacket
+from dispatch_core.operators.overloads import OpOverload
+
+_Device: TypeAlias = Device | str
+_DType: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[complex]
+_Number: TypeAlias = builtins.complex | np.generic
+"""
+
+
+def write_operators(namespaces: Sequence[str]) -> str:
+    """Return the stub of the namespaces of operators that `dispatch_aten` defines; arrays are of any type."""
+    lines, properties = [], []
+    for namespace in namespaces:
+        operators = getattr(dispatch_core.ops, namespace)
+        names = [name for name in dir(operators) if not name.startswith("__")]
+        for name in names:
+            packet = getattr(operators, name)
+            lines.append(f"class _{namespace}_{name}(OpOverloadPacket):")
+            lines += [f"    {each}: OpOverload" for each in packet.overloads() if not keyword.iskeyword(each)]
+            forms = signatures(packet)
+            for form in forms:
+                lines += ["    @overload"] if len(forms) > 1 else []
+                first = Parameter("_packet", Parameter.POSITIONAL_ONLY)
+                whole = form.replace(parameters=[first, *form.parameters.values()])
+                lines.append(f"    def __call__{spell_signature(whole, _OF_ARRAYS)}: ...")
+        lines += [f"class _{namespace}:", *(f"    {name}: _{namespace}_{name}" for name in names)]
+        properties += ["    @property", f"    def {namespace}(self) -> _{namespace}: ..."]
+    title = _TITLE.format("The operators of the namespaces that dispatch_aten defines, for type checkers.")
+    return "\n".join([title, _OPERATORS_HEAD, *lines, "class KnownNamespaces:", *properties, ""])
 
 
 def write_return_types() -> str:
@@ -362,7 +428,10 @@ def write_stubs() -> dict[Path, str]:
     found = {path.relative_to(SOURCE.parent): text for path, text in texts.items()}
     found[Path("torchlike", "tensor_methods.pyi")] = write_methods()
     found[Path("torchlike", "return_types.pyi")] = write_return_types()
-    found[Path("dispatch_core", "keys", "known_keys.pyi")] = write_keys()
+    found[Path("dispatch_core", "keys", "known_keys.py")] = write_keys()
+    # A part of the core's types that only who installs the operators has, by a partial stub package (PEP 561).
+    operators = Path("dispatch_core-stubs", "operators", "known_namespaces.pyi")
+    found[operators] = write_operators(["aten", "prims"])
     return found
 
 

@@ -51,3 +51,18 @@ print(keys.highest(), dc.DispatchKey.CPU in keys)
 library = dc.Library("mine", "DEF")
 library.define("op(Tensor x) -> Tensor")
 library.impl("op", double, "CPU")
+
+
+def call_operators(x: np.ndarray, registry: dc.Registry) -> None:
+    aten = dc.ops.aten
+    aten.add(x, x, alpha=2)
+    aten.add(x, 1.5)
+    aten.add.Tensor(x, x)
+    aten.softmax(x, 0)
+    aten.zeros([2, 3], dtype=float, device="cpu")
+    aten.cat([x, x], 1)
+    aten.relu(x).sum()
+    print(aten.add.overloads(), aten.add.name)
+    dc.ops.prims.device_get(x)
+    dc.ops.mine.twice(3, word="x")
+    registry.ops.mine.twice.default(3)

@@ -1,5 +1,7 @@
 """Mistakes with what decorates functions, and with the dispatcher itself."""
 
+import numpy as np
+
 import dispatch_core as dc
 import torchlike as torch
 from torchlike import Tensor
@@ -61,3 +63,17 @@ dc.custom_op("demo::x")  # error
 dc.custom_op("demo::x", mutates_args=3)  # error
 dc.register_backend()  # error
 dc.include_keys(3.5)  # error
+
+
+def call_operators(x: np.ndarray) -> None:
+    dc.ops.aten.ad(x, x)  # error
+    dc.ops.aten.add(x)  # error
+    dc.ops.aten.add(x, x, alfa=2)  # error
+    dc.ops.aten.add(x, x, alpha="2")  # error
+    dc.ops.aten.softmax(x)  # error
+    dc.ops.aten.softmax(x, "rows")  # error
+    dc.ops.aten.zeros([2, "3"])  # error
+    dc.ops.aten.zeros([2, 3], dtype="float32")  # error
+    dc.ops.aten.zeros([2, 3], device=3.5)  # error
+    dc.ops.aten.cat(x, x)  # error
+    dc.ops.prims.device_gett(x)  # error

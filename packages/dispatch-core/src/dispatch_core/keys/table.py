@@ -26,7 +26,7 @@ from ..errors import DispatchKeyError, RegistrationError, short_repr
 from ..forks import Order, forkable
 
 if TYPE_CHECKING:
-    from .known_keys import KnownKeys  # a stub alone
+    from .known_keys import KnownKeys  # made for type checkers alone
 else:
     KnownKeys = object
 

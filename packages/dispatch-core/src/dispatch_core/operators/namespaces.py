@@ -15,6 +15,7 @@ from ..schema.check import invalid_combination, matches
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
 from .documentation import Documentation, document_operator
+from .known_namespaces import KnownNamespaces
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -249,7 +250,7 @@ class OpNamespace(_Named):
         return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
 
 
-class Ops(_Named):
+class Ops(_Named, KnownNamespaces):
     """The operators of a registry by attribute: ``ops.namespace.name.overload`` (source: ``torch.ops``)."""
 
     _name = ""

@@ -3,10 +3,19 @@
 Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
-from typing import ClassVar
-from .table import DispatchKey
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from .table import DispatchKey
+
+__all__ = ["KnownKeys"]
+
 
 class KnownKeys:
+    """The keys by name, which type checkers take for attributes of `DispatchKey`."""
+
     ADInplaceOrView: ClassVar[DispatchKey]
     AutocastCPU: ClassVar[DispatchKey]
     AutocastCUDA: ClassVar[DispatchKey]
