@@ -15,9 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-import dispatch_core
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
-from dispatch_core.frontends import array_type
 from dispatch_core.tracebacks import trim_traceback
 
 from .dtypes import promote_types, to_numpy_dtype
@@ -60,8 +58,6 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
             except RecursionError:  # lists without end, behind the first element
                 raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
             except (TypeError, ValueError, RuntimeError) as error:
-                if array_type(data) is not None:  # the device says why its array has no elements to read
-                    dispatch_core.ops.prims.device_get(data)
                 from .literal_faults import locate_fault  # only an error needs it
 
                 where = locate_fault(data)
