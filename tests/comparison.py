@@ -107,7 +107,7 @@ def assert_same(found, expected, where="", *, kind=object, values=assert_close, 
     found, expected = flatten(found), flatten(expected)
     assert len(found) == len(expected), where
     for each, other in zip(found, expected, strict=True):
-        if not hasattr(other, "dtype"):
+        if not hasattr(other, "shape"):
             assert each == other or (each != each and other != other), where
             assert type(each) is type(other) or not isinstance(other, int | float | complex), where
             continue
