@@ -47,7 +47,9 @@ def read_foreign(value: Any) -> Tensor | np.ndarray[Any, Any]:
 
             return import_tensor(value)
         array = np.asarray(value)
-    except (BufferError, RuntimeError, TypeError, ValueError):
+    except (BufferError, RuntimeError, ValueError):
+        raise
+    except TypeError:
         if array_type(value) is not None:  # the device says why its array has no elements to read
             dispatch_core.ops.prims.device_get(value)
         raise
