@@ -143,6 +143,19 @@ def test_copies_between_devices_are_steps(device, request):
     assert captured.stats().replays >= 2
 
 
+def test_copies_of_one_tensor_to_two_devices_are_two_steps(frozen_backend, strideless_backend):
+    devices = "frozen", "strideless"
+    for device in devices:
+        torchlike.zeros(1, device=device)  # nothing is registered while the calls are recorded
+    captured = dc.capture(lambda x: [(x * 2).to(device).relu() for device in devices])
+    for number in range(4):
+        x = tensor(2, 3) + number
+        found = captured(x)
+        assert [str(each.device) for each in found] == [*devices]
+        assert [each.tolist() for each in found] == [(x * 2).relu().tolist()] * 2
+    assert captured.stats().replays >= 1
+
+
 def test_results_of_two_calls_share_nothing():
     captured = dc.capture(lambda x: (x * 2, torchlike.tensor([1.0])))
     x = tensor(3)

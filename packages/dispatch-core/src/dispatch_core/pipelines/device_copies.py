@@ -68,11 +68,20 @@ class _Flags:
     writeable = False
 
 
+class _NoSteps:
+    """Stands for an operator's tables where `step_type` keeps classes of steps: as yet there are none."""
+
+    def __init__(self) -> None:
+        self.steps: tuple[int, dict[Any, type[Step]]] = -1, {}
+
+
 class CopyEntry:
     """What a step of a copy has in the place of an operator: the operator that reads, and another function."""
 
     def __init__(self, step: Step, make: Callable[..., Any], rest: tuple[Any, ...], mask: int, *, copies: bool) -> None:
         self._entry = step.entry
+        #: Its steps are of another class than the operator's, and than those of copies to other devices.
+        self.tables = _NoSteps()
         #: Equal for copies that mean the same, whichever recorder made their steps.
         self.meaning = step.entry, rest, mask, copies
         self.name = f"{step.name} to {next(each for each in rest if isinstance(each, Device))}"
