@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export_tensor", "import_tensor"]
 
-#: The name of a capsule → where the type code stands in it: after the data, the device and the number of dimensions.
-_PLACES: Final = {b"dltensor": 20, b"dltensor_versioned": 52}
+#: The name of a capsule → where the type code stands in it (after the data, the device and the number of dimensions), and the
+#: flags, the lowest of which says that the memory is read-only.
+_PLACES: Final = {b"dltensor": (20, None), b"dltensor_versioned": (52, 24)}
 _UINT: Final = 1
 #: Dtypes that NumPy lacks → DLPack's type code, and the dtype of NumPy's that carries them.
 _CODES: Final = {
@@ -76,10 +77,13 @@ def export_tensor(
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
     code, carrier = _CODES.get(tensor.dtype, (None, tensor.dtype))
-    if code is None:
-        return to_numpy(tensor).__dlpack__(**options)
-    capsule = to_numpy(tensor.view(carrier)).__dlpack__(**options)
-    _find_code(capsule).value = code
+    array = to_numpy(tensor if code is None else tensor.view(carrier))
+    try:
+        capsule = array.__dlpack__(**options)
+    except ValueError as error:  # NumPy 2.1's, for a device that it has not
+        raise BufferError(str(error)) from None
+    if code is not None:
+        _open(capsule)[0].value = code
     return capsule
 
 
@@ -116,12 +120,12 @@ def import_tensor(source: Any) -> Tensor:
         if kind not in _HOST:
             return _adopt(source, f"{_NAMES.get(kind, f'device type {kind}')}:{index}")
         capsule = _ask(source)
-    code, is_old = _find_code(capsule), "_versioned" not in repr(capsule)
+    code, is_writable = _open(capsule)
     dtype = _BY_CODE.get(code.value)
     if dtype is not None:
         code.value = _UINT
     array = np.from_dlpack(_Capsule(capsule))
-    made = from_numpy(np.asarray(_Writable(array)) if is_old else array)
+    made = from_numpy(np.asarray(_Writable(array)) if is_writable and not array.flags.writeable else array)
     return made if dtype is None else made.view(dtype)
 
 
@@ -172,7 +176,7 @@ class _Capsule:
 
 
 class _Writable:
-    """Lets an array be written to, which NumPy refuses where a capsule of the old form does not say whether it may be."""
+    """Lets an array be written to, which NumPy refuses for capsules of the old form, and NumPy 2.1 for every capsule."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -180,17 +184,19 @@ class _Writable:
         self.__array_interface__ = {**given, "data": (given["data"][0], False)}
 
 
-def _find_code(capsule: Any) -> ctypes.c_uint8:
-    """Return the type code in a capsule that was not taken yet."""
+def _open(capsule: Any) -> tuple[ctypes.c_uint8, bool]:
+    """Return the type code in a capsule that was not taken yet, and whether its memory may be written to."""
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     name = python.PyCapsule_GetName(capsule)
-    place = _PLACES.get(name or b"")
-    if place is None:
+    if name not in _PLACES:
         raise RuntimeError(
             "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
             "have already constructed a tensor from it once."
         )
-    return ctypes.c_uint8.from_address(python.PyCapsule_GetPointer(capsule, name) + place)
+    begin = python.PyCapsule_GetPointer(capsule, name)
+    place, flags = _PLACES[name]
+    is_writable = flags is None or not ctypes.c_uint64.from_address(begin + flags).value & 1
+    return ctypes.c_uint8.from_address(begin + place), is_writable
