@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -133,11 +134,24 @@ def scan() -> Scan:
 
 
 def distribution_of_module(top_level: str) -> tuple[str, str]:
-    """Return name and version of the distribution that installed an import package, or two empty strings."""
+    """Return name and version of the distribution that installed an import package, or two empty strings.
+
+    It does not ask which of the installed files exist, as ``packages_distributions`` does: that takes half a second.
+
+    >>> normalize(distribution_of_module("importlib_metadata")[0])
+    'importlib-metadata'
+    >>> distribution_of_module("no_such_package")
+    ('', '')
+    """
     import importlib_metadata
 
-    owners = importlib_metadata.packages_distributions().get(top_level)
-    return (owners[0], importlib_metadata.version(owners[0])) if owners else ("", "")
+    endings = "|".join(map(re.escape, all_suffixes()))
+    listed = re.compile(rf"^{re.escape(top_level)}(?:/|(?:{endings}),)", re.MULTILINE)
+    for found in importlib_metadata.distributions():
+        declared = (found.read_text("top_level.txt") or "").split()
+        if top_level in declared or (not declared and listed.search(found.read_text("RECORD") or "")):
+            return found.name, found.version
+    return "", ""
 
 
 def installed_version(distribution: str) -> str | None:
