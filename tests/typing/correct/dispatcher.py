@@ -53,6 +53,14 @@ library.define("op(Tensor x) -> Tensor")
 library.impl("op", double, "CPU")
 
 
+@library.impl("op", key="Meta")
+def shape_of(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.empty_like(x)
+
+
+shaped: np.ndarray[Any, Any] = shape_of(np.ones(2))
+
+
 def call_operators(x: np.ndarray, registry: dc.Registry) -> None:
     aten = dc.ops.aten
     aten.add(x, x, alpha=2)

@@ -9,7 +9,7 @@ import torchlike as torch
 import torchlike.nn.functional as F
 from torchlike import Tensor, nn, optim
 from torchlike.optim.lr_scheduler import CosineAnnealingLR, StepLR
-from torchlike.utils.data import DataLoader, Dataset, TensorDataset, random_split
+from torchlike.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, random_split
 
 a, b = torch.zeros(2, 3), torch.ones(2, 3)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -93,6 +93,22 @@ class Square(torch.autograd.Function):
         return 2 * x * grad
 
 
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor, exponent: int) -> Tensor:
+        return x**exponent
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0])
+        ctx.exponent = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        return ctx.exponent * x ** (ctx.exponent - 1) * grad, None
+
+
 def train(
     model: nn.Module, loader: DataLoader[Any], optimizer: optim.Optimizer, loss_fn: nn.Module, device: torch.device
 ) -> float:
@@ -132,12 +148,17 @@ dataset = Toy(32)
 loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=0, drop_last=False)
 tds = TensorDataset(torch.randn(4, 2), torch.arange(4))
 train_set, val_set = random_split(dataset, [24, 8])
+joined: DataLoader[tuple[Tensor, int]] = DataLoader(ConcatDataset([dataset, Subset(dataset, [0, 1])]), batch_size=2)
+lists = ConcatDataset([[1, 2], [3]])
 train(model, loader, opt, nn.CrossEntropyLoss(), device)
 sched.step()
 state = model.state_dict()
 model.load_state_dict(state)
 torch.save(model.state_dict(), "model.pt")
 model.load_state_dict(torch.load("model.pt", map_location="cpu"))
+torch.load("model.pt", map_location=device)
+torch.load("model.pt", map_location={"cuda:0": "cpu"})
+torch.load("model.pt", map_location=lambda storage, location: storage)
 for name, param in model.named_parameters():
     if param.grad is not None and param.requires_grad:
         print(name, param.grad.norm().item(), param.data.shape)
@@ -169,6 +190,7 @@ emb = nn.Embedding(10, 4, padding_idx=0)
 seq = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
 last = seq[-1]
 loss = F.cross_entropy(torch.rand(3, 4), torch.tensor([0, 1, 2]))
+pooled = F.max_pool2d(torch.ones(1, 1, 4, 4), kernel_size=(2, 2), stride=2)
 loss2 = nn.MSELoss(reduction="sum")(a, b)
 bce = F.binary_cross_entropy_with_logits(a, torch.ones_like(a))
 sdp = F.scaled_dot_product_attention(

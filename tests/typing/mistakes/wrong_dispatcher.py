@@ -16,6 +16,8 @@ lib = dc.Library("x", "DEF")
 lib.impl("op", 3)  # error
 lib.impll("op", len)  # error
 lib.define(3)  # error
+lib.impl("op")(3)  # error
+lib.impl("op", len)(3, 4)  # error
 dc.FunctionSchema.parse(3)  # error
 dc.explain()  # error
 dc.load_backend()  # error

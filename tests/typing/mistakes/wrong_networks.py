@@ -3,7 +3,7 @@
 import torchlike as torch
 import torchlike.nn.functional as F
 from torchlike import Tensor, nn, optim
-from torchlike.utils.data import DataLoader, Dataset, TensorDataset
+from torchlike.utils.data import ConcatDataset, DataLoader, Dataset, TensorDataset
 
 x = torch.ones(2, 3)
 model = nn.Linear(2, 3)
@@ -46,6 +46,9 @@ F.conv2d(x)  # error
 F.linear(x, "w")  # error
 F.mse_loss(x, x, reductoin="mean")  # error
 F.pad(x, 3.5)  # error
+F.max_pool2d(x)  # error
+F.max_pool2d(x, kernel="2")  # error
+F.adaptive_max_pool2d(x)  # error
 torch.nn.Liner(2, 3)  # error
 model.parametres()  # error
 model.to(3.5)  # error
@@ -78,6 +81,8 @@ DataLoader(TensorDataset(x), batchsize=4)  # error
 DataLoader(TensorDataset(x), shuffle="yes")  # error
 DataLoader(5)  # error
 TensorDataset("x")  # error
+ConcatDataset(TensorDataset(x), TensorDataset(x))  # error
+ConcatDataset([3])  # error
 
 
 class Net(nn.Module):

@@ -51,6 +51,7 @@ torch.device(3.5)  # error
 torch.device("cpu", "0")  # error
 torch.save()  # error
 torch.load()  # error
+torch.load("x", map_location=3.5)  # error
 torch.flot32  # error
 n: int = x.shape  # error
 s: str = x.item()  # error
@@ -64,6 +65,8 @@ x @ "a"  # error
 x["a"]  # error
 x[1.5]  # error
 x[0, "a"]  # error
+x["a":"b"]  # error
+x[0, 0.5:]  # error
 x[0] = "a"  # error
 x(3)  # error
 x.requires_gard = True  # error

@@ -25,6 +25,10 @@ DType: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[comp
 DTypeLike: TypeAlias = DType | None
 #: A device, its name with or without an index, or the index of an accelerator; None for the default.
 DeviceLike: TypeAlias = dc.Device | str | int | None
-IndexPart: TypeAlias = "SupportsIndex | slice[Any, Any, Any] | EllipsisType | Tensor | Array | list[Any] | range | None"
+#: An end or the step of a slice.
+_Bound: TypeAlias = SupportsIndex | None
+IndexPart: TypeAlias = (
+    "SupportsIndex | slice[_Bound, _Bound, _Bound] | EllipsisType | Tensor | Array | list[Any] | range | None"
+)
 #: What stands between the brackets of ``x[...]``.
 Index: TypeAlias = "IndexPart | tuple[IndexPart | tuple[Any, ...], ...]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, overload
 
 from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
@@ -19,7 +19,7 @@ from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
 from .short_ways import GradientFields
 
-F = TypeVar("F", bound=Callable[..., Any])
+_Kernel = TypeVar("_Kernel", bound="Callable[..., Any] | KernelFactory")
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 #: Namespaces that torch keeps for itself; operators in them could not be told from its own.
 _RESERVED: Final = frozenset({"prim"})
@@ -175,6 +175,28 @@ class Library:
         self._keep(lambda: lazy.remove_kernels(made))
         lazy.add_kernels(made)
 
+    @overload
+    def impl(
+        self,
+        name: str | OpOverload,
+        fn: _Kernel,
+        key: KeyLike = ...,
+        *,
+        with_keyset: bool = ...,
+        when: tuple[str, Any] | None = ...,
+        allow_override: bool | None = ...,
+    ) -> _Kernel: ...
+    @overload
+    def impl(
+        self,
+        name: str | OpOverload,
+        fn: None = None,
+        key: KeyLike = ...,
+        *,
+        with_keyset: bool = ...,
+        when: tuple[str, Any] | None = ...,
+        allow_override: bool | None = ...,
+    ) -> Callable[[_Kernel], _Kernel]: ...
     @api_boundary
     def impl(
         self,

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
@@ -178,7 +178,14 @@ class Function:
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
-    setup_context: ClassVar[Any] = None
+    if TYPE_CHECKING:
+
+        @staticmethod
+        def setup_context(*args: Any, **kwargs: Any) -> Any:
+            """Keep what ``backward`` needs, where ``forward`` takes no ``ctx``."""
+
+    else:
+        setup_context = None
 
     @classmethod
     @api_boundary
@@ -200,11 +207,12 @@ class Function:
         level = tangents.dual_level.get()
         moved = [tangents.read_tangent(tensor, level) for tensor in inputs] if level else []
         with no_grad(), dc.exclude_keys(_FORWARD_MODE) if level else nullcontext():
-            if cls.setup_context is None:
+            setup_context: Any = cls.setup_context
+            if setup_context is None:
                 output = cls.forward(context, *args, **kwargs)
             else:
                 output = cls.forward(*args, **kwargs)
-                cls.setup_context(context, args, output)
+                setup_context(context, args, output)
         single = not isinstance(output, tuple)
         results = [output] if single else list(output)
         given = {id(tensor) for tensor in inputs if tensor is not None}

@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary
 
-from .locations import make_locator
+from .locations import MapLocation, make_locator
 
 __all__ = ["load", "save"]
 
@@ -45,7 +45,7 @@ def save(
 @api_boundary
 def load(
     f: Any,
-    map_location: Any = None,
+    map_location: MapLocation = None,
     pickle_module: Any = None,
     *,
     weights_only: bool | None = None,

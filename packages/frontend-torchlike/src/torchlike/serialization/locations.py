@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dispatch_core.devices import Device
 
 from ..devices import as_device
 
-__all__ = ["Locator", "make_locator"]
+if TYPE_CHECKING:
+    from ..argument_types import DeviceLike
+
+__all__ = ["Locator", "MapLocation", "make_locator"]
 
 #: The saved device's name → the device to load to.
 Locator: TypeAlias = Callable[[str], Any]
+#: A device, the devices by the saved ones' names, or a function of a storage and such a name.
+MapLocation: TypeAlias = "DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]"
 
 _ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
 
@@ -34,7 +39,7 @@ def _check(location: str) -> str:
     return location
 
 
-def make_locator(map_location: Any) -> Locator:
+def make_locator(map_location: MapLocation) -> Locator:
     """Return the function that says where tensors go.
 
     Raises ``TypeError`` for anything but None, a device, its name, a dict or a function.

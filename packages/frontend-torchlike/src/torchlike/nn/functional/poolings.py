@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import dispatch_core as dc
 
@@ -19,6 +19,28 @@ adaptive_avg_pool1d = FUNCTIONS["adaptive_avg_pool1d"]
 
 #: One size for all dimensions, or one for each.
 Sizes = int | Sequence[int]
+_Found_co = TypeVar("_Found_co", covariant=True)
+
+
+class _MaxPool(Protocol[_Found_co]):
+    """The type of a function that pools windows."""
+
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> _Found_co: ...
+
+
+class _AdaptiveMaxPool(Protocol[_Found_co]):
+    """The type of a function that pools as many windows as its result has elements."""
+
+    def __call__(self, input: Tensor, output_size: Any, return_indices: bool = False) -> _Found_co: ...
 
 
 def _spread(value: Sizes | None, count: int) -> list[int]:
@@ -28,7 +50,7 @@ def _spread(value: Sizes | None, count: int) -> list[int]:
     return [value] * count if isinstance(value, int) else list(value)
 
 
-def _make_max_pool(count: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _make_max_pool(count: int) -> tuple[_MaxPool[Any], _MaxPool[tuple[Tensor, Tensor]]]:
     packet, values = (getattr(dc.ops.aten, f"max_pool{count}d{suffix}") for suffix in ("_with_indices", ""))
 
     def max_pool_with_indices(
@@ -97,7 +119,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return dc.ops.aten.adaptive_avg_pool3d(input, _fill_sizes(output_size, input, 3))
 
 
-def _make_adaptive_max_pool(count: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _make_adaptive_max_pool(count: int) -> tuple[_AdaptiveMaxPool[Any], _AdaptiveMaxPool[tuple[Tensor, Tensor]]]:
     packet = getattr(dc.ops.aten, f"adaptive_max_pool{count}d")
 
     def adaptive_max_pool_with_indices(

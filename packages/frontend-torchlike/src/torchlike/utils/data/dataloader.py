@@ -7,12 +7,12 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dispatch_core.tracebacks import api_boundary
 
 from .collation import default_collate, default_convert
-from .dataset import Dataset, IterableDataset
+from .dataset import Dataset, IterableDataset, Samples
 from .iterators import LocalIterator, WorkerIterator
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .worker import get_worker_info
@@ -20,13 +20,6 @@ from .worker import get_worker_info
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _T_co = TypeVar("_T_co", covariant=True)
-
-
-class _Samples(Protocol[_T_co]):
-    """What serves for a data set: a sequence, a tensor, an array."""
-
-    def __getitem__(self, index: int, /) -> _T_co: ...
-    def __len__(self) -> int: ...
 
 
 class _Endless:
@@ -60,7 +53,7 @@ class DataLoader(Generic[_T_co]):
     @api_boundary
     def __init__(
         self,
-        dataset: Dataset[_T_co] | _Samples[_T_co],
+        dataset: Dataset[_T_co] | Samples[_T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,

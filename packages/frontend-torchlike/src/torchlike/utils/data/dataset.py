@@ -7,7 +7,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...creation import FACTORIES
 from ...random import Generator, default_generator
@@ -26,6 +26,13 @@ __all__ = [
 
 _T_co = TypeVar("_T_co", covariant=True)
 _T = TypeVar("_T")
+
+
+class Samples(Protocol[_T_co]):
+    """What serves for a data set: a sequence, a tensor, an array."""
+
+    def __getitem__(self, index: int, /) -> _T_co: ...
+    def __len__(self) -> int: ...
 
 
 class Dataset(Generic[_T_co]):
@@ -118,7 +125,7 @@ class ConcatDataset(Dataset[_T_co]):
         """Return the index after the last sample of each data set."""
         return list(itertools.accumulate(len(each) for each in sequence))
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Dataset[_T_co] | Samples[_T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
