@@ -23,6 +23,7 @@ from .arrays.frontend import (
     refuse_mixed,
     register_frontend,
 )
+from .arrays.layouts import TensorLayout, components_of, find_layout
 from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
 from .discovery import loader
@@ -48,6 +49,7 @@ __all__ = [
     "Holder",
     "Pending",
     "Recording",
+    "TensorLayout",
     "ViewCode",
     "Window",
     "array_type",
@@ -56,7 +58,9 @@ __all__ = [
     "become",
     "bind",
     "check_writing",
+    "components_of",
     "find_array_type",
+    "find_layout",
     "has_masks",
     "included_mask",
     "is_lent_out",

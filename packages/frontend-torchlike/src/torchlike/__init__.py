@@ -77,7 +77,7 @@ _NAMES = {
     "distributions": "",
     "hub": "",
     "jit": "",
-    "layouts": "layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
+    "layouts": "jagged layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
     " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",

@@ -130,6 +130,7 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import hub as hub
 from . import jit as jit
+from .layouts import jagged as jagged
 from .layouts import layout as layout
 from .layouts import sparse_bsc as sparse_bsc
 from .layouts import sparse_bsr as sparse_bsr
@@ -1690,6 +1691,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "istft",
+    "jagged",
     "kaiser_window",
     "kl_div",
     "kron",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatch_core import frontends
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from .history.grad_mode import no_grad
 from .history.view_chains import replay
@@ -38,6 +38,10 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     known: Tensor | None = memo.get(id(tensor))
     if known is not None:
         return known
+    if tensor._dispatch_mask & LAYOUTS:
+        made: Tensor = tensor._dispatch_data.deep_copy(tensor, memo)
+        memo[id(tensor)] = made
+        return made
     with no_grad():
         data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
     copy = memo[id(tensor)] = as_subclass(type(tensor), data)

@@ -12,8 +12,10 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import materialize
+from dispatch_core.keys import LAYOUTS
 
 from .interop import from_numpy, to_numpy
+from .layouts import layout_of
 from .tensors import wrap
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def export_tensor(
     asks for in vain; ``TypeError`` for a stream that is no number, and ``AssertionError`` for a stream of a tensor on the
     cpu, which has none.
     """
+    if tensor._dispatch_mask & LAYOUTS:
+        raise BufferError(f"tensors of layout {layout_of(tensor)} have no DLPack")
     if tensor.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and type(stream) is not int:
@@ -90,8 +94,10 @@ def export_tensor(
 def read_device(tensor: Tensor) -> tuple[int, int]:
     """Answer ``__dlpack_device__``; no memory is handed out yet.
 
-    Raises ``BufferError`` for a device without DLPack.
+    Raises ``BufferError`` for a device or a layout without DLPack.
     """
+    if tensor._dispatch_mask & LAYOUTS:
+        raise BufferError(f"tensors of layout {layout_of(tensor)} have no DLPack")
     if tensor.is_cpu:
         materialize(tensor)
         return 1, 0

@@ -24,13 +24,14 @@ from dispatch_core.frontends import (
     pin,
     write_recorded,
 )
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys import LAYOUTS, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .argument_types import DeviceLike
 from .devices import as_device
 from .history.grad_mode import is_grad_enabled
 from .history.views import share_memory
+from .layouts import refuse_layout
 from .tensors import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ def put(array: NDArray[Any], device: DeviceLike = None) -> Tensor:
 def read_elements(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     try:
+        refuse_layout(tensor, "reading the elements as one array")
         return host.get(tensor.detach() if tensor.requires_grad else tensor)
     except Exception as error:
         trim_traceback(error)
@@ -213,6 +215,7 @@ def read_printable(tensor: Tensor) -> NDArray[Any]:
 def _get_shareable(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
     try:
+        refuse_layout(tensor, "numpy()")
         if not tensor.is_cpu:
             raise TypeError(
                 f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -301,6 +304,7 @@ def data_ptr(tensor: Tensor) -> int:
     data = tensor._dispatch_data
     if type(data) is _ndarray and not included_mask():
         return read_address(data)
+    refuse_layout(tensor, "data_ptr()")
     if tensor.is_meta:
         return 0
     if not tensor.is_cpu:
@@ -310,6 +314,9 @@ def data_ptr(tensor: Tensor) -> int:
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """Return the parts of a pickled tensor: a NumPy array, its device, its class and whether it requires grad."""
+    if tensor._dispatch_mask & LAYOUTS:
+        parts: tuple[Any, ...] = tensor._dispatch_data.reduce(tensor)
+        return parts
     if not tensor.is_leaf:
         tensor = tensor.detach()
     if tensor.is_meta:

@@ -1,12 +1,23 @@
-"""Layouts of tensors' elements in memory. All tensors here are strided; the others are names to compare with."""
+"""Layouts of tensors' elements in memory, and the data of tensors that are not strided.
+
+Note [Data of a layout]
+    A tensor that is not strided holds a record of ordinary tensors (`dispatch_core.frontends.TensorLayout`), a dataclass
+    that inherits `LayoutData`. What Python asks of a tensor besides operators, such as its text or a copy, it answers, or
+    refuses by name.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from dispatch_core.keys import LAYOUTS
 
 from . import dtypes
 
-__all__ = ["layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
+if TYPE_CHECKING:
+    from .tensors import Tensor
+
+__all__ = ["jagged", "layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
 
 
 class layout:  # noqa: N801  # torch's name
@@ -28,9 +39,50 @@ class layout:  # noqa: N801  # torch's name
         return self._name
 
 
+jagged: Final = layout("jagged")
 strided: Final = layout("strided")
 sparse_bsc: Final = layout("sparse_bsc")
 sparse_bsr: Final = layout("sparse_bsr")
 sparse_coo: Final = layout("sparse_coo")
 sparse_csc: Final = layout("sparse_csc")
 sparse_csr: Final = layout("sparse_csr")
+
+
+class LayoutData:
+    """The data of a tensor that is not strided; see Note [Data of a layout]."""
+
+    __slots__ = ()
+    #: The layout of such tensors, and the call that makes an ordinary tensor of one.
+    layout: ClassVar[layout]
+    densified_by: ClassVar[str]
+
+    def to_text(self, tensor: Tensor) -> str:
+        """Return the text of the tensor, as ``repr`` shows it."""
+        return f"tensor(size={tuple(tensor.shape)}, dtype={tensor.dtype!r}, layout={self.layout})"
+
+    def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+        """Return a copy of the tensor, for ``copy.deepcopy``; raises ``TypeError`` where there is none."""
+        self.refuse("copy.deepcopy")
+
+    def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
+        """Return the parts of the pickled tensor; raises ``TypeError`` where it cannot be pickled."""
+        self.refuse("pickle")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise the error for a question that tensors of this layout do not answer."""
+        raise TypeError(
+            f"{what} is not supported for tensors of layout {self.layout}\nHint: {self.densified_by} makes a tensor that is"
+            " strided"
+        )
+
+
+def refuse_layout(tensor: Tensor, what: str) -> None:
+    """Raise ``TypeError`` for ``what`` of a tensor that is not strided."""
+    if tensor._dispatch_mask & LAYOUTS:
+        tensor._dispatch_data.refuse(what)
+
+
+def layout_of(tensor: Tensor) -> layout:
+    """Return the layout of a tensor."""
+    found: layout = tensor._dispatch_data.layout if tensor._dispatch_mask & LAYOUTS else strided
+    return found

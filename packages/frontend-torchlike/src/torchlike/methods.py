@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.keys import LAYOUTS
 
 from . import host_memory, npu
 from .autograd.gradients import backward
@@ -21,7 +22,7 @@ from .docstrings import complete_all, complete_function
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, read_printable, reduce, to_array, to_numpy
-from .layouts import strided
+from .layouts import layout_of
 from .lazy_attributes import LazyProperty, set_lazily
 from .lazy_names import LeftOut
 from .printing import format_tensor
@@ -214,6 +215,13 @@ def _is_on(*types: str) -> Callable[[], property]:
     )
 
 
+def _has_layout(*names: str) -> Callable[[], property]:
+    return lambda: property(
+        lambda self: bool(self._dispatch_mask & LAYOUTS) and layout_of(self)._name in names,
+        doc=f"Whether the tensor's layout is {' or '.join(names)}.",
+    )
+
+
 def _is_never(kind: str) -> Callable[[], property]:
     return lambda: property(lambda self: False, doc=f"False: there are no {kind} tensors here.")
 
@@ -223,9 +231,12 @@ _CPU: Final = dc.DispatchKey.CPU.value
 
 #: Questions about devices and kinds of tensors.
 _QUESTIONS: Final = {
-    "layout": lambda: property(lambda self: strided, doc="How the elements lie in memory: strided."),
+    "layout": lambda: property(layout_of, doc="How the elements lie in memory."),
+    "is_nested": _has_layout("jagged"),
+    "is_sparse": _has_layout("sparse_coo"),
+    "is_sparse_csr": _has_layout("sparse_csr"),
     **{f"is_{name}": _is_on(name) for name in ("cuda", "ipu", "mps", "xla", "xpu")},
-    **{f"is_{name}": _is_never(name) for name in ("mkldnn", "nested", "quantized", "sparse", "sparse_csr")},
+    **{f"is_{name}": _is_never(name) for name in ("mkldnn", "quantized")},
 }
 
 

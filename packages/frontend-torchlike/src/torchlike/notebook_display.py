@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.display import Column, DataTable, show_size, to_block, to_fragment
+from dispatch_core.keys import LAYOUTS
 
 from .printing import format_tensor, write_matrix
 
@@ -27,6 +28,8 @@ def to_html(tensor: Tensor) -> str | None:
     Values that are pending are computed, as for ``repr``, which notebooks call, too.
     """
     if type(tensor).__repr__.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        return None
+    if tensor._dispatch_mask & LAYOUTS:
         return None
     kind = type(tensor).__name__
     shape = tuple(tensor.shape)

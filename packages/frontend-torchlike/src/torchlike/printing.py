@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core.keys import LAYOUTS
 
 from .interop import read_printable
 
@@ -82,6 +83,9 @@ def set_printoptions(
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
+    if tensor._dispatch_mask & LAYOUTS:
+        text: str = tensor._dispatch_data.to_text(tensor)
+        return text
     start = "tensor("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
     notes = []

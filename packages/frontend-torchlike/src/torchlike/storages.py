@@ -19,6 +19,7 @@ from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import included_mask
 
 from .interop import read_address, read_elements
+from .layouts import refuse_layout
 from .tensors import Tensor, wrap
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -48,6 +49,7 @@ class UntypedStorage:
     __slots__ = ("_tensor",)
 
     def __init__(self, tensor: Tensor) -> None:
+        refuse_layout(tensor, "storage()")
         self._tensor = _find_whole(tensor).detach()
 
     @property

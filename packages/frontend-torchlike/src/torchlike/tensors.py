@@ -37,7 +37,11 @@ else:
     TensorMethods = object
 
 _ndarray: Final[Any] = np.ndarray
-_META, _CPU = DispatchKey.Meta.value, DispatchKey.CPU.value
+#: The keys of a device's tensors, of all layouts.
+_META, _CPU = (
+    sum(DispatchKey[f"{prefix}{backend}"] for prefix in ("", "Sparse", "SparseCsr", "NestedTensor"))
+    for backend in ("Meta", "CPU")
+)
 
 
 class _Constructor(type):

@@ -2,12 +2,13 @@
 
 from .context import apply_masks, exclude_keys, include_keys
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
-from .table import ARRAYS, AUTOGRAD, DISPATCH_KEY_PRIORITY, PROFILES, DispatchKey, keys_of
+from .table import ARRAYS, AUTOGRAD, DISPATCH_KEY_PRIORITY, LAYOUTS, PROFILES, DispatchKey, keys_of
 
 __all__ = [
     "ARRAYS",
     "AUTOGRAD",
     "DISPATCH_KEY_PRIORITY",
+    "LAYOUTS",
     "PROFILES",
     "DispatchKey",
     "DispatchKeySet",

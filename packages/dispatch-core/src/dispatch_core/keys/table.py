@@ -188,7 +188,7 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
 
     @property
     def owns_arrays(self) -> bool:
-        """Return whether kernels under this key take a backend's own arrays (device and layout keys)."""
+        """Return whether the key says where a tensor's elements are and how they lie (device and layout keys)."""
         return self.kind in ("device", "layout")
 
     @classmethod

@@ -95,6 +95,8 @@ EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
 MISSING: Final = Slot("missing")
 #: The slot of an alternative in a call that is not for its device's arrays.
 OTHER_DEVICE: Final = Slot("not for its device")
+#: The slot of a layer that works with arrays, in a call with a tensor of a layout.
+OTHER_LAYOUT: Final = Slot("for tensors of a layout it sees the calls on their components")
 _AMBIGUOUS: Final = Slot("ambiguous autogradother")
 
 

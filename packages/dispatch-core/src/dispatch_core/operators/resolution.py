@@ -16,20 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .._record import Record, replace
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
+from ..arrays.layouts import find_hint
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.reference import unchecked_mask
 from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
-from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
+from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.check import bind
 from . import call_trace, runners
-from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, Slot
+from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
 from .kernel_names import kernel_keys
 from .late_calls import compute_first
 from .registration import KernelFactory
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
 
 Runner = Callable[..., Any]
+#: The layers that work with arrays, and leave tensors of a layout to their components; see Note [Tensors of a layout].
+_ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
     """Return whether resolution goes on below ``key``; see Note [Keys that are passed over]."""
-    if slot is OTHER_DEVICE:
+    if slot is OTHER_DEVICE or slot is OTHER_LAYOUT:
         return True
     if slot.registration is not None:
         return slot.registration.is_fallthrough
@@ -57,6 +60,8 @@ def explain_passing_over(key: DispatchKey, slot: Slot) -> str:
     """Return the reason why resolution goes on below ``key``."""
     if slot.registration is not None:
         return f"fallthrough registered under {slot.registration.key.name} at {slot.registration.origin}"
+    if slot is OTHER_LAYOUT:
+        return slot.rule
     if key.owns_arrays:
         return f"no backend has claimed {key.backend}"
     return "nothing is registered" if slot is MISSING else slot.rule
@@ -66,6 +71,8 @@ def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Sl
     """Yield the keys of ``mask`` by rank, with the slot of each and whether it is passed over."""
     for key in keys_of(mask, entry.registry.profile):
         slot = entry.slot(key) if key.target is None or mask & key.target else OTHER_DEVICE
+        if mask & LAYOUTS and key & _ARRAY_LAYERS:
+            slot = OTHER_LAYOUT
         chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
         yield key, slot, is_passed_over(key, slot) and not chooses
 
@@ -104,7 +111,7 @@ class Resolution(Record):
     def boundary(self) -> Boundary | None:
         """Return the boundary to the backend's arrays, or None where the winner sees the caller's arguments."""
         key = self.key if self.key is None else self.key.target or self.key
-        if key is None or not key.owns_arrays:
+        if key is None or key.kind != "device":
             return None
         return make_boundary(key, FRONTENDS.get(self.mask & MARKERS))
 
@@ -167,9 +174,12 @@ class Resolution(Record):
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
-        if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
+        # The kernels of a layout call operators on its components, as composites do on their arguments.
+        of_layout = registration.key.kind == "layout"
+        conforms = registration.key in EXPLICIT_COMPOSITES or of_layout
+        if conforms and not hasattr(registration.fn, "answers_for_results"):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
-        return runners.exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run
+        return runners.exclude_masked_off(entry, run, self.mask) if (composite or of_layout) and self.explicit else run
 
     def _make_below(self, key: DispatchKey) -> Runner:
         """Return a function that runs the call that an alternative's kernel has declined, as without that alternative."""
@@ -342,6 +352,7 @@ def no_kernel_error(resolution: Resolution) -> NoKernelError:
     place = f"{key.label}, the highest key of" if key is not None else "any key of"
     owner = KEY_DEVICES.get(key.backend) if key is not None else None
     hint = describe_device_of(key) if key is not None and owner is None else ""
+    hint = find_hint(key) if key is not None and key.kind == "layout" else hint
     hint = hint or (
         f"the backend for device {owner!r} does not implement this operator; move the tensors to another device"
         if owner is not None

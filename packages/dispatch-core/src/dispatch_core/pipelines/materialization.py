@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import access, owners
+from ..arrays.layouts import components_of
 from ..keys.table import DispatchKey
 from .blocks import current, finish
 from .liveness import RANDOM, required_steps
@@ -31,9 +32,11 @@ def materialize_value(value: Any) -> Any:
 def materialize(tensor: Any) -> Any:
     """Let a frontend's ``tensor`` hold an array, up to date with every recorded step; return the array.
 
-    ``tensor`` may also be a raw array or a pending value.
+    ``tensor`` may also be a raw array or a pending value. One of a layout keeps its record, whose tensors hold arrays then.
     """
     data = access.to_data(tensor)
+    for component in components_of(data):
+        materialize(component)
     _bring_up_to_date((data,))
     if isinstance(data, Pending):
         data = data.value
@@ -65,6 +68,8 @@ def run_random_steps() -> None:
 def is_pending(tensor: Any) -> bool:
     """Return whether recorded steps must run before a tensor, an array or a pending value can be read."""
     data = access.to_data(tensor)
+    if components := components_of(data):
+        return any(map(is_pending, components))
     if isinstance(data, Pending) and (data.error or data.memory.error) is not None:
         return False
     return any(required_steps(session.steps, (data,), ()) for session in _sessions((data,)))

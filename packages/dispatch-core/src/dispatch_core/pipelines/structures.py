@@ -13,6 +13,7 @@ from typing import Any, Final
 from weakref import ref
 
 from ..arrays import owners
+from ..arrays.layouts import find_layout
 from ..errors import CaptureError, short_repr
 from .live_numbers import LiveNumber
 
@@ -31,12 +32,15 @@ def _items_of(value: Any) -> list[Any]:
         return [*value]
     if isinstance(value, dict):
         return [*value, *value.values()]
-    return [getattr(value, each.name) for each in fields(value)] if _is_fielded(value) else []
+    return [getattr(value, name) for name in _members_of(value)]
 
 
 def is_tensor(value: Any) -> bool:
-    """Return whether a value is a frontend's tensor, a raw array, or stands for one."""
-    return type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data")
+    """Return whether a value is a frontend's tensor, a raw array, or stands for one.
+
+    A tensor of a layout is none here, but a container of its components; see Note [Tensors of a layout] in `layouts`.
+    """
+    return (type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data")) and find_layout(value) is None
 
 
 def tensors_in(value: Any, place: str) -> Iterator[tuple[Any, str]]:
@@ -49,13 +53,22 @@ def tensors_in(value: Any, place: str) -> Iterator[tuple[Any, str]]:
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from tensors_in(item, f"{place}[{short_repr(key)}]")
-    elif _is_fielded(value):
-        for each in fields(value):
-            yield from tensors_in(getattr(value, each.name), f"{place}.{each.name}")
+    else:
+        for name in _members_of(value):
+            yield from tensors_in(getattr(value, name), f"{place}.{name}")
+
+
+def _members_of(value: Any) -> tuple[str, ...]:
+    """Return the names of the attributes that a dataclass's object, or a tensor of a layout, is made of."""
+    if hasattr(value, "_dispatch_data"):
+        return () if find_layout(value) is None else ("_dispatch_mask", "_dispatch_data")
+    if not is_dataclass(value) or isinstance(value, type):
+        return ()
+    return tuple([each.name for each in fields(value)])
 
 
 def _is_fielded(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
+    return bool(_members_of(value)) or (is_dataclass(value) and not isinstance(value, type))
 
 
 def same_constant(one: Any, other: Any) -> bool:
@@ -195,7 +208,7 @@ class Arguments:
             self._dict(name, value, place)
         elif _is_fielded(value) and any(True for _ in tensors_in(value, place)):
             self._check(f"{name}.__class__ is not {self.names.add(kind)}")
-            members = [each.name for each in fields(value)]
+            members = _members_of(value)
             source = f"({''.join(f'{name}.{member}, ' for member in members)})"
             self._take(source, [getattr(value, each) for each in members], [f"{place}.{each}" for each in members])
         elif value is None or kind is bool:
@@ -268,7 +281,7 @@ class Results:
             return f"{self._names.add(kind)}([{', '.join(f'({key}, {item})' for key, item in pairs)}])"
         if _is_fielded(value):
             self._names.scope["replaced"] = _make_dataclass
-            items = [f"{each.name!r}: {self.text(getattr(value, each.name))}" for each in fields(value)]
+            items = [f"{name!r}: {self.text(getattr(value, name))}" for name in _members_of(value)]
             return f"replaced({self._names.add(kind)}, {{{', '.join(items)}}})"
         return self._names.add(value)
 
@@ -295,7 +308,7 @@ def skeleton(value: Any, describe: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return type(value), [(key, skeleton(item, describe)) for key, item in value.items()]
     if _is_fielded(value):
-        return type(value), [(each.name, skeleton(getattr(value, each.name), describe)) for each in fields(value)]
+        return type(value), [(name, skeleton(getattr(value, name), describe)) for name in _members_of(value)]
     if hasattr(value, "__next__") or hasattr(value, "__await__") or hasattr(value, "__anext__"):
         raise CaptureError(
             f"a captured function returns {short_repr(value)}, whose code would run after the recording",

@@ -16,6 +16,7 @@ from dispatch_core import BackendError
 
 from ..creation import FACTORIES
 from ..interop import read_elements
+from ..layouts import refuse_layout
 from ..nn.parameter import Parameter
 from ..tensors import Tensor
 from .arrays import check_numbers, find_dtype, finish, numpy_dtype, view_storage
@@ -40,6 +41,7 @@ class _FileWriter:
     def describe(self, value: Any, place: str) -> dict[str, Any]:
         """Return the node of a tensor or an array, to be completed when all are known."""
         if isinstance(value, Tensor):
+            refuse_layout(value, "save()")
             node: dict[str, Any] = {"tensor": "", "dtype": value.dtype.short}
             if isinstance(value, Parameter):
                 node["parameter"] = True
