@@ -1,0 +1,1 @@
+"""Levels: transforms inside one another, such as `vmap` of a gradient."""

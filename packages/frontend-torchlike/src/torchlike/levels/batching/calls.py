@@ -1,0 +1,182 @@
+"""Calls under `vmap`: batched arguments, and the steps that every batching rule takes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Final, TypeAlias, final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import DimensionError
+
+aten: Final[Any] = dc.ops.aten
+
+
+@final
+class Batch:
+    """A batched argument: a tensor whose dimension 0 is the batch.
+
+    Its logical shape, the one that the function under `vmap` sees, is without that dimension.
+
+    >>> import torchlike
+    >>> Batch(torchlike.ones(3, 2))
+    Batch(tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]]))
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __repr__(self) -> str:
+        return f"Batch({self.tensor!r})"
+
+
+class BatchedCall:
+    """One call of an operator: its arguments by name, defaults filled in, and the size of the batch."""
+
+    __slots__ = ("op", "size", "values")
+
+    def __init__(self, op: Any, size: int, values: dict[str, Any]) -> None:
+        self.op, self.size, self.values = op, size, values
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def rank(self, name: str) -> int:
+        """Return the logical rank of a tensor."""
+        return rank_of(self.values[name])
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the logical shape of a tensor."""
+        return shape_of(self.values[name])
+
+    def is_batched(self, name: str) -> bool:
+        """Return whether an argument is batched."""
+        return type(self.values[name]) is Batch
+
+    def with_batch(self, name: str) -> Any:
+        """Return a tensor with the batch in front; one that is not batched is expanded, without a copy."""
+        return with_batch(self.values[name], self.size)
+
+    def tensors(self) -> Iterator[str]:
+        """Yield the names of the arguments that are tensors, not those that are lists of them."""
+        values = self.values
+        for name in _tensor_names(self.op):
+            if values[name] is not None:
+                yield name
+
+    def run(self, op: Any = None, /, **changed: Any) -> Any:
+        """Call the operator, or another with the same arguments, on the level below."""
+        return invoke(op or self.op, {**self.values, **changed})
+
+
+Rule: TypeAlias = Callable[[BatchedCall], Any]
+"""A batching rule: the results of a call, each with the batch as its dimension 0."""
+
+
+@cache
+def _parameters(op: Any) -> tuple[tuple[str, ...], dict[str, Any], int]:
+    """Return the names of an overload's arguments, the defaults, and the number that is passed by place."""
+    arguments = op.schema.arguments
+    defaults = {each.name: each.default for each in arguments if each.has_default}
+    return tuple(each.name for each in arguments), defaults, sum(not each.kwarg_only for each in arguments)
+
+
+@cache
+def _tensor_names(op: Any) -> tuple[str, ...]:
+    return tuple(each.argument.name for each in op.schema.tensor_arguments if "list" not in each.kind)
+
+
+def bind(op: Any, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchedCall:
+    """Return a call with its arguments by name."""
+    names, defaults, _ = _parameters(op)
+    return BatchedCall(op, size, {**defaults, **dict(zip(names, args, strict=False)), **kwargs})
+
+
+def invoke(op: Any, values: dict[str, Any]) -> Any:
+    """Call an overload with its arguments by name; names that it does not have are left out."""
+    names, _, by_place = _parameters(op)
+    return op(*(values[name] for name in names[:by_place]), **{name: values[name] for name in names[by_place:]})
+
+
+def overload(name: str) -> Any:
+    """Return an overload of ``aten`` by its name.
+
+    >>> overload("max.dim").overload_name, overload("relu").overload_name
+    ('dim', 'default')
+    """
+    return dc.registry.get(f"aten::{name}").op
+
+
+def rank_of(value: Any) -> int:
+    """Return the logical rank of a batched or other tensor."""
+    return len(value.tensor.shape) - 1 if type(value) is Batch else len(value.shape)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the logical shape of a batched or other tensor."""
+    return tuple(value.tensor.shape[1:] if type(value) is Batch else value.shape)
+
+
+def dtype_of(value: Any) -> ScalarType:
+    """Return the dtype of a batched or other tensor."""
+    found: ScalarType = (value.tensor if type(value) is Batch else value).dtype
+    return found
+
+
+def with_batch(value: Any, size: int) -> Any:
+    """Return a tensor with the batch in front, expanded without a copy where there was none."""
+    return value.tensor if type(value) is Batch else aten.expand.default(value, [size, *value.shape])
+
+
+def align(value: Any, rank: int) -> Any:
+    """Return a tensor that broadcasts with others of a logical rank.
+
+    Dimensions of size 1 follow the batch; a tensor that is not batched broadcasts as it is.
+    """
+    if type(value) is not Batch:
+        return value
+    tensor = value.tensor
+    shape = tensor.shape
+    missing = rank + 1 - len(shape)
+    return aten.view.default(tensor, [shape[0], *[1] * missing, *shape[1:]]) if missing > 0 else tensor
+
+
+def wrap_dim(dim: int, rank: int) -> int:
+    """Return the place of a logical dimension behind the batch.
+
+    Raises ``DimensionError`` for one that a tensor of that rank does not have.
+
+    >>> wrap_dim(-1, 3), wrap_dim(0, 3)
+    (3, 1)
+    """
+    if -rank <= dim < rank:
+        return dim % rank + 1
+    if not rank:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions", argument="dim")
+    raise DimensionError(
+        f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})", argument="dim"
+    )
+
+
+def shift(dim: int, rank: int) -> int:
+    """Do the same, for an operator to which a tensor without dimensions has one.
+
+    >>> shift(-1, 0)
+    1
+    """
+    return wrap_dim(dim, rank or 1)
+
+
+def shift_all(dims: Any, rank: int) -> list[int]:
+    """Return the places of logical dimensions behind the batch."""
+    return [shift(dim, rank) for dim in ((dims,) if isinstance(dims, int) else dims)]
+
+
+def map_results(result: Any, change: Callable[[Any], Any]) -> Any:
+    """Return results with a function applied to each, where there are several."""
+    return tuple(map(change, result)) if isinstance(result, tuple | list) else change(result)
