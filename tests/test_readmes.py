@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import venv
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,9 @@ READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
 FRONTEND = "dispatch-frontend-torchlike"
 #: The commands of continuous integration: these make environments of their own.
 BY_NOX = ("-s demo", "-s tests")
+
+#: Whether packages are installed with nothing but the wheels and what an index has.
+ALONE = "DISPATCH_TEST_EXTRAS" in os.environ
 
 installs_wheels = pytest.mark.skipif(
     "DISPATCH_TEST_WHEELS" not in os.environ or sys.platform == "win32",
@@ -96,10 +101,28 @@ def test_a_link_of_a_readme_leads_to_a_file_and_stands_alone_where_an_index_show
             assert link.startswith("https://"), f"{link} leads nowhere on a page of the package index"
 
 
+def environment_of_a_newcomer(folder: Path) -> None:
+    """Make a virtual environment with pip.
+
+    Pip and what builds our packages are links to those here, as to install them takes longer than all blocks together;
+    ``nox -s readmes`` installs them.
+    """
+    venv.create(folder, symlinks=True, with_pip=ALONE)
+    if ALONE:
+        return
+    site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(folder)}))
+    for name in ("pip", "hatchling", "pathspec", "trove_classifiers"):
+        (path,) = find_spec(name).submodule_search_locations
+        (site / name).symlink_to(path)
+    script = folder / "bin" / "pip"
+    script.write_text(f'#!/bin/sh\nexec {folder}/bin/python -m pip "$@"\n')
+    script.chmod(0o755)
+
+
 @pytest.fixture
 def run(tmp_path):
     """Run a command in a new environment, where our distributions' names stand for the wheels of this session."""
-    venv.create(tmp_path / "venv", with_pip=True, symlinks=True)
+    environment_of_a_newcomer(tmp_path / "venv")
     wheels = Path(os.environ["DISPATCH_TEST_WHEELS"])
     constraints = tmp_path / "constraints.txt"
     pins = (wheel.name.split("-")[:2] for wheel in wheels.glob("*.whl"))
@@ -108,6 +131,8 @@ def run(tmp_path):
     environment |= {"PATH": os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"]])}
     # Pip's switch for ``compile``: of the libraries only what the blocks import is compiled.
     environment |= {"PIP_NO_COMPILE": "0", "PIP_CONSTRAINT": str(constraints)}
+    if not ALONE:
+        environment["PIP_NO_BUILD_ISOLATION"] = "0"  # as above: without
     environment["PIP_FIND_LINKS"] = f"{wheels.resolve().as_uri()} {environment.get('PIP_FIND_LINKS', '')}"
 
     def run(*command: str, cwd: Path = tmp_path, **more: str) -> str:
@@ -130,7 +155,7 @@ def run(tmp_path):
 #: Command of installation → the READMEs that begin with it.
 LINES: dict[str, list[Path]] = {}
 for _readme in READMES:
-    if _readme != BRIDGE or "DISPATCH_TEST_EXTRAS" in os.environ:
+    if _readme != BRIDGE or ALONE:
         LINES.setdefault(install_line(_readme), []).append(_readme)
 
 
@@ -156,7 +181,7 @@ def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(l
                 run("python", "-c", text)
 
 
-installs_more = pytest.mark.skipif("DISPATCH_TEST_EXTRAS" not in os.environ, reason="takes long: run nox -s readmes")
+installs_more = pytest.mark.skipif(not ALONE, reason="takes long: run nox -s readmes")
 
 
 @installs_more
