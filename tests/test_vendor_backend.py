@@ -1,4 +1,4 @@
-"""A vendor's device from outside: the example, and packages that ``new-backend`` has written, installed by pip."""
+"""A vendor's device from outside: the example, and packages that ``new-backend`` has written, from their wheels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from dispatch_core.scaffold import new_backend, templates
 
@@ -42,14 +44,12 @@ def copy_sources(folder: Path, device: str, *, own_key: bool = True) -> Path:
     return project
 
 
-def install(projects: list[Path], wheels: Path, site: Path) -> None:
-    """Build the projects' wheels, and install them into a folder of their own; nothing is fetched."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input"]
-    offline = ["--no-index", "--no-deps"]
-    built = [*pip, "wheel", "--no-build-isolation", *offline, "--wheel-dir", str(wheels), *map(str, projects)]
-    subprocess.run(built, check=True, stdin=subprocess.DEVNULL)
-    found = sorted(map(str, wheels.glob("*.whl")))
-    subprocess.run([*pip, "install", *offline, "--target", str(site), *found], check=True, stdin=subprocess.DEVNULL)
+def install(projects: list[Path], site: Path) -> None:
+    """Build the projects' wheels, and unpack them into a folder; ``docs/tutorials/device.md`` has pip do it."""
+    for project in projects:
+        (wheel,) = WheelBuilder(str(project)).build(directory=str(project / "dist"), versions=["standard"])
+        with zipfile.ZipFile(wheel) as files:
+            files.extractall(site)
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def site(tmp_path_factory):
         new_backend("twin", folder).folder,
         new_backend("ice", folder, sort="immutable").folder,
     ]
-    install(projects, folder / "wheels", folder / "site")
+    install(projects, folder / "site")
     return folder / "site"
 
 
@@ -165,7 +165,7 @@ def test_a_vendors_mistake_is_named_where_it_first_shows(mistake, block, run, tm
         "import dispatch_core as dc",
         "import numpy as np\nimport dispatch_core as dc",
     )
-    install([project], tmp_path / "wheels", tmp_path / "site")
+    install([project], tmp_path / "site")
     program = f"""
 import contextlib, dispatch_core as dc, torchlike
 x = torchlike.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], device="slip")
@@ -219,14 +219,14 @@ def test_list_and_doctor_know_the_builds(run, site):
     listed = json.loads(run("-m", "dispatch_core", "list", "--json", site=site))
     found = {state["device"]: state["distribution"] for state in listed["devices"]}
     assert {device: found[device] for device in DEVICES} == {device: f"{device}-backend" for device in DEVICES}
-    examined = json.loads(run("-m", "dispatch_core", "doctor", "--json", site=site))
+    examined = json.loads(run("-m", "dispatch_core", "doctor", *DEVICES, "--json", site=site))
     outcomes = {finding["name"]: finding["outcome"] for finding in examined["findings"]}
     assert {device: outcomes[device] for device in DEVICES} == dict.fromkeys(DEVICES, "ok")
 
 
 def test_a_slot_that_is_taken_is_refused_naming_both(run, site, tmp_path):
     rival = copy_sources(tmp_path, "rival", own_key=False)
-    install([rival], tmp_path / "wheels", tmp_path / "rivals")
+    install([rival], tmp_path / "rivals")
     program = (
         "import torchlike\n"
         "toy = torchlike.ones(2, device='toy')\n"
@@ -246,7 +246,7 @@ def test_an_immutable_backend_without_its_functional_operators_is_told_which(run
     bare = new_backend("bare", tmp_path, sort="immutable").folder
     table = '    "copy": _copy,\n    "fill.Scalar": _fill,\n    "index_put": _index_put,\n'
     replace(bare / "src" / "bare_backend" / "kernels.py", table, "")
-    install([bare], tmp_path / "wheels", tmp_path / "site")
+    install([bare], tmp_path / "site")
     program = """
 import dispatch_core as dc, torchlike
 x = torchlike.tensor([1.0, 2.0], device="bare")
