@@ -49,6 +49,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
     config.stash[_recorded], config.stash[_eager] = 0, Counter()
+    # The modules of the tests and their syntax trees are looked through seldom: else collections take a fifth of the time.
+    gc.set_threshold(20_000, 50, 100)
     # A run in the background of a shell ignores Ctrl-C, which tests press.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

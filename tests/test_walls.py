@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import graphlib
 import re
 import sys
@@ -50,9 +51,11 @@ CIRCLES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _trees_are_let_go_of():
-    """Leave no millions of nodes to the collections of the tests that come after."""
+    """Leave no millions of nodes to any collection, be it of these tests or of those that come after."""
+    gc.disable()
     yield
     parse.cache_clear()
+    gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from functools import cache
@@ -62,9 +63,11 @@ def parse(path):
 
 @pytest.fixture(scope="module", autouse=True)
 def _trees_are_let_go_of():
-    """Leave no millions of nodes to the collections of the tests that come after."""
+    """Leave no millions of nodes to any collection, be it of these tests or of those that come after."""
+    gc.disable()
     yield
     parse.cache_clear()
+    gc.enable()
 
 
 def statements(path):
