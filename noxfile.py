@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["nox>=2025.11.12", "packaging>=24.2"]
+# dependencies = ["nox>=2026.8.10", "packaging>=24.2"]
 # ///
 """Every way to run the project: ``nox -s SESSION``; ``nox -l`` lists the sessions.
 
@@ -32,7 +32,7 @@ WHEELS = ROOT / ".nox" / ".wheels"
 DIST = ROOT / "dist"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
 
-nox.needs_version = ">=2025.11.12"
+nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -72,8 +72,10 @@ def _pythons() -> list[str]:
                 # Nox looks interpreters up by name: let it meet this one, and no other program beside it, first.
                 INTERPRETERS.mkdir(parents=True, exist_ok=True)
                 link = INTERPRETERS / f"python{version}"
-                link.unlink(missing_ok=True)
-                link.symlink_to(python)
+                # Sessions that run side by side read this file at the same time.
+                if not link.is_symlink() or link.readlink() != python:
+                    link.unlink(missing_ok=True)
+                    link.symlink_to(python)
                 break
     os.environ["PATH"] = os.pathsep.join([str(INTERPRETERS), os.environ["PATH"]])
     return versions
@@ -96,7 +98,9 @@ def _install_wheels(session: nox.Session, *groups: str, only: str = "") -> None:
         session.error(f"{WHEELS} has {len(wheels)} wheels for {len(PACKAGES)} packages")
     session.env["PYTHONPATH"] = None
     session.env["DISPATCH_TEST_WHEELS"] = str(WHEELS)
-    session.install(*map(str, wheels), *(line for group in groups for line in _group(group)))
+    # Python compiles what is imported, and keeps it: pip would compile all of NumPy, torch and the others, one by one.
+    session.env["PYTHONDONTWRITEBYTECODE"] = None
+    session.install("--no-compile", *map(str, wheels), *(line for group in groups for line in _group(group)))
 
 
 @nox.session(default=False)
