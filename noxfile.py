@@ -131,20 +131,20 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the whole suite on the other Pythons that are found, with more random programs, for longer."""
+    """Run the suite on the other Pythons that are found, with more random programs, for longer; texts are not read again."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="1000", DISPATCH_TEST_SECONDS="10")
-    _run_suite(session)
+    _run_suite(session, texts=False)
 
 
 @nox.session(python=LOWEST_PYTHON, requires=["wheels"])
 def lowest(session: nox.Session) -> None:
-    """Run the whole suite with the lowest version of each dependency that the packages declare."""
+    """Run the suite with the lowest version of each dependency that the packages declare; texts are not read again."""
     constraints = Path(session.virtualenv.location) / "lowest.txt"
     constraints.write_text("\n".join(_lowest_versions()) + "\n", encoding="utf-8")
     session.env["PIP_CONSTRAINT"] = str(constraints)
-    _run_suite(session)
+    _run_suite(session, texts=False)
 
 
 def _lowest_versions() -> list[str]:
@@ -160,7 +160,8 @@ def _lowest_versions() -> list[str]:
     return sorted(pins)
 
 
-def _run_suite(session: nox.Session) -> None:
+def _run_suite(session: nox.Session, *, texts: bool = True) -> None:
+    """Run the suite; without the tests of the checkout's texts, and the documents' examples, if so wanted."""
     if any(Path(arg.partition("::")[0]).exists() for arg in session.posargs):
         _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
@@ -182,7 +183,7 @@ def _run_suite(session: nox.Session) -> None:
         "--ignore=tests/browser",
         *suite,
         "tests",
-        *DOCUMENTS,
+        *(DOCUMENTS if texts else ["-m=not texts"]),
         *modules,
         codes=codes,
     )

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")}

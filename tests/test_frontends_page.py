@@ -14,6 +14,8 @@ import pytest
 
 from dispatch_core.distributions import normalize
 
+pytestmark = pytest.mark.texts
+
 
 def required_by(distribution: str) -> set[str]:
     """Return the import names of an installed distribution and of those that it requires, directly or not."""

@@ -9,6 +9,8 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+pytestmark = pytest.mark.texts
+
 
 @pytest.fixture(scope="module")
 def tool(root):

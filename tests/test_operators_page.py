@@ -13,6 +13,8 @@ import torchlike
 from torchlike.left_out import list_left_out, reason_for
 from torchlike.torch_names import TORCH_NAMES
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parent.parent
 
 

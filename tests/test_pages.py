@@ -23,6 +23,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.texts
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("guides/*.md")])
 FENCE = re.compile(r'(<!-- fails -->\n)?^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)

@@ -10,6 +10,8 @@ from importlib.resources import files
 
 import pytest
 
+pytestmark = pytest.mark.texts
+
 _MODULES = {
     "dispatch_core": ". errors frontends keys planning schema signatures",
     "torchlike": (

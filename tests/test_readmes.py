@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parents[1]
 #: Its line installs an array library: ``nox -s readmes`` does, and the package's own tests run its blocks.
 BRIDGE = ROOT / "packages" / "backend-array-api" / "README.md"

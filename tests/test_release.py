@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parents[1]
 MARKER = "<!-- towncrier release notes start -->"
 

@@ -11,6 +11,8 @@ import pytest
 
 from dispatch_core import distributions
 
+pytestmark = pytest.mark.texts
+
 GOOD = '<link rel="stylesheet" href="s.css"><h1 id="top">x</h1><img src="a.svg" alt="two boxes"><a href="b/c.html#end">c</a>'
 OTHER = '<p id="end"></p><a href="../index.html">home</a><a href="#end">here</a><a href="https://example.org/">out</a>'
 

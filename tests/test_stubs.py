@@ -10,6 +10,8 @@ import pytest
 
 import torchlike
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parents[1]
 GENERATOR = ROOT / "tools" / "generate_stubs.py"
 SOURCES = {path.name: path for path in ROOT.glob("packages/*/src/*") if path.is_dir()}

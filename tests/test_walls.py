@@ -17,6 +17,8 @@ import pytest
 
 import dispatch_core as dc
 
+pytestmark = pytest.mark.texts
+
 PACKAGES = Path(__file__).parents[1] / "packages"
 #: Import name → folder of the sources.
 SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src/*/__init__.py"))}

@@ -13,6 +13,8 @@ import yaml
 import dispatch_core as dc
 from dispatch_core import scaffold
 
+pytestmark = pytest.mark.texts
+
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
 each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
