@@ -156,6 +156,119 @@ MISTAKES = {
     "two devices": (lambda: vector() + torchlike.ones(2, device="meta"), RuntimeError, "Hint: move them to one device"),
     "values of meta": (lambda: torchlike.ones(2, device="meta").numpy(), TypeError, "meta"),
     "a decision that is captured": (lambda: decide(vector()), dc.DispatchError, "where Python decides"),
+    "an index behind an embedding's end": (
+        lambda: nn.Embedding(3, 2)(torchlike.tensor([0, 3])),
+        IndexError,
+        "Hint: index 3 is asked for, and the size is 3",
+    ),
+    "a negative index of an embedding": (
+        lambda: nn.Embedding(3, 2)(torchlike.tensor([0, -1])),
+        IndexError,
+        "Hint: index -1 is asked for, and the size is 3",
+    ),
+    "classes in a column": (
+        lambda: F.cross_entropy(torchlike.ones(2, 3), torchlike.ones(2, 1, dtype=torchlike.int64)),
+        RuntimeError,
+        r"Hint: the target has shape \[2, 1\]: squeeze\(1\) it",
+    ),
+    "classes as one-hot rows": (
+        lambda: F.cross_entropy(torchlike.ones(2, 3), torchlike.ones(2, 3, dtype=torchlike.int64)),
+        RuntimeError,
+        r"Hint: argmax\(1\) turns one-hot rows into class indices",
+    ),
+    "classes in two columns": (
+        lambda: F.cross_entropy(torchlike.ones(2, 3), torchlike.ones(2, 2, dtype=torchlike.int64)),
+        RuntimeError,
+        r"Hint: .* \[2, 2\]: class indices are one for each row of the scores",
+    ),
+    "probabilities of other classes": (
+        lambda: F.cross_entropy(torchlike.ones(2, 3), torchlike.ones(2, 4)),
+        RuntimeError,
+        r"Hint: .* the shape of the scores, \[2, 3\]",
+    ),
+    "more classes than one_hot has": (
+        lambda: F.one_hot(torchlike.tensor([0, 5]), 3),
+        RuntimeError,
+        "Hint: the largest is 5, and num_classes is 3",
+    ),
+    "more of the largest than there are": (
+        lambda: vector().topk(3),
+        RuntimeError,
+        "Hint: k is 3, and dim 0 has size 2",
+    ),
+    "mm of batches": (
+        lambda: torchlike.mm(torchlike.ones(2, 3, 4), torchlike.ones(4, 2)),
+        RuntimeError,
+        r"self must be a matrix .*Hint: it has shape \[2, 3, 4\]; matmul",
+    ),
+    "bmm of matrices": (
+        lambda: torchlike.bmm(torchlike.ones(2, 3, 4), torchlike.ones(4, 2)),
+        RuntimeError,
+        r"batch2 must be a 3D tensor .*Hint: it has shape \[4, 2\]; matmul",
+    ),
+    "a loss of its class": (
+        lambda: nn.CrossEntropyLoss(torchlike.ones(2, 3), torchlike.tensor([0, 1])),
+        TypeError,
+        r"must be bool, not Tensor\nHint: a loss is made first",
+    ),
+    "an LSTM's state without its cell": (
+        lambda: nn.LSTM(4, 8)(torchlike.ones(2, 3, 4), torchlike.ones(1, 3, 8)),
+        TypeError,
+        r"'hx' must be a pair of Tensors, not Tensor\nHint: pass \(h_0, c_0\)",
+    ),
+    "a pair for a GRU's state": (
+        lambda: nn.GRU(4, 8)(torchlike.ones(2, 3, 4), (torchlike.ones(1, 3, 8),) * 2),
+        TypeError,
+        "'hx' must be Tensor, not tuple",
+    ),
+    "an LSTM before a layer": (
+        lambda: nn.Sequential(nn.LSTM(4, 8), nn.Linear(8, 2))(torchlike.ones(2, 3, 4)),
+        TypeError,
+        "must be Tensor, not tuple.*Hint: it is a tuple of 2: pass one of its elements",
+    ),
+    "heads that do not divide": (
+        lambda: nn.MultiheadAttention(8, 3),
+        AssertionError,
+        "embed_dim is 8, and num_heads is 3",
+    ),
+    "parameters that were read before": (
+        lambda: torchlike.optim.SGD(iter(()), lr=0.1),
+        ValueError,
+        r"Hint: parameters\(\) can be read once",
+    ),
+    "a rate as a word": (
+        lambda: torchlike.optim.SGD([vector()], lr="0.1"),
+        TypeError,
+        "lr takes numbers, but got '0.1'",
+    ),
+    "betas as words": (lambda: torchlike.optim.Adam([vector()], betas=("a", 0)), TypeError, "betas takes numbers"),
+    "a model to clip": (
+        lambda: nn.utils.clip_grad_norm_(nn.Sequential(nn.Linear(2, 2)), 1.0),
+        TypeError,
+        r"but got Sequential\nHint: pass its parameters\(\)",
+    ),
+    "a path before the object": (lambda: torchlike.save("a.pt", vector()), TypeError, r"Hint: .* save\(obj, path\)"),
+    "a path for a state": (lambda: nn.Linear(2, 2).load_state_dict("a.pt"), TypeError, "Hint: read the file first"),
+    "a model for a state": (
+        lambda: nn.Linear(2, 2).load_state_dict(nn.Linear(2, 2)),
+        TypeError,
+        r"Hint: pass its state_dict\(\)",
+    ),
+    "a state of a wrapped model": (
+        lambda: nn.Linear(2, 1).load_state_dict({"module.weight": torchlike.ones(1, 2), "module.bias": vector()[:1]}),
+        RuntimeError,
+        r"Hint: all keys begin with 'module\.'; .*consume_prefix_in_state_dict_if_present",
+    ),
+    "tensors of two lengths": (
+        lambda: torchlike.utils.data.TensorDataset(vector(), torchlike.ones(3)),
+        AssertionError,
+        r"Hint: their first sizes are \[2, 3\]",
+    ),
+    "from_numpy of a list": (lambda: torchlike.from_numpy([1, 2]), TypeError, r"got list\)\nHint: as_tensor"),
+    "a step backwards": (lambda: vector()[::-1], ValueError, r"Hint: flip\(x, dims\)"),
+    "a format for two elements": (lambda: f"{vector():.2f}", TypeError, r"Hint: the tensor has shape \[2\]"),
+    "shape for size": (lambda: torchlike.zeros(shape=(2, 3)), TypeError, "Hint: its name is size, not shape"),
+    "a move to cuda": (lambda: vector().cuda(), AssertionError, "Hint: .*`dispatch list`"),
 }
 
 

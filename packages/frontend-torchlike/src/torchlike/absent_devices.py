@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-__all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module"]
+__all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module", "refuse_work"]
 
 #: The answer → the functions that give it.
 _ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
@@ -42,9 +42,17 @@ def _answer(name: str, value: Any) -> Callable[..., Any]:
     return function
 
 
+def refuse_work(title: str) -> NoReturn:
+    """Raise the error for work on a device that is not there; ``title`` is its name in torch's message."""
+    raise AbsentDeviceError(
+        f"Torch not compiled with {title} enabled\n"
+        "Hint: a device is a package here, and `dispatch list` shows those that are installed"
+    )
+
+
 def _refuse(name: str, title: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        raise AbsentDeviceError(f"Torch not compiled with {title} enabled")
+        refuse_work(title)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Raise ``AssertionError``: there is no such device."
@@ -59,7 +67,7 @@ def list_functions(title: str) -> dict[str, Any]:
     def stream(stream: Any = None) -> AbstractContextManager[None]:
         """Do nothing for None, and refuse any other stream."""
         if stream is not None:
-            raise AbsentDeviceError(f"Torch not compiled with {title} enabled")
+            refuse_work(title)
         return nullcontext()
 
     class AbsentDevice:

@@ -236,7 +236,8 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             }
             return make_in_chunks(find(), chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
         if is_sized and not args and "size" not in kwargs:
-            raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+            hint = "\nHint: its name is size, not shape" if "shape" in kwargs else ""
+            raise TypeError(f'{name}() missing 1 required positional arguments: "size"{hint}')
         args = _read_sizes(args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
         kwargs = {key: _to_number(value) for key, value in kwargs.items()}
         if generator is not None:

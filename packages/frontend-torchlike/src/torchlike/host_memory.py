@@ -10,9 +10,9 @@ __all__ = ["METHODS"]
 
 def _make_transfer(name: str) -> Callable[..., NoReturn]:
     def method(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
-        from .absent_devices import AbsentDeviceError  # few programs come here
+        from .absent_devices import refuse_work  # few programs come here
 
-        raise AbsentDeviceError(f"Torch not compiled with {name.upper()} enabled")
+        refuse_work(name.upper())
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "Raise ``AssertionError``: there is no such device."

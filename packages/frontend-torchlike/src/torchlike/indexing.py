@@ -243,7 +243,7 @@ def _read_bounds(item: slice) -> tuple[int | None, int | None, int]:
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step < 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("step must be greater than zero\nHint: flip(x, dims) copies a tensor in reverse")
     return start, stop, step
 
 

@@ -266,7 +266,10 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     array([1., 1.])
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(
+            f"expected np.ndarray (got {type(ndarray).__name__})\n"
+            "Hint: as_tensor takes lists, numbers and other libraries' arrays"
+        )
     check_dtype(ndarray)
     return wrap(_device_put()(borrow(ndarray), device=_CPU))
 

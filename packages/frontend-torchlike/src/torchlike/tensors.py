@@ -388,7 +388,12 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     def __format__(self, spec: str) -> str:
         if not dc.shape(self) and not self.is_meta and (spec or type(self) is Tensor):
             return format(self.item(), spec)
-        return object.__format__(self, spec)
+        try:
+            return object.__format__(self, spec)
+        except TypeError as error:
+            raise TypeError(
+                f"{error}\nHint: the tensor has shape {list(dc.shape(self))}; format its elements"
+            ) from None
 
 
 #: Makes an object without data, as a call of a class of a plain type does, and as fast.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.errors import AtenError, DimensionError, DtypeError, OperatorError
+from dispatch_aten.errors import AtenError, DtypeError, OperatorError
 from dispatch_aten.shapes import contiguous_strides, wrap_dim
 from dispatch_aten.variants import inplace_of
 
@@ -20,7 +20,7 @@ from ..fp_errors import ignore_fp_errors, quietly
 from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, conform, infer_output, output_rule
 from .indexing import INT64, Indices, check_range, find_places, is_one_mask, one_index
-from .places import add_slices, apply_at, as_vector, check_along, is_outside, locate
+from .places import add_slices, apply_at, as_vector, check_along, check_rows, is_outside, locate
 from .pointwise import name_fill
 from .rule_kernels import cast, check_apart, check_overlap, make_kernel
 
@@ -103,8 +103,7 @@ def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any
         return  # torch looks at no index
     target, places, addend = as_vector(self), as_vector(index), as_vector(source)
     axis = wrap_dim(dim, target.ndim)
-    if is_outside(places, 0, target.shape[axis]):
-        raise DimensionError("index out of range in self", argument="index")
+    check_rows(places, target.shape[axis])
     if alpha != 1:
         addend = addend * cast(alpha, self.dtype)
     if addend.size:

@@ -25,7 +25,7 @@ from ..arrays import Array, empty_strided, is_row_major
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, conform, half_as_float, infer_output, output_rule
 from . import view
-from .places import add_slices, as_vector, check_along, is_outside, locate, read_at
+from .places import add_slices, as_vector, check_along, check_rows, is_outside, locate, read_at
 from .rule_kernels import cast, make_kernel, write
 
 KERNELS: Final = KernelTable()
@@ -211,8 +211,7 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     spec = _selected(self, dim, index)
     a, places = as_vector(self), as_vector(index)
     axis = wrap_dim(dim, a.ndim)
-    if is_outside(places, 0, a.shape[axis]):
-        raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
+    check_rows(places, a.shape[axis], operator="aten::index_select")
     return conform(a.take(places, axis), spec)
 
 
@@ -230,8 +229,7 @@ def _embedding(
     weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
     spec = _embedded(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    if is_outside(indices, 0, len(weight)):
-        raise DimensionError("index out of range in self", operator="aten::embedding", argument="indices")
+    check_rows(indices, len(weight), operator="aten::embedding", argument="indices")
     return conform(weight.take(indices, 0), spec)
 
 

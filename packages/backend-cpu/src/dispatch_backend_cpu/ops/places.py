@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.errors import OperatorError
+from dispatch_aten.errors import DimensionError, OperatorError
 from dispatch_aten.shapes import contiguous_strides
 
 from ..arrays import Array
@@ -27,6 +27,18 @@ _LONG: Final = 128
 def is_outside(index: Array, start: int, stop: int) -> bool:
     """Return whether some index is not in [start, stop)."""
     return bool(index.size) and not (index.item(index.argmin()) >= start and index.item(index.argmax()) < stop)
+
+
+def check_rows(index: Array, size: int, *, operator: str = "", argument: str = "index") -> None:
+    """Check indices that choose among ``size`` rows, and cannot be negative."""
+    if is_outside(index, 0, size):
+        low, high = index.item(index.argmin()), index.item(index.argmax())
+        raise DimensionError(
+            "index out of range in self",
+            operator=operator,
+            argument=argument,
+            hint=f"index {low if low < 0 else high} is asked for, and the size is {size}",
+        )
 
 
 def check_along(index: Array, dim: int, size: int) -> None:

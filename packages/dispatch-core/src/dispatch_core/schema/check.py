@@ -111,7 +111,7 @@ def argument_error(schema: FunctionSchema, index: int, value: object, reason: st
     Declaration: f(int[] size) -> ()
     """
     argument = schema.arguments[index]
-    return _fault(schema, _wrong_value(argument, index, reason or _reason(argument, value)))
+    return _fault(schema, _wrong_value(argument, index, reason or _reason(argument, value)), _suggest(argument, value))
 
 
 def invalid_combination(
@@ -133,8 +133,12 @@ def invalid_combination(
     """
     schemas = _asked_for(schemas, kwargs)
     if len(schemas) == 1:
-        reason = mismatch(schemas[0], args, kwargs, is_tensor) or "() does not fit"
-        return NoMatchingOverloadError(f"{name}{reason}\nDeclaration: {declaration(schemas[0])}")
+        reason, hint = "() does not fit", None
+        try:
+            _bind(schemas[0], args, kwargs, is_tensor)
+        except _MisfitError as misfit:
+            reason, hint = misfit.reason, misfit.hint
+        return NoMatchingOverloadError(f"{name}{reason}\nDeclaration: {declaration(schemas[0])}", hint=hint)
     got = describe_call(args, kwargs)
     lines = [f"{name}() received an invalid combination of arguments - got {got}, but expected one of:"]
     for schema in schemas:
@@ -192,6 +196,12 @@ def _reason(argument: Argument, value: object) -> str:
     return general
 
 
+def _suggest(argument: Argument, value: object) -> str | None:
+    if isinstance(value, tuple) and value and expectation(argument.type) == "Tensor":
+        return f"it is a tuple of {len(value)}: pass one of its elements"
+    return None
+
+
 def _slots(schema: FunctionSchema, is_tensor: IsTensor, strict: bool) -> _Slots:
     key = ("slots", is_tensor, strict)
     found: _Slots | None = schema._cache.get(key)  # the model keeps it for the whole folder
@@ -241,7 +251,7 @@ def _bind(
             reason = str(wrong)
         else:
             continue
-        raise _MisfitError(_wrong_value(argument, index, reason))
+        raise _MisfitError(_wrong_value(argument, index, reason), _suggest(argument, value))
     return (*values, *extra)
 
 

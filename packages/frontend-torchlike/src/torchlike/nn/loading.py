@@ -8,6 +8,7 @@ Note [A load is checked before it is made]
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,13 @@ class _IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
+def _to_mapping(value: object) -> str:
+    """Return a hint on how to get the mapping that was meant."""
+    if isinstance(value, (str, os.PathLike)):
+        return "\nHint: read the file first, with torchlike.load"
+    return "\nHint: pass its state_dict()" if hasattr(value, "state_dict") else ""
+
+
 class _Faults(NamedTuple):
     """The faults that a load has found so far; overrides and hooks may add to the lists and remove from them."""
 
@@ -53,7 +61,15 @@ class _Faults(NamedTuple):
                     errors.insert(0, f"{title} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in keys) + ". ")
         if errors:
             text = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t{text}")
+            raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t{text}{self._find_prefix()}")
+
+    def _find_prefix(self) -> str:
+        """Return a hint where all names differ by a prefix, as of a model that was saved within another."""
+        prefix = "".join(self.unexpected[:1]).partition(".")[0] + "."
+        if not self.missing or {*self.unexpected} != {prefix + key for key in self.missing}:
+            return ""
+        call = f"torchlike.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict, {prefix!r})"
+        return f"\nHint: all keys begin with {prefix!r}; take it off by {call}"
 
 
 class _WithoutModule:
@@ -165,7 +181,7 @@ class Loading(Saving):
         then nothing has been copied, unless a module loads in a way of its own. ``TypeError`` for what is no mapping.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.{_to_mapping(state_dict)}")
         for name in state_dict:
             if not isinstance(name, str):
                 raise TypeError(f"state_dict keys must be str, not {type(name).__name__}")

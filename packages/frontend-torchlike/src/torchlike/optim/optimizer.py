@@ -78,7 +78,10 @@ class Optimizer(Hooks):
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list\n"
+                "Hint: parameters() can be read once, and finds the layers that are attributes, or in a ModuleList"
+            )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
         check_implementation(defaults)

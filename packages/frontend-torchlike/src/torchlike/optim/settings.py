@@ -19,7 +19,7 @@ def collect_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_settings(settings: Mapping[str, Any], names: str) -> None:
-    """Raise ``ValueError`` as torch does where one of the named settings is out of its range.
+    """Raise ``ValueError`` as torch does where one of the named settings is out of its range, ``TypeError`` for no number.
 
     >>> check_settings({"lr": -1.0}, "lr")
     Traceback (most recent call last):
@@ -31,13 +31,20 @@ def check_settings(settings: Mapping[str, Any], names: str) -> None:
         raise ValueError("Tensor lr must be 1-element")
     for name in names.split():
         value = settings[name]
-        if name == "betas":
-            check_pair(value, name)
-            for number, beta in enumerate(value):
-                if not 0.0 <= beta < 1.0:
-                    raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
-        elif not value >= 0.0 or (name == "rho" and value > 1.0):
-            raise ValueError(f"Invalid {_NAMES.get(name, f'{name} value')}: {value}")
+        try:
+            _check_range(name, value)
+        except TypeError:
+            raise TypeError(f"{name} takes numbers, but got {short_repr(value)}") from None
+
+
+def _check_range(name: str, value: Any) -> None:
+    if name == "betas":
+        check_pair(value, name)
+        for number, beta in enumerate(value):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
+    elif not value >= 0.0 or (name == "rho" and value > 1.0):
+        raise ValueError(f"Invalid {_NAMES.get(name, f'{name} value')}: {value}")
 
 
 def check_pair(value: Any, name: str) -> None:

@@ -34,12 +34,15 @@ def save(
     """
     from .files import write_file  # most programs save at their end, if at all, and each would pay for the imports
 
-    data = write_file(obj)
     if hasattr(f, "write"):
-        f.write(data)
-    else:
-        with open(os.fspath(f), "wb") as file:  # noqa: PTH123  # pathlib is not imported for this
-            file.write(data)
+        f.write(write_file(obj))
+        return
+    if not isinstance(f, (str, bytes, os.PathLike)):
+        hint = "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
+        raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{hint}")
+    data = write_file(obj)
+    with open(os.fspath(f), "wb") as file:  # noqa: PTH123  # pathlib is not imported for this
+        file.write(data)
 
 
 @api_boundary

@@ -144,7 +144,10 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
             num_classes = most + 1
         elif num_classes <= most:
             raise OperatorError(
-                "Class values must be smaller than num_classes.", operator="aten::one_hot", argument="num_classes"
+                "Class values must be smaller than num_classes.",
+                operator="aten::one_hot",
+                argument="num_classes",
+                hint=f"the largest is {most}, and num_classes is {num_classes}",
             )
     elif num_classes <= 0:
         raise OperatorError(

@@ -160,6 +160,7 @@ def _cross_entropy_loss(
                 f"Expected floating point type for target with class probabilities, got {dc.dtype(target).name}",
                 operator="aten::cross_entropy_loss",
                 argument="target",
+                hint=f"argmax({class_dim}) turns one-hot rows into class indices",
             )
         if ignore_index >= 0:
             raise OperatorError(

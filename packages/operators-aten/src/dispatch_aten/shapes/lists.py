@@ -140,8 +140,11 @@ def _topk(
     sorted: bool = True,  # torch's name
 ) -> tuple[TensorMeta, TensorMeta]:
     dim = wrap_dim(dim, self.ndim)
-    if not 0 <= k <= (self.shape[dim] if self.shape else 1):
-        raise OperatorError("selected index k out of range", argument="k")
+    size = self.shape[dim] if self.shape else 1
+    if not 0 <= k <= size:
+        raise OperatorError(
+            "selected index k out of range", argument="k", hint=f"k is {k}, and dim {dim} has size {size}"
+        )
     if self.dtype.is_complex:
         raise DtypeError(" topk does not support complex dtypes on CPU", argument="self")
     if self.dtype == bool_:

@@ -57,11 +57,24 @@ def _check_same_dtype(meta: TensorMeta, other: TensorMeta | None, argument: str)
         raise DtypeError(f"expected scalar type {meta.dtype.name} but found {other.dtype.name}", argument=argument)
 
 
+def _mend_target(self: TensorMeta, target: TensorMeta) -> str:
+    """Return how a target becomes one of class indices, or one of probabilities."""
+    if target.dtype.is_floating_point:
+        return f"probabilities have the shape of the scores, {list(self.shape)}"
+    if target.shape[-1] == 1:
+        return f"squeeze({target.ndim - 1}) it"
+    return "class indices are one for each row of the scores"
+
+
 def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) -> None:
     if not 1 <= self.ndim <= 2:
         raise ShapeError("input tensor should be 1D or 2D", argument="self")
     if target.ndim > 1:
-        raise ShapeError("0D or 1D target tensor expected, multi-target not supported", argument="target")
+        raise ShapeError(
+            "0D or 1D target tensor expected, multi-target not supported",
+            argument="target",
+            hint=f"the target has shape {list(target.shape)}: {_mend_target(self, target)}",
+        )
     if target.dtype not in (int64, uint8):
         raise DtypeError(f"expected target dtype to be Long or Byte, but got {target.dtype.name}", argument="target")
     if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def _other_products(meta: TensorMeta) -> str:
+    return f"it has shape {list(meta.shape)}; matmul, or @, multiplies tensors of any number of dimensions"
+
+
 def _check_matrices(self: TensorMeta, mat2: TensorMeta) -> None:
-    if self.ndim != 2:
-        raise ShapeError("self must be a matrix", argument="self")
-    if mat2.ndim != 2:
-        raise ShapeError("mat2 must be a matrix", argument="mat2")
+    for name, meta in (("self", self), ("mat2", mat2)):
+        if meta.ndim != 2:
+            raise ShapeError(f"{name} must be a matrix", argument=name, hint=_other_products(meta))
     if self.shape[1] != mat2.shape[0]:
         rows, inner = self.shape
         raise ShapeError(
@@ -45,7 +48,8 @@ def _mm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
 def _bmm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
     for name, batch in (("batch1", self), ("batch2", mat2)):
         if batch.ndim != 3:
-            raise ShapeError(f"{name} must be a 3D tensor", argument="self" if batch is self else "mat2")
+            argument = "self" if batch is self else "mat2"
+            raise ShapeError(f"{name} must be a 3D tensor", argument=argument, hint=_other_products(batch))
     count, rows, inner = self.shape
     if mat2.shape[:2] != (count, inner):
         raise ShapeError(

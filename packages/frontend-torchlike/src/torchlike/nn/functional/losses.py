@@ -19,6 +19,12 @@ def to_reduction(size_average: bool | None, reduce: bool | None, reduction: Any,
     """Return the name of a reduction; the two older arguments for it come first where they are given."""
     if size_average is None and reduce is None:
         return reduction
+    for name, value in (("size_average", size_average), ("reduce", reduce)):
+        if isinstance(value, Tensor):
+            raise TypeError(
+                f"{name} must be bool, not Tensor\n"
+                "Hint: a loss is made first, and then called with the tensors: MSELoss()(input, target)"
+            )
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",

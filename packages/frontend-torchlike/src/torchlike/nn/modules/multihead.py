@@ -55,7 +55,10 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         self.add_zero_attn = add_zero_attn
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(
+                "embed_dim must be divisible by num_heads\n"
+                f"Hint: embed_dim is {embed_dim}, and num_heads is {num_heads}"
+            )
         same = self._qkv_same_embed_dim
         shapes: dict[str, Any] = {
             "q_proj_weight": None if same else (embed_dim, embed_dim),

@@ -183,6 +183,17 @@ class RNNBase(Module):
         states = tuple(FACTORIES["zeros"](shape, dtype=input.dtype, device=input.device) for shape in shapes)
         return states if self.mode == "LSTM" else states[0]
 
+    def _check_states(self, hx: Any) -> None:
+        """Refuse what is no pair of tensors for an LSTM, no tensor for another layer."""
+        name, is_pair = type(self).__name__, self.mode == "LSTM"
+        if is_pair and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
+            raise TypeError(
+                f"{name}(): argument 'hx' must be a pair of Tensors, not {type(hx).__name__}\n"
+                "Hint: pass (h_0, c_0), as the layer returns them beside its output"
+            )
+        for each in hx if is_pair else (hx,):
+            check_tensor(each, name, "hx")
+
     def _check_dims(self, input: Tensor, hx: Any) -> None:
         check_tensor(input, type(self).__name__)
         name = self.mode.partition("_")[0]
@@ -191,6 +202,7 @@ class RNNBase(Module):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead")
         if hx is None:
             return
+        self._check_states(hx)
         wanted, batched = input.dim(), "batched" if input.dim() == 3 else "unbatched"
         if name == "LSTM" and any(each.dim() != wanted for each in hx):
             raise RuntimeError(
@@ -233,6 +245,8 @@ class RNNBase(Module):
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         input, batch_sizes, sorted_indices, unsorted_indices = packed
+        if hx is not None:
+            self._check_states(hx)
         hx = self._make_states(input, batch_sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(input, hx, batch_sizes)
         operator = getattr(dc.ops.aten, self.mode.lower()).data

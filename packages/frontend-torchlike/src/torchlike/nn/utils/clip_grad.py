@@ -18,6 +18,11 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
 def _list_parameters(parameters: Any, function: str) -> list[Tensor]:
     if isinstance(parameters, Tensor):
         return [parameters]
+    if hasattr(parameters, "parameters"):
+        raise TypeError(
+            f"parameters should be an iterable of Tensors, but got {type(parameters).__name__}\n"
+            "Hint: pass its parameters()"
+        )
     is_generator = isinstance(parameters, types.GeneratorType)
     found = list(parameters)
     if is_generator and not found:
