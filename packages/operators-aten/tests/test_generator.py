@@ -1,3 +1,5 @@
+import copy
+import pickle
 import threading
 
 import pytest
@@ -44,6 +46,18 @@ def test_a_state_brings_the_engine_back():
     generator.engine.count = 9
     generator.set_state(state)
     assert generator.engine.count == 1
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda generator: pickle.loads(pickle.dumps(generator))])
+@pytest.mark.parametrize("engine", [None, CountingEngine()])
+def test_a_copy_has_its_own_stream_from_the_same_place(again, engine):
+    generator = Generator("meta")
+    generator.engine = engine
+    generator.manual_seed(4)
+    other = again(generator)
+    assert (other.device, other.get_state()) == (generator.device, generator.get_state())
+    other.manual_seed(5)
+    assert generator.initial_seed() == 4 and (engine is None or engine.count == 4)
 
 
 def test_two_unseeded_generators_differ_after_seed():

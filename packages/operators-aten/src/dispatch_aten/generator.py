@@ -123,12 +123,26 @@ class Generator:
                 self.engine.set_state(new_state["engine"])
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the parts of a pickled generator, its engine among them, which has to be one that can be pickled."""
+        from copy import deepcopy  # few generators are copied
+
+        _draw_recorded_numbers()
+        with self.lock:
+            return _rebuild, (str(self._device), self._seed, deepcopy(self.engine))
+
     def _forget_engine(self) -> None:
         """Start again from the seed in a forked process, where another thread was drawing at the fork."""
         self.engine = None
 
     def __repr__(self) -> str:
         return f"<Generator on {self._device}, seed {self._seed}>"
+
+
+def _rebuild(device: str, seed: int, engine: Any) -> Generator:
+    made = make_generator(device, seed)
+    made.engine = engine
+    return made
 
 
 def _draw_recorded_numbers() -> None:
