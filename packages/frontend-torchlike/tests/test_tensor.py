@@ -266,6 +266,11 @@ def test_leaves_copy_and_pickle(again):
     assert meta.shape == (2, 3) and meta.is_meta
 
 
+def test_a_pickled_result_comes_back_as_a_leaf_that_requires_grad():
+    again = pickle.loads(pickle.dumps(tensor([1.0], requires_grad=True) * 2))
+    assert again.is_leaf and again.requires_grad and again.tolist() == [2.0]
+
+
 def test_only_leaves_are_deep_copied():
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(tensor([1.0], requires_grad=True) * 2)

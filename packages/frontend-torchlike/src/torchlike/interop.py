@@ -320,8 +320,6 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     if tensor._dispatch_mask & LAYOUTS:
         parts: tuple[Any, ...] = tensor._dispatch_data.reduce(tensor)
         return parts
-    if not tensor.is_leaf:
-        tensor = tensor.detach()
     if tensor.is_meta:
         return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad)
     return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad)
