@@ -117,9 +117,37 @@ def test_other_methods_of_ufuncs_give_tensors():
     t = tensor([1.0, 2.0, 3.0])
     assert torchlike.equal(np.add.accumulate(t), tensor([1.0, 3.0, 6.0]))
     assert np.add.reduce(t).shape == () and np.multiply.outer(t, np.ones(2)).shape == (3, 2)
-    with pytest.raises(TypeError):
+    with pytest.raises(
+        TypeError, match=r"numpy.add.at: the first operand must be a NumPy array.*\nHint: use index_put_"
+    ):
         np.add.at(t, [0], 1.0)
     assert t.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_ufunc_writes_at_places_that_tensors_name():
+    array = np.zeros(3)
+    np.add.at(array, tensor([0, 0, 2]), tensor([1.0, 2.0, 4.0]))
+    np.negative.at(array, tensor([2]))
+    assert array.tolist() == [3.0, 0.0, -4.0]
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        np.add.at(array, [0], torchlike.ones(1, requires_grad=True))
+
+
+@pytest.mark.parametrize("function", [np.all, np.any, np.argmax, np.argmin, np.max, np.mean, np.min, np.prod, np.sum])
+def test_numpys_reductions_call_the_methods(function):
+    t = tensor([[1.0, 2.0], [3.0, 0.0]])
+    found = function(t)
+    assert isinstance(found, torchlike.Tensor)
+    assert found.tolist() == function(t.numpy())
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"ddof": 1}, {"axis": 1, "keepdims": True}], ids=str)
+@pytest.mark.parametrize("function", [np.std, np.var])
+def test_numpys_deviations_count_as_numpy_does(function, options):
+    t = tensor([[1.0, 2.0], [3.0, 0.0]], requires_grad=True)
+    found = function(t, **options)
+    assert found.requires_grad
+    assert np.allclose(found.detach(), function(t.detach().numpy(), **options))
 
 
 def test_what_is_written_into_an_array_is_numpys():

@@ -20,8 +20,8 @@ from .overload_choice import takes_sizes, takes_tensor_alone
 from .result_classes import RESULT_CLASSES
 from .tensors import Tensor
 
-#: NumPy's names for arguments, which torch takes too.
-_ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
+#: NumPy's names for arguments, which torch takes too, and the one that its ``numpy.std(tensor)`` calls the method with.
+_ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "ddof": "correction"}
 #: The names of the first tensor: torch's, and NumPy's.
 _FIRST: Final = ("input", "a", "x", "x1")
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
@@ -107,6 +107,7 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     has_input, like = operator.first == "self", operator.is_like
     first = tuple(name for name in _FIRST if f" {name}" not in taken)
     later_input = not has_input and " self" in taken
+    takes_no_dtype = " dtype" not in taken
     keywords = (
         {*aliases, "out"}
         | ({*first} if has_input or later_input else set())
@@ -121,8 +122,10 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
         elif name is not None and later_input:
             kwargs["self"] = kwargs.pop(name)
         for alias, real in aliases.items():
-            if alias in kwargs:
-                kwargs[real] = kwargs.pop(alias)
+            if alias in kwargs and (value := kwargs.pop(alias)) is not None:  # None is NumPy's for all dimensions
+                kwargs[real] = value
+        if takes_no_dtype and kwargs.get("dtype", 0) is None:  # as NumPy's functions pass it
+            del kwargs["dtype"]
         if like:
             requires_grad = kwargs.pop("requires_grad", False)
             kwargs.pop("layout", None)  # there is one

@@ -105,8 +105,10 @@ def _call_matmul(left: Tensor, right: Tensor) -> Tensor:
 def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a ufunc that was called with tensors among its operands (source: ``numpy.ndarray.__array_ufunc__``)."""
     out = [each for each in kwargs.get("out", ()) if each is not None]
-    if method == "at" or not all(isinstance(each, _TAKEN) or _is_plain(each) for each in (*inputs, *out)):
+    if not all(isinstance(each, _TAKEN) or _is_plain(each) for each in (*inputs, *out)):
         return NotImplemented
+    if method == "at":
+        return _write_at(ufunc, *inputs)
     if method == "__call__" and not kwargs:
         if ufunc is np.matmul:
             return _call_matmul(*map(_to_tensor, inputs))
@@ -124,6 +126,16 @@ def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: An
     if out:
         return found
     return tuple(map(_wrap, found)) if isinstance(found, tuple) else _wrap(found)
+
+
+def _write_at(ufunc: Any, target: Any, *inputs: Any) -> None:
+    """Answer ``ufunc.at(array, indices, values)``, a write into NumPy's array."""
+    if isinstance(target, Tensor):
+        raise TypeError(
+            f"numpy.{ufunc.__name__}.at: the first operand must be a NumPy array, not a tensor\n"
+            "Hint: use index_put_(indices, values, accumulate=True), index_add_ or index_reduce_"
+        )
+    ufunc.at(target, *(to_array(each) if isinstance(each, Tensor) else each for each in inputs))
 
 
 def _to_operand(value: Any) -> Any:
