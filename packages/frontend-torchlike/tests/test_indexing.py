@@ -1,5 +1,8 @@
 """Indexing: views where the index has no tensors, copies where it has, and torch's errors."""
 
+from array import array
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -168,3 +171,40 @@ def test_a_complex_number_is_written_where_it_has_no_imaginary_part(dtype, index
             (b.__setitem__(index, value), b.tolist())
     with pytest.raises(RuntimeError, match=r"without overflow|dtypes match"):
         a.clone().index_put_((tensor(index),), tensor([1 + 2j])).tolist()
+
+
+class WithArray:
+    """A column of another library, which NumPy can read."""
+
+    def __init__(self, *values):
+        self.values = np.array(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+@pytest.mark.parametrize(
+    ("index", "plain"),
+    [
+        (WithArray(1, 0), [1, 0]),
+        (WithArray(True, False), [True, False]),
+        ((slice(None), WithArray(0, 2), 1), (slice(None), [0, 2], 1)),
+        (WithArray(*[[True, False, True]] * 2), np.array([[True, False, True]] * 2)),
+        (deque([1, 1]), [1, 1]),
+        (array("i", [1]), [1]),
+        (WithArray(), np.array([], int)),
+    ],
+    ids=["places", "mask", "among others", "two dimensions", "deque", "buffer", "nothing"],
+)
+def test_other_arrays_and_sequences_are_indices(grid, index, plain):
+    assert np.array_equal(grid[index].numpy(), grid.numpy()[plain])
+    grid[index] = -1.0
+    assert (grid.numpy()[plain] == -1).all()
+
+
+@pytest.mark.parametrize("index", [WithArray(0.5), "a", b"a", {0: 1}, {0}, 1.5], ids=lambda index: type(index).__name__)
+def test_what_names_no_places_is_no_index(grid, index):
+    with pytest.raises(IndexError, match="indices"):
+        grid[index]
+    with pytest.raises(TypeError, match=r"element \[0\] is .*'a'.* of type str"):
+        grid[WithArray("a")]

@@ -17,7 +17,9 @@ from dispatch_core.tracebacks import trim_traceback
 
 from .creation import FACTORIES, tensor
 from .dtypes import format_type
+from .foreign_data import is_foreign
 from .history.metadata import is_plain
+from .literals import is_sequence
 from .tensors import Tensor
 
 _LONGEST_TUPLE = 32
@@ -70,7 +72,11 @@ def _count_dims(item: Any) -> int:
         return 0
     if isinstance(item, np.ndarray):
         return item.ndim if item.dtype == np.bool_ else 1
-    return item.dim() if isinstance(item, Tensor) and _is_mask(item) else 1
+    if not isinstance(item, Tensor):
+        if not is_foreign(item):
+            return 1
+        item = tensor(item)
+    return item.dim() if _is_mask(item) else 1
 
 
 def _as_index(item: Any, self: Tensor) -> Any:
@@ -90,6 +96,9 @@ def _as_index(item: Any, self: Tensor) -> Any:
         return made if _is_mask(made) else made.to(ScalarType.Long)
     if isinstance(item, np.ndarray):
         return tensor(item, device=self.device)
+    if is_foreign(item) or is_sequence(item):  # of another library, or a sequence of another class
+        made = tensor(item, device=self.device)
+        return made.to(ScalarType.Long) if not made.numel() and made.is_floating_point() else _as_index(made, self)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(item).__name__})"
