@@ -24,6 +24,15 @@ def test_jax_arrays_and_tensors_change_places(name):
     assert bool((back == theirs).all())
 
 
+def test_jax_makes_arrays_of_tensors_and_tensors_take_its_indices():
+    ours = torchlike.arange(4, dtype=torchlike.int32)
+    assert jnp.asarray(ours).dtype == "int32"
+    assert jnp.array([ours[1], ours[2]]).tolist() == [1, 2]
+    assert ours[jnp.asarray([0, 3])].tolist() == [0, 3]
+    assert ours[ours > 1][jnp.asarray([True, False])].tolist() == [2]
+    assert torchlike.tensor([jnp.asarray(1.5), 2]).tolist() == [1.5, 2.0]
+
+
 def test_memory_of_jax_is_shared():
     theirs = jnp.ones(4)
     assert torchlike.from_dlpack(theirs).data_ptr() == theirs.unsafe_buffer_pointer()

@@ -91,7 +91,11 @@ def test_asarray_copies_or_refuses_to_as_it_is_told():
 def test_sequences_of_foreign_arrays_are_joined():
     for kind in (WithDLPack, WithArray, WithInterface):
         assert t.tensor([kind([1, 2]), kind([3, 4])]).tolist() == [[1, 2], [3, 4]]
+        numbers = t.tensor([kind(np.float64(1.5)), 2])
+        assert (numbers.tolist(), numbers.dtype) == ([1.5, 2.0], t.float64)
     assert t.tensor([t.tensor(1), np.float64(2.5), 3]).tolist() == [1, 2.5, 3]
+    assert t.tensor([WithArray(ml_dtypes.bfloat16(1)), WithArray(ml_dtypes.bfloat16(2))]).dtype is t.bfloat16
+    assert t.tensor([np.arange(2, dtype=">i4"), [1, 2]]).tolist() == [[0, 1], [1, 2]]
     assert t.tensor([np.ones(2), (0, 1)]).tolist() == [[1, 1], [0, 1]]
 
 
@@ -138,6 +142,26 @@ def test_arrays_of_every_layout_come_in(values):
         assert np.array_equal(made.numpy(), values)
         assert made.dtype.short == values.dtype.newbyteorder("=").name
     assert t.tensor(values).is_contiguous() or not values.flags.c_contiguous
+
+
+def test_buffers_are_shared_in_dtypes_that_numpy_lacks_too():
+    memory = bytearray(4)
+    t.frombuffer(memory, dtype=t.bfloat16).fill_(1)
+    assert t.frombuffer(memory, dtype=t.bfloat16, requires_grad=True).tolist() == [1.0, 1.0]
+    assert t.frombuffer(memory, dtype=t.float8_e5m2, offset=1, count=1).shape == (1,)
+
+
+def test_writes_into_a_buffer_that_is_read_only_are_refused():
+    for made in (t.frombuffer(b"ab", dtype=t.uint8), t.frombuffer(b"ab", dtype=t.bfloat16), t.asarray(b"abcd")):
+        with pytest.raises(RuntimeError, match="cannot write to a read-only array"):
+            made.zero_().tolist()  # in a pipeline the write is made when it is read
+
+
+def test_numpy_reads_the_dtype_of_a_tensor():
+    assert np.result_type(t.ones(2), np.float64) == np.float64
+    assert np.dtype(t.ones(2, dtype=t.int8)) == np.int8
+    with pytest.raises(ValueError, match="to a NumPy dtype"):
+        np.result_type(t.ones(2, dtype=t.bfloat16))
 
 
 def test_numpy_takes_our_dtypes_for_its_own():
@@ -283,6 +307,7 @@ def test_a_tensor_is_exported_as_it_is_asked_for():
     ("call", "error", "text"),
     [
         (lambda: t.ones(1, requires_grad=True).__dlpack__(), BufferError, "require gradient, use tensor.detach"),
+        (lambda: t.from_dlpack(t.ones(1, requires_grad=True)), BufferError, "require gradient, use tensor.detach"),
         (lambda: t.ones(1).__dlpack__(dl_device=(2, 0)), BufferError, "unsupported device requested"),
         (lambda: t.ones(1).__dlpack__(dl_device="cpu"), TypeError, "dl_device must be a tuple"),
         (lambda: t.ones(1).__dlpack__(stream="s"), TypeError, "stream must be"),

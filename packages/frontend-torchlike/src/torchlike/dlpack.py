@@ -21,7 +21,7 @@ from .tensors import wrap
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-__all__ = ["export_tensor", "import_tensor"]
+__all__ = ["CARRIERS", "KEPT_GRADIENT", "export_tensor", "import_tensor"]
 
 #: The name of a capsule → where the type code stands in it (after the data, the device and the number of dimensions), and the
 #: flags, the lowest of which says that the memory is read-only.
@@ -35,6 +35,10 @@ _CODES: Final = {
     ScalarType.Float8_e5m2: (12, ScalarType.Byte),
     ScalarType.Float8_e5m2fnuz: (13, ScalarType.Byte),
 }
+#: Dtypes that NumPy lacks → the dtype of NumPy's that carries them.
+CARRIERS: Final = {dtype: carrier for dtype, (_, carrier) in _CODES.items()}
+#: The text for a tensor whose gradient another library would not see (source: ``torch.Tensor.__dlpack__``).
+KEPT_GRADIENT: Final = "Can't export tensors that require gradient, use tensor.detach()"
 _BY_CODE: Final = {code: dtype for dtype, (code, _) in _CODES.items()}
 #: DLPack's numbers for kinds of memory (``DLDeviceType``): those that the host reads, and the names of others.
 _HOST: Final = {1: "cpu", 3: "cuda host", 11: "rocm host"}
@@ -71,7 +75,7 @@ def export_tensor(
     if tensor._dispatch_mask & LAYOUTS:
         raise BufferError(f"tensors of layout {layout_of(tensor)} have no DLPack")
     if tensor.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        raise BufferError(KEPT_GRADIENT)
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
     given = {"max_version": max_version, "dl_device": dl_device, "copy": copy}

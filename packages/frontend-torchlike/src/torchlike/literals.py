@@ -88,7 +88,8 @@ def _take_foreign(data: Any, depth: int = 0) -> Any:
     if not is_foreign(data):
         return data
     found = read_foreign(data)
-    return read_elements(found) if isinstance(found, Tensor) else found
+    array = read_elements(found) if isinstance(found, Tensor) else found
+    return array[()] if depth else array  # an array without dimensions stands for its number
 
 
 def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:
@@ -159,8 +160,10 @@ def _read_shape(data: Any) -> tuple[int, ...]:
 def _infer_dtype(data: Any) -> ScalarType:
     """Return the dtype that torch infers: each number's own, promoted over all of them."""
     if isinstance(data, (np.ndarray, np.generic)):
-        check_dtype(data)
-        return BY_NAME[str(data.dtype)]
+        name = str(data.dtype.newbyteorder("="))  # of NumPy's own dtypes, and of those of ml_dtypes that tensors have
+        if name not in BY_NAME:
+            check_dtype(data)
+        return BY_NAME[name]
     if isinstance(data, Tensor):
         return data.dtype
     for kind, dtype in ((bool, ScalarType.Bool), (int, ScalarType.Long), (float, None), (complex, None)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from .arguments import check_tensor
 from .creation import tensor, wrap_result
 from .devices import as_device, factory_device
-from .dlpack import import_tensor
+from .dlpack import CARRIERS, KEPT_GRADIENT, import_tensor
 from .dtypes import to_numpy_dtype
 from .foreign_data import is_foreign, read_foreign, share_array
 from .interop import from_numpy
@@ -88,7 +87,8 @@ def frombuffer(
 ) -> Tensor:
     """Return a vector in the memory of an object with Python's buffer protocol.
 
-    ``offset`` is in bytes. Raises ``ValueError`` where the buffer does not hold that many elements.
+    ``offset`` is in bytes; writes into a buffer that is read-only are refused. Raises ``ValueError`` where the buffer does
+    not hold that many elements.
 
     >>> import torchlike
     >>> frombuffer(bytearray([1, 2, 3]), dtype=torchlike.uint8, offset=1)
@@ -116,22 +116,16 @@ def frombuffer(
             f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
             f"({step})"
         )
-    if view.readonly:
-        warnings.warn(
-            "The given buffer is not writable, and tensors that are written to would change it. Copy the buffer, or do "
-            "not write to the tensor.",
-            UserWarning,
-            stacklevel=2,
-        )
-    found = from_numpy(np.frombuffer(view, to_numpy_dtype(dtype), count, offset))
-    return wrap_result(found, requires_grad)
+    found = from_numpy(np.frombuffer(view, to_numpy_dtype(CARRIERS.get(dtype, dtype)), count, offset))
+    return wrap_result(found.view(dtype) if dtype in CARRIERS else found, requires_grad)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Return a tensor in the memory of another library's, or of a DLPack capsule (source: ``torch.from_dlpack``).
 
     It is where that memory is: the host's is the cpu's, and an array elsewhere keeps its device if that is installed.
-    Raises ``BufferError`` where ``copy`` is False and a copy is needed, and for memory of a device that is not.
+    Raises ``BufferError`` where ``copy`` is False and a copy is needed, for memory of a device that is not, and for a tensor
+    that requires grad.
     """
     kind = type(ext_tensor)
     if not hasattr(kind, "__dlpack__") and kind.__name__ != "PyCapsule":
@@ -139,7 +133,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             f"from_dlpack expects an object with __dlpack__, or a capsule, not {kind.__name__}\n"
             "Hint: asarray takes arrays and tables without it"
         )
-    shared = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else import_tensor(ext_tensor)
+    if isinstance(ext_tensor, Tensor):
+        if ext_tensor.requires_grad:
+            raise BufferError(KEPT_GRADIENT)
+        shared = ext_tensor.detach()
+    else:
+        shared = import_tensor(ext_tensor)
     place = as_device(device)
     if place is not None and place.type != shared.device.type:
         if copy is False:
