@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CARRIERS", "KEPT_GRADIENT", "export_tensor", "import_tensor"]
 
-#: The name of a capsule → where the type code stands in it (after the data, the device and the number of dimensions), and the
-#: flags, the lowest of which says that the memory is read-only.
+#: The name of a capsule → where the type code stands in it (after the data, the device and the number of dimensions), and
+#: the flags, the lowest of which says that the memory is read-only.
 _PLACES: Final = {b"dltensor": (20, None), b"dltensor_versioned": (52, 24)}
 _UINT: Final = 1
 #: Dtypes that NumPy lacks → DLPack's type code, and the dtype of NumPy's that carries them.
