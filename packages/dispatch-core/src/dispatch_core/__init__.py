@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         register_kernel,
     )
     from .explanation import explain
+    from .layers.modes import DispatchMode
     from .layers.profiler import profile
     from .layers.tracer import trace
     from .operator_coverage import coverage
@@ -123,6 +124,7 @@ call_direct = registry.call_direct
 _LATE = {
     "BackendHandle": ".plugins.in_process",
     "CustomOpDef": ".custom_ops",
+    "DispatchMode": ".layers.modes",
     "KernelHandle": ".operators.kernel_handle",
     "PipelineError": ".pipelines.errors",
     "PlannedStep": ".pipelines.model",
@@ -194,6 +196,7 @@ __all__ = [
     "DispatchKey",
     "DispatchKeyError",
     "DispatchKeySet",
+    "DispatchMode",
     "EmptyKeysetError",
     "Frontend",
     "FrontendMismatchError",

@@ -1,0 +1,256 @@
+"""The kernels of modes: for each operator a function that calls the innermost mode's handler.
+
+Note [Composites under a mode]
+    In torch every tensor has an Autograd key, under which a CompositeImplicitAutograd kernel is taken apart before a mode
+    sees the call. Here most tensors have none, so it is taken apart under ``Python``: a mode sees the parts, whether a
+    gradient may be asked for or not. Any other composite is one call.
+
+Note [Results of a mode]
+    A result that the schema calls the written argument is that argument, whatever tensor the handler returns. Elsewhere the
+    schema says whether there is a tensor, a list of them, or another value; a tensor or a list that is none is refused where
+    it is returned, and not in the kernel that meets it later.
+    A factory returns a raw array, as ever, and its caller makes a tensor of it. But to a handler whose mode names a class of
+    tensors, ``func`` returns tensors everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from .._record import replace
+from ..arrays.access import to_data
+from ..arrays.frontend import FRONTENDS, Frontend
+from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..calls.boundary import frontend_of_type
+from ..calls.emit import indent, make_function
+from ..calls.signature import CallSignature, Result
+from ..calls.source import runner_source, values
+from ..errors import KernelResultError
+from ..keys import context
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import DispatchKey
+from ..operators.entry import OperatorEntry
+from ..operators.kernel_handle import fast_redispatch
+from ..operators.overloads import OpOverload
+from ..operators.registration import kernel_factory
+from ..operators.resolution import Resolution, resolve
+from ..operators.runners import exclude_masked_off
+from .mode_stack import ActiveMode, current_entry, find_entry, note_keys
+
+_Accept = Callable[[Any, tuple[Any, ...]], Any]
+
+
+def _make(op: OpOverload, keyset: DispatchKeySet) -> Callable[..., Any]:
+    """Return the kernel of an operator under ``Python``, for one keyset."""
+    signature = op._entry.signature
+    below = keyset - DispatchKey.Python
+    note_keys()
+    if signature is None or signature.schema.is_vararg:
+        return _make_general(
+            op, lambda *args, **kwargs: op.redispatch(below, *args, **kwargs), _split_nothing, _pass_on
+        )
+    composite = _find_composite(op._entry, below)
+    if composite is not None:
+        return composite
+    frontend = FRONTENDS.get(keyset.marker)
+    down = fast_redispatch(op, below)
+    split, accept = _make_split(signature), _make_acceptance(op, signature, frontend)
+    general = _make_general(op, down, split, accept, is_factory=not signature.has_tensors)
+    if not (signature.is_specializable and signature.has_tensors):
+        return general
+    return _generate(op, signature, frontend, general, split, accept)
+
+
+LAYER: Final = kernel_factory(_make, in_order=True)
+
+
+def _find_composite(entry: OperatorEntry, below: DispatchKeySet) -> Callable[..., Any] | None:
+    """Return a function that runs an operator's parts with modes on; None where it is one call."""
+    mask = below.mask | below.marker
+    autograd = sum(DispatchKey[f"Autograd{key.backend}"].value for key in below.iter_keys() if key.kind == "device")
+    for each in (mask, mask | autograd):
+        found = resolve(entry, each, 0)
+        slot = found.slot.registration if isinstance(found, Resolution) else None
+        if slot is None or slot.key is not DispatchKey.CompositeImplicitAutograd:
+            return None
+    found = resolve(entry, mask, 0)
+    assert isinstance(found, Resolution)
+    # A part may be seen; see Note [A composite below masked keys] in `runners`.
+    return exclude_masked_off(entry, replace(found, explicit=False).runner(), found.mask | DispatchKey.Python)
+
+
+def _make_general(
+    op: OpOverload,
+    down: Callable[..., Any],
+    split: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    accept: _Accept,
+    *,
+    is_factory: bool = False,
+) -> Callable[..., Any]:
+    """Return a kernel that does everything step by step."""
+    registry = op._entry.registry
+
+    def run(*given: Any, **keywords: Any) -> Any:
+        entry = find_entry(registry)
+        if entry is None:
+            return down(*given, **keywords)
+        args, kwargs = split(given, keywords)
+        if entry.mode is None:
+            found = entry.run(op, args, kwargs, makes_tensors=False)
+            return _wrap_arrays(entry.tensor_type, found) if is_factory else found
+        makes_tensors = is_factory and entry.tensor_type is not None
+        result = entry.run(op, args, kwargs, makes_tensors=makes_tensors)
+        if result is NotImplemented:
+            raise _not_handled(op, entry)
+        return accept(result, given)
+
+    return run
+
+
+def _generate(
+    op: OpOverload,
+    signature: CallSignature,
+    frontend: Frontend[Any] | None,
+    general: Callable[..., Any],
+    split: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    accept: _Accept,
+) -> Callable[..., Any]:
+    """Return a kernel that calls the handler itself where one mode is on, in the state that it was called in last."""
+    given = values(signature)
+    required = [each.word for each in signature.parameters if each.required and not each.keyword_only]
+    optional = [(number, each.word) for number, each in enumerate(signature.parameters) if each.word not in required]
+    plain = [f"__a = ({''.join(f'{word}, ' for word in required)})", "__k = {}"]
+    if optional:
+        tests = " and ".join(f"{word} is __default{number}" for number, word in optional)
+        plain = [f"if {tests}:", *indent(plain), "else:", f"    __a, __k = __split(({given},), None)"]
+    lines = [
+        "__e = __current()",
+        "if __e is None or __e.state is not __context() or __e.outer is not None or __e.registry is not __registry:",
+        f"    return __general({given})",
+        *plain,
+        "__t = __set_state[__e.inner]",
+        "try:",
+        "    __r = __e.handler(__op, (), __a, __k)",
+        "finally:",
+        "    __reset(__t)",
+    ]
+    only = signature.results[0] if len(signature.results) == 1 else None
+    if frontend is not None and only is not None and only.kind == "fresh" and not only.is_list:
+        lines += ["if type(__r) is __tensor:", "    return __r"]
+    lines += ["if __r is NotImplemented:", "    raise __refuse(__op, __e)", f"return __accept(__r, ({given},))"]
+    names = {f"__default{number}": signature.parameters[number].default for number, _ in optional}
+    names |= {
+        "__current": current_entry,
+        "__context": context.current,
+        "__registry": op._entry.registry,
+        "__general": general,
+        "__split": split,
+        "__set_state": context.set_state,
+        "__reset": context.reset_state,
+        "__op": op,
+        "__tensor": None if frontend is None else frontend.tensor_type,
+        "__refuse": _not_handled,
+        "__accept": accept,
+    }
+    function: Callable[..., Any] = make_function(
+        runner_source(signature, lines), f"mode of {signature.name}", names, is_shared=True
+    )
+    return function
+
+
+def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
+    return KernelResultError(
+        f"Multiple dispatch failed for {op.name!r}; all handlers returned NotImplemented:\n  - mode object {entry.mode!r}",
+        hint="return func(*args, **kwargs) for calls that the mode leaves as they are",
+    )
+
+
+def _wrap_arrays(tensor_type: type | None, found: Any) -> Any:
+    """Return the result of a factory with tensors in the place of arrays."""
+    if tensor_type is None:
+        return found
+    wrap = frontend_of_type(tensor_type).wrap
+    if isinstance(found, list | tuple):
+        return type(found)(wrap(each) if type(each) in TYPE_MASKS else each for each in found)
+    return wrap(found) if type(found) in TYPE_MASKS else found
+
+
+def _split_nothing(given: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return given, keywords
+
+
+def _pass_on(result: Any, _: tuple[Any, ...]) -> Any:
+    return result
+
+
+def _make_split(signature: CallSignature) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Return a function that gives the arguments as a caller writes them, without those that equal their defaults."""
+    parameters = signature.parameters
+    count = sum(not each.keyword_only for each in parameters)
+    optional = [(index, parameters[index].default) for index in range(count) if not parameters[index].required][::-1]
+    named = [(index, each) for index, each in enumerate(parameters) if each.keyword_only]
+
+    def split(given: tuple[Any, ...], _: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        last = count
+        for index, default in optional:
+            if not _equals(given[index], default):
+                break
+            last = index
+        keywords = {
+            each.name: given[index] for index, each in named if each.required or not _equals(given[index], each.default)
+        }
+        return given[:last], keywords
+
+    return split
+
+
+def _equals(value: Any, default: Any) -> bool:
+    # To compare tensors is a call; and True equals 1.
+    return value is default or (type(value) is type(default) and not is_tensor(value) and bool(value == default))
+
+
+def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Frontend[Any] | None) -> _Accept:
+    """Return a function that makes a call's results of what a handler returned; see Note [Results of a mode]."""
+    thing = "array" if frontend is None else "tensor"
+
+    def is_promised(value: Any) -> bool:
+        return type(value) in TYPE_MASKS if frontend is None else isinstance(value, frontend.tensor_type)
+
+    def accept_one(promised: Result, value: Any, given: tuple[Any, ...]) -> Any:
+        if promised.kind == "other":
+            return value
+        if value is None and promised.kind == "self":
+            return given[promised.source]
+        if value is None and promised.is_optional:
+            return None
+        is_list = isinstance(value, list | tuple)
+        if frontend is None:
+            value = [to_data(each) for each in value] if is_list else to_data(value)
+        if is_list is not promised.is_list or not all(map(is_promised, value if is_list else (value,))):
+            got = f"{type(value).__module__}.{type(value).__qualname__}"
+            raise KernelResultError(
+                f"{op.name}: the handler of a mode returned {got} where the schema promises"
+                f" {f'a list of {thing}s' if promised.is_list else f'one {thing}'}: {signature.schema}",
+                hint="return the result of func(*args, **kwargs), or one of the same kind",
+            )
+        return given[promised.source] if promised.kind == "self" else value
+
+    results = signature.results
+    if len(results) == 1:
+        only = results[0]
+        return lambda value, given: accept_one(only, value, given)
+
+    def accept(value: Any, given: tuple[Any, ...]) -> Any:
+        if not results:
+            return None
+        if not isinstance(value, list | tuple) or len(value) != len(results):
+            got = f"{len(value)} results" if isinstance(value, list | tuple) else type(value).__qualname__
+            raise KernelResultError(
+                f"{op.name}: the handler of a mode returned {got} where the schema promises {len(results)} results:"
+                f" {signature.schema}",
+                hint="return the result of func(*args, **kwargs), or as many of the same kinds",
+            )
+        return signature.pack([accept_one(*each, given) for each in zip(results, value, strict=True)])
+
+    return accept
