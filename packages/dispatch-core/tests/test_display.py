@@ -153,7 +153,7 @@ def test_figures_of_a_captured_function_are_shown_with_reasons():
     found = read_fragment(stats._repr_html_())
     assert ["replays", "12,345"] in found.rows
     assert ["1", "another <shape>"] in found.rows
-    assert repr(stats) == "<CaptureStats: 0 variants, 12345 replays, 0 recordings>"
+    assert repr(stats) == "<CaptureStats: 0 variants, 12,345 replays, 0 recordings>"
 
 
 def test_a_pipeline_is_shown_with_the_steps_that_wait_and_computes_nothing(registry, ops, toy):
@@ -163,7 +163,7 @@ def test_a_pipeline_is_shown_with_the_steps_that_wait_and_computes_nothing(regis
         found = read_fragment(pipe._repr_html_())
         stats = pipe.stats()
     assert "open" in found.texts
-    assert "1 steps wait" in found.texts
+    assert "1 step waits" in found.texts
     assert "t::add" in found.texts
     assert "svg" in found.tags
     assert (stats.executed, stats.cache_misses, stats.plan_time) == (0, 0, 0)

@@ -484,7 +484,7 @@ def test_a_pipelines_repr_has_its_state_and_waiting_steps(work):
     assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
     with pipe:
         value = work.ops.double(work.array(1))
-        assert repr(pipe) == "<pipeline: open, 1 steps wait>"
+        assert repr(pipe) == "<pipeline: open, 1 step waits>"
     assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
     assert value.result() == [2]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.display import Column, DataTable, show_size, to_block, to_fragment
+from dispatch_core.display import Column, DataTable, show_number_of, show_size, to_block, to_fragment
 from dispatch_core.keys import LAYOUTS
 
 from .printing import format_tensor, write_matrix
@@ -34,7 +34,7 @@ def to_html(tensor: Tensor) -> str | None:
     kind = type(tensor).__name__
     shape = tuple(tensor.shape)
     facts = [f"{list(shape)}", str(tensor.dtype), str(tensor.device)]
-    facts.append(f"{tensor.numel():,} element{'' if tensor.numel() == 1 else 's'}")
+    facts.append(show_number_of("element", tensor.numel()))
     if not tensor.is_meta:
         facts.append(show_size(tensor.numel() * tensor.element_size()))
     if tensor.grad_fn is not None:

@@ -2,13 +2,14 @@
 
 from .fragments import list_facts, to_block, to_details, to_fragment, to_note, to_page, to_part
 from .tables import Column, DataTable
-from .units import show_count, show_share, show_size, show_time
+from .units import show_count, show_number_of, show_share, show_size, show_time
 
 __all__ = [
     "Column",
     "DataTable",
     "list_facts",
     "show_count",
+    "show_number_of",
     "show_share",
     "show_size",
     "show_time",

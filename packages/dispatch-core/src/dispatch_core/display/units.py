@@ -45,6 +45,15 @@ def show_share(part: float) -> str:
     return f"{part:.1%}".replace("%", " %")
 
 
+def show_number_of(noun: str, number: int) -> str:
+    """Return a number with the noun that it counts, in the plural where it is not one.
+
+    >>> show_number_of("step", 1), show_number_of("step", 1200)
+    ('1 step', '1,200 steps')
+    """
+    return f"{show_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def show_count(number: int) -> str:
     """Return a number with commas between its thousands.
 

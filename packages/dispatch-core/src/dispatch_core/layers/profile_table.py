@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..display import Column, DataTable, show_count, show_share, show_size, show_time
+from ..display import Column, DataTable, show_count, show_number_of, show_share, show_size, show_time
 from ..errors import ArgumentError
 from .profile_events import STAGES, OperatorStats
 
@@ -70,5 +70,5 @@ def make_table(
         )
         if shows_shapes:
             cells[-1].append(", ".join(str(list(each)) for each in row.shapes or ()) or "-")
-    note = f"and {left_out:,} more row{'' if left_out == 1 else 's'}" if left_out else ""
+    note = f"and {show_number_of('more row', left_out)}" if left_out else ""
     return DataTable(columns, cells, left_out=note)

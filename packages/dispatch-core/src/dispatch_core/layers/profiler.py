@@ -220,12 +220,12 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         return f"<profile: {', '.join(self._facts())}>"
 
     def _facts(self) -> list[str]:
-        from ..display import show_count, show_size, show_time
+        from ..display import show_number_of, show_size, show_time
 
         calls = sum(event.kind == "operator" for event in self.events)
         every = [*self.events, *self.stages]
         time, memory = sum(each.self_duration for each in every), sum(each.self_memory for each in every)
-        facts = [f"{show_count(calls)} call{'' if calls == 1 else 's'}", show_time(time)]
+        facts = [show_number_of("call", calls), show_time(time)]
         return [*facts, show_size(memory)] if self._profile_memory else facts
 
     def _repr_html_(self) -> str:

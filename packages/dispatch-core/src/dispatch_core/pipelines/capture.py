@@ -18,7 +18,7 @@ from types import MethodType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
 
-from ..display import Column, DataTable, list_facts, show_count, to_fragment, to_part
+from ..display import Column, DataTable, list_facts, show_count, show_number_of, to_fragment, to_part
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
@@ -131,7 +131,8 @@ class CaptureStats:
         return to_fragment("capture statistics", (), parts)
 
     def __repr__(self) -> str:
-        return f"<CaptureStats: {self.variants} variants, {self.replays} replays, {self.recordings} recordings>"
+        counts = {"variant": self.variants, "replay": self.replays, "recording": self.recordings}
+        return f"<CaptureStats: {', '.join(show_number_of(noun, count) for noun, count in counts.items())}>"
 
 
 class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, and decorates one
@@ -143,7 +144,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     >>> [pair(3) for _ in range(4)]
     [[3, 4], [3, 4], [3, 4], [3, 4]]
     >>> pair.stats()
-    <CaptureStats: 1 variants, 2 replays, 2 recordings>
+    <CaptureStats: 1 variant, 2 replays, 2 recordings>
 
     ``check=n`` records every n-th call again, and raises where it differs from its variant. ``max_variants`` are kept; more
     than that are said once, by a warning. With ``donate=False`` no device's compiler uses up the memory of an array that is
@@ -380,11 +381,10 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         for number, variant in enumerate(self._variants):
             recorded = variant.recorded
             donated = f", {variant.donated} arrays donated" if variant.donated else ""
-            lines.append(
-                f"variant {number}: {len(recorded.calls)} steps, {variant.fused} of them run together{donated}"
-            )
+            steps = show_number_of("step", len(recorded.calls))
+            lines.append(f"variant {number}: {steps}, {variant.fused} of them run together{donated}")
             lines += [f"    {text}" for text in recorded.conditions()]
-        lines += [f"recorded once: {len(each.recorded.calls)} steps" for each in self._candidates]
+        lines += [f"recorded once: {show_number_of('step', len(each.recorded.calls))}" for each in self._candidates]
         lines += [f"recorded because {why}: {count}" for why, count in self._stats.misses.most_common()]
         lines += [f"ran eagerly {why}: {count}" for why, count in self._stats.eager.most_common()]
         return "\n".join(lines)
@@ -399,7 +399,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return _capture_again, (self._function(), self._every, self._most, self._donates)
 
     def __repr__(self) -> str:
-        return f"<captured {self._name}: {len(self._variants)} variants>"
+        return f"<captured {self._name}: {show_number_of('variant', len(self._variants))}>"
 
     @staticmethod
     def number(function: Callable[[], _N]) -> _N:

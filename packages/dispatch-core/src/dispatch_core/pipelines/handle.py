@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..arrays import owners
-from ..display import to_block, to_details, to_fragment, to_note
+from ..display import show_number_of, to_block, to_details, to_fragment, to_note
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
@@ -158,7 +158,10 @@ class Pipeline:
 
     def _facts(self) -> list[str]:
         session = self._session
-        return ["open" if session.is_open else "closed", f"{session.waiting} steps wait"]
+        return [
+            "open" if session.is_open else "closed",
+            f"{show_number_of('step', session.waiting)} wait{'s' if session.waiting == 1 else ''}",
+        ]
 
     def _repr_html_(self) -> str:
         """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""

@@ -92,11 +92,11 @@ class Backends(Mapping[str, BackendState]):
         return str(self._table()) if self._states else "no devices are installed"
 
     def _repr_html_(self) -> str:
-        from ..display import to_fragment
+        from ..display import show_number_of, to_fragment
 
         count = len(self._states)
         loaded = sum(each.state == "loaded" for each in self._states.values())
-        facts = [f"{count} device{'' if count == 1 else 's'}, {loaded} loaded"]
+        facts = [f"{show_number_of('device', count)}, {loaded} loaded"]
         return to_fragment("backends", facts, [self._table().html()] if count else [])
 
 
