@@ -271,6 +271,14 @@ def test_a_pickled_result_comes_back_as_a_leaf_that_requires_grad():
     assert again.is_leaf and again.requires_grad and again.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("again", [copy.copy, lambda p: pickle.loads(pickle.dumps(p))], ids=["copy", "pickle"])
+def test_a_pickled_parameter_keeps_its_attributes(again, device):
+    parameter = torchlike.nn.Parameter(torchlike.ones(2, device=device))
+    parameter.note = ["mine"]
+    assert again(parameter).note == ["mine"]
+
+
 def test_only_leaves_are_deep_copied():
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(tensor([1.0], requires_grad=True) * 2)
