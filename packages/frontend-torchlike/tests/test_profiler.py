@@ -37,6 +37,16 @@ def test_calls_and_regions_are_averaged_under_torchs_names():
     assert {event.key for event in named} == set(events)
 
 
+def test_a_profile_prints_its_table_and_answers_as_torchs_older_one():
+    with profile() as prof:
+        work()
+    assert str(prof) == str(prof.key_averages())
+    assert [event.key for event in prof.function_events] == [event.key for event in prof.events()]
+    assert prof.table(sort_by="cpu_time", row_limit=1) == prof.events().table(sort_by="cpu_time", row_limit=1)
+    assert prof.self_cpu_time_total == prof.events().self_cpu_time_total > 0
+    assert prof.total_average().count == len(prof.events())
+
+
 def test_the_table_has_torchs_columns_and_sorts_by_attributes():
     with profile(profile_memory=True) as prof:
         work()
@@ -116,7 +126,7 @@ def test_nothing_recorded_is_an_error():
     prof = profile()
     with pytest.raises(AssertionError, match="Profiler must be initialized before getting key averages"):
         prof.key_averages()
-    assert repr(prof) == "<profile: nothing recorded>"
+    assert repr(prof) == str(prof) == "<profile: nothing recorded>"
     assert prof._repr_html_() is None
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Self
 import dispatch_core as dc
 
 if TYPE_CHECKING:
-    from .profiler_events import EventList
+    from .profiler_events import EventList, FunctionEventAvg
 
 __all__ = [
     "ProfilerAction",
@@ -271,6 +271,24 @@ class profile:  # noqa: N801  # torch's name
             found, self.profile_memory, by_shapes=group_by_input_shape, by_overloads=group_by_overload_name
         )
 
+    @property
+    def function_events(self) -> EventList:
+        """Return the single calls, as `events` does (source: ``torch.autograd.profiler.profile``)."""
+        return self.events()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Return the time of all calls in microseconds, each moment counted once."""
+        return self.events().self_cpu_time_total
+
+    def total_average(self) -> FunctionEventAvg:
+        """Return the sum of all calls."""
+        return self.events().total_average()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """Return the single calls as a table, with the arguments of ``key_averages().table``."""
+        return self.events().table(*args, **kwargs)
+
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the profile in Chrome's trace format, which Perfetto opens; compressed where the path ends in ``.gz``."""
         found = self._require_profile("exporting a trace")
@@ -282,6 +300,9 @@ class profile:  # noqa: N801  # torch's name
             found.export_chrome_trace(plain)
             with plain.open("rb") as source, gzip.open(path, "wb") as target:
                 shutil.copyfileobj(source, target)
+
+    def __str__(self) -> str:
+        return str(self.key_averages()) if self._profile is not None else repr(self)
 
     def __repr__(self) -> str:
         return repr(self._profile) if self._profile is not None else "<profile: nothing recorded>"

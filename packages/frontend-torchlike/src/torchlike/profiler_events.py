@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.display import Column, DataTable, show_count, show_share, show_size, show_time, to_fragment
+from dispatch_core.display import (
+    Column,
+    DataTable,
+    show_count,
+    show_number_of,
+    show_share,
+    show_size,
+    show_time,
+    to_fragment,
+)
 
 if TYPE_CHECKING:
     import dispatch_core as dc
@@ -148,7 +157,7 @@ class EventList(list[FunctionEventAvg]):
         return self.table()
 
     def _repr_html_(self) -> str:
-        facts = [f"{len(self):,} row{'' if len(self) == 1 else 's'}", show_time(self.self_cpu_time_total * 1e3)]
+        facts = [show_number_of("row", len(self)), show_time(self.self_cpu_time_total * 1e3)]
         return to_fragment("profile", facts, [self._table("self_cpu_time_total", 40, 55, 80, False, None).html()])
 
 
