@@ -25,7 +25,7 @@ from .arrays.frontend import (
 )
 from .arrays.layouts import TensorLayout, components_of, find_layout
 from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
-from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES
+from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES, add_stand_in
 from .discovery import loader
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, keys_of
@@ -33,6 +33,7 @@ from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
+    from .operators.kernel_handle import find_composite
     from .pipelines.capture_parts import CapturePart, Finish
     from .pipelines.capturing import Recording
     from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
@@ -52,6 +53,7 @@ __all__ = [
     "TensorLayout",
     "ViewCode",
     "Window",
+    "add_stand_in",
     "array_type",
     "array_types",
     "availability",
@@ -59,7 +61,9 @@ __all__ = [
     "bind",
     "check_writing",
     "components_of",
+    "current_masks",
     "find_array_type",
+    "find_composite",
     "find_layout",
     "has_masks",
     "included_mask",
@@ -76,16 +80,21 @@ __all__ = [
     "recording",
     "refuse_mixed",
     "register_frontend",
+    "reset_masks",
     "run_outside",
     "run_random_steps",
     "runtime",
+    "set_masks",
     "storage_of",
     "to_data",
+    "with_included",
+    "without_included",
     "write_recorded",
 ]
 
-#: Names of the pipelines, which most programs never load.
+#: Names of modules that most programs never load, those of the pipelines above all.
 _LATE = {
+    "find_composite": ".operators.kernel_handle",
     "CapturePart": ".pipelines.capture_parts",
     "Finish": ".pipelines.capture_parts",
     "Pending": ".pipelines.pending",
@@ -106,6 +115,17 @@ def __getattr__(name: str) -> Any:
     found = globals()[name] = getattr(import_module(module, __package__), name)
     return found
 
+
+current_masks: Final = context.current
+"""Returns the context's masks, the keys that calls include and those that they exclude, or None where there are none."""
+
+set_masks: Final = context.set_state
+"""Sets the context's masks by subscript, ``set_masks[masks]``, for guards of layers; returns the token for `reset_masks`."""
+
+reset_masks: Final = context.reset_state
+"""Restores the masks before a token was made."""
+
+with_included, without_included = context.with_included, context.without_included
 
 find_array_type: Final = ARRAY_TYPES.get
 """Returns the `ArrayType` of a class of arrays, or None, for less than a call of `array_type` costs."""

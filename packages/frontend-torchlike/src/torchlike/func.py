@@ -7,19 +7,12 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary as _api_boundary
 
-from .function_transforms import (
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    stack_module_state,
-    vjp,
-    vmap,
-)
+from .functions import FUNCTIONS
 from .lazy_names import missing_name
+from .levels import front  # noqa: F401  # registers the layer
+from .levels.gradients import grad, grad_and_value, vjp
+from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
+from .levels.mapping import vmap
 from .nn.modules.module import Module
 from .nn.utils import stateless
 from .tensors import Tensor
@@ -68,6 +61,42 @@ def functional_call(
             raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         given = {name: tensor for each in parameter_and_buffer_dicts for name, tensor in each.items()}
     return stateless.call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return the parameters and the buffers of equal modules, each stacked to one tensor: for `vmap` over the modules.
+
+    Raises ``RuntimeError`` where there are no modules, or they are of several types or in several modes.
+
+    >>> import torchlike
+    >>> layers = [torchlike.nn.Linear(2, 3) for _ in range(4)]
+    >>> parameters, buffers = stack_module_state(layers)
+    >>> parameters["weight"].shape
+    torchlike.Size([4, 3, 2])
+    """
+    given = list(models)
+    if not given:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in given}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in given}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters, buffers = (
+        [dict(read(model)) for model in given] for read in (Module.named_parameters, Module.named_buffers)
+    )
+    return _stack_each(parameters), _stack_each(buffers)
+
+
+def _stack_each(states: list[dict[str, Any]]) -> dict[str, Tensor]:
+    stacked = {}
+    for name in states[0]:
+        tensors = [state[name] for state in states]
+        needs = {each.requires_grad for each in tensors}
+        if len(needs) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        found = FUNCTIONS["stack"](tensors)
+        stacked[name] = found.detach().requires_grad_() if needs == {True} else found
+    return stacked
 
 
 @_api_boundary

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.keys import LAYOUTS
 
+from .history.transforms import FRONT
 from .interop import read_printable
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ _PROFILES = {
     "full": _Options(threshold=float("inf")),
 }
 _options = _Options()
+#: The keys of tensors whose data is a record, of a layout or of a function transform: it writes them.
+_RECORDS: Final = LAYOUTS | FRONT
 
 
 def set_printoptions(
@@ -83,7 +86,7 @@ def set_printoptions(
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
-    if tensor._dispatch_mask & LAYOUTS:
+    if tensor._dispatch_mask & _RECORDS:
         text: str = tensor._dispatch_data.to_text(tensor)
         return text
     start = "tensor("

@@ -107,11 +107,15 @@ class Frontend(Record, Generic[T]):
     remake: Callable[[Any], bool] | None = None
 
     def wrap(self, array: Any) -> T:
-        """Return a fresh tensor for a backend's ``array``.
+        """Return a fresh tensor for a backend's ``array``; a tensor, as a layer may have made of it, stays as it is.
 
         Raises ``ArgumentError`` when no backend owns the array's type.
         """
-        mask = TYPE_MASKS.get(type(array)) or find_type(type(array), array)
+        mask = TYPE_MASKS.get(type(array))
+        if not mask:
+            if isinstance(array, self.tensor_type):
+                return array
+            mask = find_type(type(array), array)
         if not mask:
             raise ArgumentError(
                 f"no backend owns arrays of type {type(array).__module__}.{type(array).__qualname__}",
@@ -255,7 +259,7 @@ def wrap_like(reference: object, array: Any) -> Any:
     For composite kernels: a factory called inside one returns a raw array.
     """
     frontend = frontend_of(reference)
-    if frontend is not None and type(array) not in TYPE_MASKS:
+    if frontend is not None and type(array) not in TYPE_MASKS and not isinstance(array, frontend.tensor_type):
         mask_of(array)  # loads the backend that owns it, or raises
     return array if frontend is None else frontend.wrap(array)
 

@@ -81,6 +81,15 @@ def with_included(mask: int) -> State:
     return intern_state(mask, 0) if state is None else intern_state(state[0] | mask, state[1])
 
 
+def without_included(mask: int) -> State | None:
+    """Return the context's state without the keys of ``mask`` among the included ones; None where nothing is left."""
+    state = current()
+    if state is None:
+        return None
+    included, excluded = state[0] & ~mask, state[1]
+    return intern_state(included, excluded) if included or excluded else None
+
+
 @lru_cache(maxsize=_KEPT)
 def intern_state(included: int, excluded: int) -> State:
     """Return the state of two masks, as one object for equal ones."""

@@ -11,17 +11,19 @@ from ..arrays.owners import is_tensor
 from ..calls.reference import unchecked_mask
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
-from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from ..keys.keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..origins import Origin
 from ..schema.check import bind
-from .dispatch_table import Slot
+from .dispatch_table import COMPOSITES, Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .namespaces import OpOverloadPacket
 from .overloads import OpOverload
+from .registration import KernelFactory
 from .registries import Registry, the_registry
 from .resolution import Resolution
+from .runners import make_kernel
 
 
 def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
@@ -179,6 +181,34 @@ def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = 
     """
     entry = as_overload(op, registry)._entry
     found: Callable[..., Any] = entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
+    return found
+
+
+def find_composite(op: Any, key: KeyLike) -> Callable[..., Any] | None:
+    """Return a function that runs the composite that serves ``key``, or None where another kernel or none does.
+
+    ``key`` may be the composite's own. The function takes all arguments by position, in the schema's order, and runs the
+    composite as an ordinary call does: the operators that it calls are dispatched under the context's masks. For layers
+    that leave a composite to its parts, which arrive one by one.
+
+    >>> from dispatch_core import Library, Registry
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> _ = library.define("twice(int x) -> int")
+    >>> _ = library.impl("twice", lambda x: 2 * x, "CompositeImplicitAutograd")
+    >>> find_composite(r.ops.demo.twice, "AutogradCPU")(21)
+    42
+    """
+    entry = as_overload(op)._entry
+    registration = entry.slot(as_key(key)).registration
+    if registration is None or registration.key not in COMPOSITES:
+        return None
+    keyset = DispatchKeySet(as_key(key))
+    prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
+    fn = make_kernel(registration.fn, entry, keyset)
+    if isinstance(registration.fn, KernelFactory) and registration.fn.in_order:
+        return fn
+    found: Callable[..., Any] = entry.registry.engine.make_caller_runner(entry, fn, prefix)
     return found
 
 

@@ -4,7 +4,8 @@ Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
     recorded as its children, Pipeline, so that they are deferred, and the keys of layers that leave composites to their
-    parts: FuncTorchGradWrapper, for forward derivatives, and PythonTLSSnapshot, for observers of the graph. Alternatives
+    parts: FuncTorchGradWrapper, for forward derivatives, FuncTorchDynamicLayerFrontMode, for the levels of function
+    transforms, and PythonTLSSnapshot, for observers of the graph. Alternatives
     stay on: one that has declined a call may serve its parts.
 
 Note [Results of a composite below Autograd]
@@ -159,6 +160,7 @@ _STAYS = (
     | DispatchKey.Profiler
     | DispatchKey.Pipeline
     | DispatchKey.FuncTorchGradWrapper
+    | DispatchKey.FuncTorchDynamicLayerFrontMode
     | DispatchKey.PythonTLSSnapshot
 )
 

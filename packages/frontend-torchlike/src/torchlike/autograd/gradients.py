@@ -15,6 +15,7 @@ from ..arguments import check_tensors
 from ..functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Node, Output
+from ..history.transforms import refuse_in_transform
 from ..size import Size
 from ..tensors import Tensor, wrap
 from .engine import execute
@@ -156,6 +157,7 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    refuse_in_transform("backward")
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
         if grad_tensors is not None:

@@ -16,6 +16,7 @@ from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
 from .node import Leaf, Node
+from .transforms import refuse_in_transform
 from .views import View, make_state
 
 if TYPE_CHECKING:
@@ -77,7 +78,11 @@ class Differentiable:
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
+        """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types.
+
+        Raises ``RuntimeError`` inside of function transforms, which choose themselves.
+        """
+        refuse_in_transform("requires_grad_")
         if PARTS:
             see(self)
         state = getattr(self, "_autograd", None)
@@ -181,6 +186,7 @@ class Differentiable:
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf in ``.grad``."""
+        refuse_in_transform("retain_grad")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         state = self._state

@@ -28,7 +28,7 @@ is_inference_mode_enabled: Final = _inference.get
 
 
 # See Note [Where an interrupt falls] in `dispatch_core.interrupts`.
-_set, _reset = by_subscript(_grad.set), _grad.reset
+set_mode, reset_mode = by_subscript(_grad.set), _grad.reset
 _set_inference, _reset_inference = by_subscript(_inference.set), _inference.reset
 _new = object.__new__
 
@@ -70,7 +70,7 @@ class _Mode(Guard):
     ) -> None:
         try:
             token, self._tokens = self._tokens  # type: ignore[misc]  # a mode that is left was entered
-            _reset(token)
+            reset_mode(token)
         except BaseException:
             # The interrupt may have come first.
             self._finish(locals().get("token"))
@@ -177,7 +177,7 @@ class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
         self._tokens = None
         self._value = bool(mode)
         self._before: Token[bool] | None = None
-        self._before = _set[self._value]
+        self._before = set_mode[self._value]
 
     @whole
     def __enter__(self) -> Self:
@@ -219,7 +219,7 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
     def __enter__(self) -> Self:
         outer = self._tokens
         try:
-            self._tokens = (_set_inference[not self._value], _set[self._value], outer)
+            self._tokens = (_set_inference[not self._value], set_mode[self._value], outer)
             return self
         except BaseException:
             self._leave(outer)
@@ -231,7 +231,7 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
     ) -> None:
         try:
             inference, token, outer = self._tokens  # type: ignore[misc]  # as in _Mode
-            _reset(token)
+            reset_mode(token)
             _reset_inference(inference)
             self._tokens = outer
         except BaseException:

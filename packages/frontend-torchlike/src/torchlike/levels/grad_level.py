@@ -1,0 +1,116 @@
+"""The level of a transform that differentiates: its calls run the Autograd kernels of the device, then go on below.
+
+Note [Grad mode of a level]
+    A transform records whatever mode it is called in, and obeys ``no_grad`` inside the function, which transforms around it
+    obey too. So calls below a level are recorded where recording is on both in the function and around the transform.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import dispatch_core as dc
+from dispatch_core import frontends
+from dispatch_core.caches import keep
+from dispatch_core.keys import ARRAYS, keys_of
+
+from ..history.device_keys import autograd_bit
+from ..history.grad_mode import is_grad_enabled
+from ..tensors import Tensor, frontend
+from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
+from .stack import TransformLevel, below
+from .tensors import Tracked, data_of, note_write, stand_for, wrap_value
+
+__all__ = ["GradLevel"]
+
+_BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
+_AUTOCAST: Final = sum(key.value for key in dc.DispatchKey if key.kind == "autocast")
+
+
+class GradLevel(TransformLevel):
+    """A level of `grad`, `vjp`, `jvp`, or of a transform made of these."""
+
+    kind: ClassVar[str] = "grad"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._outer = is_grad_enabled()
+
+    @property
+    def grad_mode(self) -> bool:
+        return self._outer and is_grad_enabled()
+
+    def open_closed(self, tensor: Any) -> Any:
+        return tensor._dispatch_data.value
+
+    def owns(self, tensor: Any) -> bool:
+        """Return whether a value is a tensor of the level."""
+        data = data_of(tensor)
+        return data is not None and data.level is self
+
+    def enter(self, value: Any, *, is_captured: bool = False) -> Any:
+        """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
+        if not isinstance(value, Tensor) or self.owns(value):
+            return value
+        return stand_for(Tracked, value, self, is_captured=is_captured)
+
+    def leave(self, value: Any) -> Any:
+        """Return the tensor below a tensor of the level; anything else as it is."""
+        return value._dispatch_data.value if self.owns(value) else value
+
+    def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
+        mask = 0
+        for tensor in tensors_of(op, values):
+            mask |= getattr(tensor, "_dispatch_mask", 0)
+        if not mask:
+            return self._make(op, values)
+        for tensor in written_tensors(op, values):
+            self._check_write(op, tensor)
+        autograd = autograd_bit(mask & ARRAYS)
+        composite = _find_composite(op, autograd)
+        if composite is not None:
+            return composite(*values)
+        entered = map_tensors(op, partial(self.enter, is_captured=True), values)
+        keys = autograd | (keyset.mask & _AUTOCAST) | _BACK | frontend.marker
+        return op._entry.explicit_table[keys](*entered)
+
+    def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
+        """Run a call whose history the Autograd kernels keep."""
+        inner = map_tensors(op, self.leave, values)
+        with below():
+            found = call_in_order(op, inner)
+        for tensor in written_tensors(op, values):
+            note_write(tensor)
+        return wrap_results(op, Tracked, self, found, values)
+
+    def _make(self, op: Any, values: tuple[Any, ...]) -> Any:
+        """Run a call without tensors: one that makes a tensor makes one of the level, which may be written to."""
+        with below():
+            found = call_in_order(op, values)
+        if signature_of(op).device_index is None or not (isinstance(found, Tensor) or frontends.array_type(found)):
+            return found
+        return wrap_value(Tracked, found, self)
+
+    def _check_write(self, op: Any, tensor: Any) -> None:
+        """Refuse to write to a tensor that the function captured."""
+        if not self.owns(tensor) or tensor._dispatch_data.is_captured:
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+                f"({op.name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+                "transformed to explicitly accept the mutated Tensor(s) as inputs."
+            )
+
+
+_COMPOSITES: Final[dict[tuple[Any, int], tuple[int, Any]]] = {}
+_KEPT: Final = 4096
+
+
+def _find_composite(op: Any, autograd: int) -> Any:
+    """Return the composite that serves a device's Autograd key; looked for again when a registration has changed."""
+    generation = op._entry.generation
+    known = _COMPOSITES.get((op, autograd))
+    if known is None or known[0] != generation:
+        found = [frontends.find_composite(op, key) for key in keys_of(autograd)]
+        known = keep(_COMPOSITES, (op, autograd), (generation, found[0] if len(found) == 1 else None), _KEPT)
+    return known[1]

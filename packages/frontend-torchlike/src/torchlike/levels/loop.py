@@ -1,0 +1,54 @@
+"""The last way to batch a call: the operator runs for each row, and the results are stacked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import dispatch_core as dc
+
+from .batching import Batch
+
+__all__ = ["LOOPS", "run_rows"]
+
+#: How often each operator was run row by row in this process.
+LOOPS: Final[Counter[str]] = Counter()
+
+
+def run_rows(op: Any, size: int, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run an operator for each row of its batched arguments, and return the results stacked.
+
+    Raises ``RuntimeError`` for an operator that writes to an argument or returns a part of one, and for an empty batch.
+    """
+    schema = op.schema
+    if schema.is_mutable or any(each.alias is not None for each in schema.returns):
+        raise RuntimeError(
+            f"Batching rule not implemented for {op.name}; the fallback path doesn't work on out= or view ops."
+        )
+    if not size:
+        raise RuntimeError(f"The fallback path does not support vmap over dims of size 0 (operator {op.name})")
+    LOOPS[op.name] += 1
+
+    def select(row: int, value: Any) -> Any:
+        if type(value) is Batch:
+            return dc.ops.aten.select.int(value.tensor, 0, row)
+        return [select(row, each) for each in value] if isinstance(value, (list, tuple)) else value
+
+    rows = []
+    for row in range(size):
+        given = [select(row, value) for value in args]
+        rows.append(op(*given, **{name: select(row, value) for name, value in kwargs.items()}))
+    return _stack(op, rows)
+
+
+def _stack(op: Any, rows: list[Any]) -> Any:
+    first = rows[0]
+    if isinstance(first, (list, tuple)):
+        return type(first)(_stack(op, [row[place] for row in rows]) for place in range(len(first)))
+    if first is None:
+        return None
+    if not hasattr(first, "_dispatch_mask"):
+        raise RuntimeError(f"vmap: {op.name} returns {type(first).__name__} for each row, which cannot be stacked")
+    if len({tuple(dc.shape(row)) for row in rows}) > 1:
+        raise RuntimeError(f"vmap: {op.name} returns results of different shapes for the rows, which cannot be stacked")
+    return dc.ops.aten.stack.default(rows, 0)

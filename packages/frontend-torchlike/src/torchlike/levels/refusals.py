@@ -1,0 +1,104 @@
+"""Calls that `vmap` refuses, before anything runs: values that rows would not share, and writes that rows would share."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import bool_ as _BOOL  # noqa: N812  # a constant
+
+from .calls import tensors_of, written_tensors
+
+__all__ = ["check_call", "closed_error"]
+
+_ITEM: Final = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, "
+    "please file a bug report."
+)
+_CONTROL: Final = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+_DYNAMIC: Final = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {}. Please file an "
+    "issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+_WORDS: Final = {
+    "aten::item": _ITEM,
+    "aten::_local_scalar_dense": _ITEM,
+    "aten::is_nonzero": _CONTROL,
+    "aten::allclose": (
+        "vmap over torch.allclose isn't supported yet. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    ),
+    "aten::equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "aten::masked_select": (
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+        "batch this would return a differently shaped Tensor. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    ),
+    "prims::device_get": (
+        "Cannot access data pointer of Tensor that doesn't have storage: under vmap the elements of a tensor are those of "
+        "all rows, so numpy(), tolist() and the like are refused"
+    ),
+}
+#: The tensor of the mask, of operators that read by one, and the refusal of a batched mask.
+_MASKS: Final = {
+    "aten::masked_select": _WORDS.pop("aten::masked_select"),
+    "aten::index.Tensor": (
+        "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+        "a boolean mask."
+    ),
+}
+#: Operators whose results have a shape that the shapes of the arguments tell, though the schema's tag says otherwise.
+_STATIC: Final = frozenset({"aten::_ctc_loss", "aten::linalg_lstsq", *_MASKS})
+
+
+def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
+    """Refuse a call with batched tensors whose result would depend on the row's values, or whose rows would share a write.
+
+    Raises ``RuntimeError``, in torch's words.
+    """
+    name = op.name
+    if "data_dependent_output" in op.tags or name in _WORDS:
+        raise RuntimeError(_WORDS.get(name, _CONTROL))
+    if "dynamic_output_shape" in op.tags and name not in _STATIC:
+        raise RuntimeError(_DYNAMIC.format(name.partition(".")[0]))
+    if name in _MASKS and any(level.owns(each) and dc.dtype(each) is _BOOL for each in _flatten(values[1])):
+        raise RuntimeError(_MASKS[name])
+    if any(each.is_write and each.kwarg_only for each in op.schema.arguments):
+        raise RuntimeError(
+            f"Batching rule not implemented for {name}; the fallback path doesn't work on out= or view ops."
+        )
+    shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
+    if shared and any(map(level.owns, tensors_of(op, values))):
+        _refuse_shared_write(op, values, level)
+
+
+def _flatten(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _refuse_shared_write(op: Any, values: tuple[Any, ...], level: Any) -> None:
+    names = [
+        argument.name
+        for argument, value in zip(op.schema.arguments, values, strict=True)
+        if any(map(level.owns, _flatten(value)))
+    ]
+    name = op.name.partition(".")[0]
+    raise RuntimeError(
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `{names[0]}` in extra_args that has "
+        "more elements than `self`. This happened due to "
+        f"`{names[0]}` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+        f"operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug "
+        "report instead."
+    )
+
+
+def closed_error(tensor: Any) -> RuntimeError:
+    """Return the error for a tensor whose `vmap` is over."""
+    return RuntimeError(
+        f"a tensor of shape {list(tensor.shape)} has escaped from inside a function being vmapped: its vmap (level "
+        f"{tensor._dispatch_data.level.number}) is over\nHint: return it from the function"
+    )

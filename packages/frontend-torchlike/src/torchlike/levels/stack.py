@@ -1,0 +1,118 @@
+"""The stack of levels of the running thread or task, and the guards that push and pop one.
+
+Note [A level in use]
+    While levels are open, the context's masks include ``FuncTorchDynamicLayerFrontMode``, so that every call arrives at the
+    layer, tensors of a level or not: random numbers, writes to captured tensors and ``no_grad`` concern it. Without levels
+    nothing is masked, and calls do not know of the layer. A level's work is done with the stack popped: `below` takes the
+    top level away, and with the last one the key.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, ClassVar, Final, Self
+
+from dispatch_core.frontends import current_masks, reset_masks, set_masks, with_included, without_included
+from dispatch_core.interrupts import Guard, by_subscript, whole
+
+from ..history import grad_mode
+from ..history.transforms import FRONT
+
+__all__ = ["FRONT", "TransformLevel", "above", "below", "current_levels"]
+
+_levels: Final[ContextVar[tuple[TransformLevel, ...]]] = ContextVar("torchlike.levels", default=())
+current_levels: Final = _levels.get
+_set_levels, _reset_levels = by_subscript(_levels.set), _levels.reset
+_numbers: Final = itertools.count(1)
+
+
+class TransformLevel:
+    """One transform that is under way: what it does with a call, and the tensors that are its own."""
+
+    #: The transform's name, for errors and pictures.
+    kind: ClassVar[str]
+
+    def __init__(self) -> None:
+        #: Tells levels apart for good.
+        self.number = next(_numbers)
+        #: The place in the stack, counted from 1, while the level is open.
+        self.depth = 0
+
+    def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
+        """Run a call that arrived with this level on top; ``values`` are all arguments in the schema's order."""
+        raise NotImplementedError
+
+    @property
+    def grad_mode(self) -> bool:
+        """Whether calls below the level are recorded for backward."""
+        return grad_mode.is_grad_enabled()
+
+    def open_closed(self, tensor: Any) -> Any:
+        """Return the tensor that stands for a tensor of the level, once that is closed; raises where none does."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} level {self.number}, {'open' if self in current_levels() else 'closed'}>"
+
+
+class _Stacked(Guard):
+    """Hold a stack of levels, with the masks and the grad mode that belong to it, while a block runs."""
+
+    __slots__ = ()
+
+    @whole
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            levels, masks, mode, outer = self._tokens  # type: ignore[misc]  # a guard that is left was entered
+            grad_mode.reset_mode(mode)
+            reset_masks(masks)
+            _reset_levels(levels)
+            self._tokens = outer
+        except BaseException:
+            self._finish()
+            raise
+
+
+class above(_Stacked):  # noqa: N801  # a context manager is spelled like a function
+    """Push a level while a block runs; recording for backward is on there."""
+
+    __slots__ = ("_level", "_records")
+
+    def __init__(self, level: TransformLevel, *, records: bool | None = None) -> None:
+        self._level, self._records, self._tokens = level, records, None
+
+    def __enter__(self) -> Self:
+        outer, level = self._tokens, self._level
+        stack, masks = (*current_levels(), level), with_included(FRONT)
+        level.depth = len(stack)
+        records = grad_mode.is_grad_enabled() if self._records is None else self._records
+        try:
+            self._tokens = (_set_levels[stack], set_masks[masks], grad_mode.set_mode[records], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise
+
+
+class below(_Stacked):  # noqa: N801  # a context manager is spelled like a function
+    """Take the top level away while a block runs; see Note [A level in use]."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._tokens = None
+
+    def __enter__(self) -> Self:
+        outer = self._tokens
+        *rest, top = current_levels()
+        masks, records = current_masks() if rest else without_included(FRONT), top.grad_mode
+        try:
+            self._tokens = (_set_levels[tuple(rest)], set_masks[masks], grad_mode.set_mode[records], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise

@@ -1,0 +1,169 @@
+"""Tensors of a level: ordinary tensors whose data is a record that names the tensor one level below.
+
+Note [The data of a level's tensor]
+    The record stands where a backend's array stands, and its `ArrayType` answers shape, strides and dtype as the function
+    that is transformed sees them: those of a batched tensor without the batch, which is always dimension 0 of the tensor
+    below. No kernel of a device sees a record: a level's tensors carry the layer's key, which outranks all that could
+    read one, in and out of transforms. There is a class of records for each kind and each set of device keys, because a
+    type tells the dispatcher the keys of its arrays.
+
+Note [Versions of a level's tensor]
+    A level's tensor that stands for an argument, or for a captured tensor, shares the storage of the tensor below, and so
+    its version, which the boundary at the bottom raises once for each write. A fresh result makes a storage of its own
+    where its history needs one; then a write at the level raises that, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import dispatch_core as dc
+from dispatch_core import frontends
+from dispatch_core.keys import ARRAYS
+
+from ..history.device_keys import autograd_bit
+from ..history.node import Leaf
+from ..tensors import Tensor, bare, frontend
+from .stack import FRONT, TransformLevel
+
+__all__ = [
+    "Batched",
+    "LevelData",
+    "Tracked",
+    "data_of",
+    "link",
+    "note_write",
+    "require_grad",
+    "stand_for",
+    "wrap_value",
+]
+
+
+class LevelData:
+    """The data of a level's tensor; see Note [The data of a level's tensor]."""
+
+    __slots__ = ("__weakref__", "is_captured", "level", "value")
+
+    #: The leading dimensions of the tensor below that the level hides.
+    hidden: ClassVar[int] = 0
+    #: The device keys of the tensor below.
+    keys: ClassVar[int]
+    value: Tensor
+    level: TransformLevel
+    #: Whether it stands for a tensor from outside the function, or a view of one, which must not be written to.
+    is_captured: bool
+
+    def to_text(self, tensor: Tensor) -> str:
+        """Return the text of the tensor, in torch's layout."""
+        raise NotImplementedError
+
+    def _indent(self) -> str:
+        return "\n".join(f"    {line}" for line in repr(self.value).split("\n"))
+
+
+class Batched(LevelData):
+    """The data of a tensor under `vmap`: the tensor below has the batch as its dimension 0."""
+
+    __slots__ = ()
+    hidden = 1
+
+    def to_text(self, tensor: Tensor) -> str:
+        return f"BatchedTensor(lvl={self.level.depth}, bdim=0, value=\n{self._indent()}\n)"
+
+
+class Tracked(LevelData):
+    """The data of a tensor under a transform that differentiates."""
+
+    __slots__ = ()
+
+    def to_text(self, tensor: Tensor) -> str:
+        return f"GradTrackingTensor(lvl={self.level.depth}, value=\n{self._indent()}\n)"
+
+
+_types: Final[dict[tuple[type[LevelData], int], type[LevelData]]] = {}
+
+
+def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
+    """Return the class of records of a kind for some device keys, known to the dispatcher as a type of array."""
+    found = _types.get((kind, keys))
+    if found is None:
+        found = _types[kind, keys] = type(kind.__name__, (kind,), {"__slots__": (), "keys": keys})
+    # The dispatcher forgets the types of a backend that is taken back.
+    if frontends.find_array_type(found) is None:
+        _announce(found)
+    return found
+
+
+def _announce(kind: type[LevelData]) -> None:
+    owner = frontends.array_types(kind.keys)
+    hidden = kind.hidden
+    strides: Callable[[Any], tuple[int, ...]] = lambda data: dc.strides(data.value)[hidden:]  # noqa: E731  # one of a row
+    frontends.add_stand_in(
+        dc.ArrayType(
+            kind,
+            shape=lambda data: dc.shape(data.value)[hidden:],
+            dtype=lambda data: dc.dtype(data.value),
+            strides=strides if any(each.strides is not None for each in owner) else None,
+            storage_offset=lambda data: dc.storage_offset(data.value),
+            storage=lambda data: dc.storage_of(data.value),
+            device_index=lambda data: dc.device(data.value).index,
+        ),
+        kind.keys | FRONT,
+    )
+
+
+def wrap_value(kind: type[LevelData], value: Any, level: TransformLevel, *, is_captured: bool = False) -> Tensor:
+    """Return a fresh tensor of a level for the tensor one level below."""
+    data = make_data(kind, value, level, is_captured)
+    made = bare()
+    made._dispatch_data = data
+    made._dispatch_mask = data.keys | FRONT | frontend.marker
+    return made
+
+
+def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captured: bool) -> LevelData:
+    """Return the record for the tensor one level below; an array becomes a tensor."""
+    if not isinstance(value, Tensor):
+        value = frontend.wrap(value)
+    keys = value._dispatch_mask & ARRAYS
+    found = _types.get((kind, keys)) or _find_type(kind, keys)
+    data = found()
+    data.value, data.level, data.is_captured = value, level, is_captured
+    return data
+
+
+def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is_captured: bool) -> Tensor:
+    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor]."""
+    made = wrap_value(kind, value, level, is_captured=is_captured)
+    link(made, value)
+    return made
+
+
+def link(tensor: Tensor, value: Tensor) -> None:
+    """Let a level's tensor without a state share the storage of the tensor below."""
+    leaf = tensor._autograd = Leaf.of(tensor)
+    leaf.storage = value._state.shared_storage()
+
+
+def require_grad(tensor: Tensor) -> None:
+    """Make a level's tensor, which is a leaf, one to differentiate by."""
+    tensor._state.requires_grad = True
+    tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
+
+
+def data_of(tensor: Any) -> LevelData | None:
+    """Return the record of a level's tensor; None for anything else."""
+    data = getattr(tensor, "_dispatch_data", None)
+    return data if isinstance(data, LevelData) else None
+
+
+def note_write(tensor: Tensor) -> None:
+    """Count a write to a level's tensor, unless the boundary below has; see Note [Versions of a level's tensor]."""
+    state = getattr(tensor, "_autograd", None)
+    if state is None:
+        return
+    storage = tensor._state.shared_storage()
+    below = getattr(tensor._dispatch_data.value, "_autograd", None)
+    if below is None or tensor._dispatch_data.value._state.storage is not storage:
+        tensor._dispatch_mutated()

@@ -1,0 +1,103 @@
+"""The level of `vmap`: a call with batched tensors runs the operator's batching rule on the tensors below.
+
+Note [How a call is batched]
+    A call without batched tensors goes on below as it is. One that cannot be batched is refused before anything runs
+    (`refusals`), random numbers go their own way (`randomness`), and of the ways that are left the first is taken: the
+    operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from dispatch_core import frontends
+from dispatch_core.caches import keep
+
+from ..tensors import Tensor
+from .batching import Batch, find_rule
+from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
+from .loop import run_rows
+from .randomness import is_random, run_random
+from .refusals import check_call, closed_error
+from .stack import TransformLevel, below
+from .tensors import Batched, data_of, note_write, stand_for
+
+__all__ = ["VmapLevel"]
+
+_COMPOSITE_KEYS: Final = (
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
+
+
+class VmapLevel(TransformLevel):
+    """A level of `vmap`: the size of its batch, and what random numbers mean in it."""
+
+    kind: ClassVar[str] = "vmap"
+
+    def __init__(self, size: int, randomness: str) -> None:
+        super().__init__()
+        self.size, self.randomness = size, randomness
+
+    def open_closed(self, tensor: Any) -> Any:
+        raise closed_error(tensor)
+
+    def owns(self, tensor: Any) -> bool:
+        """Return whether a value is a tensor of the level."""
+        data = data_of(tensor)
+        return data is not None and data.level is self
+
+    def enter(self, value: Tensor, dim: int) -> Tensor:
+        """Return the batched tensor of an argument whose dimension ``dim`` is the batch."""
+        front = value if dim == 0 else value.movedim(dim, 0)
+        return stand_for(Batched, front, self, is_captured=False)
+
+    def leave(self, value: Tensor, dim: int) -> Tensor:
+        """Return a result with the batch as its dimension ``dim``; one that is the same for all rows is repeated."""
+        front = value._dispatch_data.value if self.owns(value) else value.expand(self.size, *value.shape)
+        return front if dim == 0 else front.movedim(0, dim)
+
+    def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
+        batched = any(map(self.owns, tensors_of(op, values)))
+        draws = is_random(op)
+        if not batched and not draws:
+            with below():
+                return call_in_order(op, values)
+        check_call(op, values, self)
+        if draws and (found := run_random(op, values, self)) is not None:
+            return found[0]
+        rule: Any = find_rule(op)
+        if rule is None:
+            composite = _find_composite(op)
+            if composite is not None:
+                return composite(*values)
+            rule = run_rows
+        return self.apply(op, rule, values)
+
+    def apply(self, op: Any, rule: Any, values: tuple[Any, ...]) -> Any:
+        """Run a batching rule one level below, and return its results as tensors of the level."""
+        positional, keywords = signature_of(op).split(map_tensors(op, self._mark, values))
+        with below():
+            found = rule(op, self.size, positional, keywords)
+        for tensor in written_tensors(op, values):
+            note_write(tensor)
+        return wrap_results(op, Batched, self, found, values)
+
+    def _mark(self, tensor: Any) -> Any:
+        return Batch(tensor._dispatch_data.value) if self.owns(tensor) else tensor
+
+
+_COMPOSITES: Final[dict[Any, tuple[int, Any]]] = {}
+_KEPT: Final = 4096
+
+
+def _find_composite(op: Any) -> Any:
+    """Return the composite of an operator; looked for again when a registration for it has changed."""
+    generation = op._entry.generation
+    known = _COMPOSITES.get(op)
+    if known is None or known[0] != generation:
+        found = filter(None, map(partial(frontends.find_composite, op), _COMPOSITE_KEYS))
+        known = keep(_COMPOSITES, op, (generation, next(found, None)), _KEPT)
+    return known[1]
