@@ -681,3 +681,14 @@ def test_an_error_of_the_function_leaves_what_it_did():
             captured(x)
         assert x.tolist() == (tensor(2) + number + 1).tolist()
     assert captured.stats().replays == captured.stats().recordings == 0
+
+
+@pytest.mark.parametrize("params", [[], torchlike.nn.Linear(2, 2)], ids=["none", "a model"])
+def test_an_optimizer_whose_constructor_failed_is_not_known(params):
+    """The traceback keeps it alive, as that of the last error does at a prompt."""
+    with pytest.raises((TypeError, ValueError)) as kept:
+        torchlike.optim.SGD(params, lr=0.1)
+    double = torchlike.capture(lambda x: x * 2)
+    assert [double(torchlike.ones(1)).item() for _ in range(3)] == [2, 2, 2]
+    assert double.stats().replays == 1
+    assert kept.traceback

@@ -87,6 +87,8 @@ class Optimizer(Hooks):
         check_implementation(defaults)
         if defaults.get("fused"):
             self._step_supports_amp_scaling = True
+        # Last: the traceback of a constructor that fails keeps its object, which has no groups.
+        OPTIMIZERS.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -100,10 +102,10 @@ class Optimizer(Hooks):
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+        OPTIMIZERS.add(self)
 
     def _wrap_step(self) -> None:
-        """Let the class's own ``step`` call hooks, and captured calls know the optimizer."""
-        OPTIMIZERS.add(self)
+        """Let the class's own ``step`` call hooks."""
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = with_hooks(kind.step)  # type: ignore[method-assign]
