@@ -265,6 +265,16 @@ MISTAKES = {
         r"Hint: their first sizes are \[2, 3\]",
     ),
     "from_numpy of a list": (lambda: torchlike.from_numpy([1, 2]), TypeError, r"got list\)\nHint: as_tensor"),
+    "a number of samples": (
+        lambda: torchlike.distributions.Normal(0.0, 1.0).sample(3),
+        TypeError,
+        r"sequence of ints, not int\nHint: write \(3,\)",
+    ),
+    "an LBFGS's step without a loss": (
+        lambda: torchlike.optim.LBFGS([vector(requires_grad=True)]).step(),
+        TypeError,
+        "missing 1 required positional argument: 'closure'",
+    ),
     "a step backwards": (lambda: vector()[::-1], ValueError, r"Hint: flip\(x, dims\)"),
     "a format for two elements": (lambda: f"{vector():.2f}", TypeError, r"Hint: the tensor has shape \[2\]"),
     "shape for size": (lambda: torchlike.zeros(shape=(2, 3)), TypeError, "Hint: its name is size, not shape"),

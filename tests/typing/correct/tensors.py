@@ -33,7 +33,9 @@ d[0, 1] = 5
 d[d == 3] = 0
 h = d[:, [0, 1]]
 k = d[0]
-n: int = d.size(0)
+n: int = d.size(0) + d.stride(-1)
+steps: tuple[int, ...] = d.stride()
+whole: torch.Size = d.size()
 s: torch.Size = d.shape
 p, q = d.shape
 rows: int = d.shape[0]

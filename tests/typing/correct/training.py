@@ -164,6 +164,9 @@ for name, param in model.named_parameters():
         print(name, param.grad.norm().item(), param.data.shape)
 print(sum(p.numel() for p in model.parameters() if p.requires_grad))
 g1 = torch.autograd.grad(x.sum(), x)[0]
+penalty = (torch.autograd.grad((x * x).sum(), x, create_graph=True)[0].view(1, -1).norm(2, dim=1) - 1) ** 2
+for unused in torch.autograd.grad(x.sum(), (x, torch.ones(1, requires_grad=True)), allow_unused=True):
+    print("none" if unused is None else unused.norm())
 (g2,) = torch.autograd.grad((x * x).sum(), [x], create_graph=True)
 sqr: Tensor = Square.apply(x)
 weight: Tensor = model.fc1.weight
@@ -204,7 +207,7 @@ def double(v: Tensor) -> Tensor:
 
 vm = torch.func.vmap(double)(a)
 dist = torch.distributions.Normal(0.0, 1.0)
-smp = dist.sample((3,))
+smp = dist.sample((3,)) + dist.sample(torch.Size([3])) + dist.rsample([3]) + dist.sample()
 lp: Tensor = dist.log_prob(smp)
 losses: list[float] = []
 losses.append(loss.item())

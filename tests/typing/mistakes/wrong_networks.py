@@ -30,6 +30,7 @@ optim.SDG(model.parameters(), lr=0.1)  # error
 opt = optim.SGD(model.parameters(), lr=0.1)
 opt.zero_gradd()  # error
 opt.step(3)  # error
+optim.LBFGS(model.parameters()).step()  # error
 optim.lr_scheduler.StepLR(opt)  # error
 optim.lr_scheduler.StepLR(opt, step_size="3")  # error
 optim.lr_scheduler.StepLR(model, 3)  # error

@@ -73,6 +73,9 @@ x.requires_gard = True  # error
 x.dtype = 3  # error
 x.shape.foo  # error
 x.size("0")  # error
+x.size(0).foo  # error
+x.stride("0")  # error
+x.stride().foo  # error
 x.reshape(2, "3")  # error
 x.permute("a")  # error
 x.transpose(0)  # error
@@ -96,8 +99,12 @@ x.register_hook(3)  # error
 x.add_("x")  # error
 x.copy_(3, foo=1)  # error
 torch.autograd.grad(x)  # error
+torch.autograd.grad(x, x, allow_unused=True)[0].norm()  # error
+torch.set_num_threads("1")  # error
 torch.autograd.grad(x, "x")  # error
 torch.autograd.grad(x, x, create_graph="x")  # error
 torch.distributions.Normal(0.0)  # error
 torch.distributions.Normal("0", 1)  # error
+torch.distributions.Normal(0.0, 1.0).sample(3)  # error
+torch.distributions.Categorical(x).sample("3")  # error
 torch.distributions.Normal(0.0, 1.0).sampel()  # error

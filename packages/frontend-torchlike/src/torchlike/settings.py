@@ -6,6 +6,7 @@ kept, and told again, and changes nothing.
 
 from __future__ import annotations
 
+import builtins
 import os
 from typing import Any
 
@@ -50,7 +51,7 @@ def get_num_threads() -> int:
     return _state["threads"] or os.cpu_count() or 1
 
 
-def set_num_threads(int: Any) -> None:  # torch's name for it
+def set_num_threads(int: builtins.int) -> None:  # torch's name for it
     """Keep a number of threads; those of NumPy's libraries are set by their own variables (``OMP_NUM_THREADS``)."""
     _state["threads"] = _check_count(int, "set_num_threads")
 
@@ -60,7 +61,7 @@ def get_num_interop_threads() -> int:
     return _state["interop_threads"] or os.cpu_count() or 1
 
 
-def set_num_interop_threads(int: Any) -> None:  # as above
+def set_num_interop_threads(int: builtins.int) -> None:  # as above
     """Keep a number of threads for operators side by side, of which there is one."""
     _state["interop_threads"] = _check_count(int, "set_num_interop_threads")
 

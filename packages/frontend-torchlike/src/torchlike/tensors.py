@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 import numpy as np
 
@@ -237,6 +237,10 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     ndimension = dim
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size along a dimension (source: ``torch.Tensor.size``)."""
         data = self._dispatch_data
@@ -245,6 +249,10 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         shape = data.shape if is_plain[type(data)] else dc.shape(self)
         return shape[dim if type(dim) is int and -len(shape) <= dim < len(shape) else check_dim(dim, len(shape))]
 
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps in memory, or the one along a dimension, in elements (source: ``torch.Tensor.stride``)."""
         data = self._dispatch_data

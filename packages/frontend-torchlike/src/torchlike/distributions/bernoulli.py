@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torchlike
@@ -39,7 +40,7 @@ class Bernoulli(Binary, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with torchlike.no_grad():
             return torchlike.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -77,7 +78,7 @@ class Categorical(Distribution):
     def variance(self) -> Tensor:
         return torchlike.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = Size(sample_shape)
         with torchlike.no_grad():
             table = self.probs.reshape(-1, self._num_events)

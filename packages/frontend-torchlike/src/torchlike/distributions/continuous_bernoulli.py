@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -73,7 +74,7 @@ class ContinuousBernoulli(Binary):
         x = torchlike.pow(self.probs - 0.5, 2)
         return torchlike.where(self._outside(), found, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(torchlike.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 

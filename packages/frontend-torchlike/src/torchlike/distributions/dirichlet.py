@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import dispatch_core as dc
@@ -43,7 +44,7 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = dc.ops.aten._standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
         return drawn / drawn.sum(-1, keepdim=True)
 

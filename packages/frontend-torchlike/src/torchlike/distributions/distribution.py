@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -128,12 +129,12 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return values of shape ``sample_shape + batch_shape + event_shape``, without gradients."""
         with torchlike.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return values through which gradients flow to the parameters."""
         raise NotImplementedError
 
@@ -166,7 +167,9 @@ class Distribution:
         """Return the exponential of the entropy."""
         return torchlike.exp(self.entropy())
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
+        if isinstance(sample_shape, int):
+            raise TypeError(f"sample_shape takes a sequence of ints, not int\nHint: write ({sample_shape},)")
         return Size((*Size(sample_shape), *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Tensor) -> None:

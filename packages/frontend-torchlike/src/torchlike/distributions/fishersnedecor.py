@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any, ClassVar, Self
 
@@ -48,7 +49,7 @@ class FisherSnedecor(Distribution):
         found = 2 * self.df2.pow(2) * (self.df1 + self.df2 - 2) / rest
         return torchlike.where(self.df2 <= 4, math.nan, found)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = Size(sample_shape)
         x1 = self._gamma1.rsample(shape).view(self._extended_shape(shape))
         x2 = self._gamma2.rsample(shape).view(self._extended_shape(shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class GeneralizedPareto(Distribution):
         found = self.scale**2 / ((1 - self.concentration) ** 2 * (1 - 2 * self.concentration))
         return torchlike.where(self.concentration >= 0.5, math.inf, found)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(torchlike.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 

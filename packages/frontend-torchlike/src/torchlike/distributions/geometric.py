@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torchlike
@@ -37,7 +38,7 @@ class Geometric(Binary):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         tiny = torchlike.finfo(self.probs.dtype).tiny
         with torchlike.no_grad():
             drawn = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(tiny, 1)

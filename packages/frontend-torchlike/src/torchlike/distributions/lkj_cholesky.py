@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -38,7 +39,7 @@ class LKJCholesky(Distribution):
         new._beta = self._beta.expand((*batch_shape, self.dim))
         return new
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with torchlike.no_grad():
             y = self._beta.sample(sample_shape).unsqueeze(-1)
             u = torchlike.randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torchlike
@@ -79,7 +80,7 @@ class LowRankMultivariateNormal(Distribution):
         solved = torchlike.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
         return torchlike.diag_embed(self.cov_diag.reciprocal()) - solved.mT @ solved
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         options: Any = {"dtype": self.loc.dtype, "device": self.loc.device}
         weights = torchlike.randn((*shape[:-1], self.cov_factor.shape[-1]), **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -93,7 +94,7 @@ class MixtureSameFamily(Distribution):
         found = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         return torchlike.logsumexp(found + torchlike.log_softmax(self.mixture_distribution.logits, -1), -1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with torchlike.no_grad():
             dim = len(sample_shape) + len(self.batch_shape)
             chosen = self.mixture_distribution.sample(sample_shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any, ClassVar, Self
 
@@ -66,7 +67,7 @@ class Multinomial(Distribution):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = Size(sample_shape)
         drawn = self._categorical.sample((self.total_count, *shape))
         drawn = drawn.permute(*range(1, drawn.dim()), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torchlike
@@ -41,7 +42,7 @@ class NegativeBinomial(Binary):
     def variance(self) -> Tensor:
         return self.mean / torchlike.sigmoid(-self.logits)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with torchlike.no_grad():
             rates = Gamma(self.total_count, torchlike.exp(-self.logits), validate_args=False).sample(sample_shape)
             return torchlike.poisson(rates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -62,7 +63,7 @@ class OneHotCategorical(Distribution):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = self._categorical.sample(sample_shape)
         return torchlike.nn.functional.one_hot(drawn, self._categorical._num_events).to(self.probs)
 
@@ -86,6 +87,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn, probs = self.sample(sample_shape), self._categorical.probs
         return drawn + (probs - probs.detach())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -31,7 +32,7 @@ class LogitRelaxedBernoulli(Binary):
         new.temperature = self.temperature
         return new
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         drawn = clamp_probs(torchlike.rand(shape, dtype=probs.dtype, device=probs.device))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -52,7 +53,7 @@ class ExpRelaxedCategorical(Distribution):
         """The probabilities."""
         return self._categorical.probs
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = clamp_probs(torchlike.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-drawn.log()).log()) / self.temperature

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -55,7 +56,7 @@ class StudentT(Distribution):
         found = torchlike.where(self.df > 2, finite, math.inf)
         return torchlike.where(self.df <= 1, math.nan, found)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = torchlike.randn(shape, dtype=self.df.dtype, device=self.df.device)
         return self.loc + self.scale * drawn * torchlike.rsqrt(self._chi2.rsample(sample_shape) / self.df)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torchlike
@@ -35,7 +36,7 @@ class VonMises(Distribution):
     def variance(self) -> Tensor:
         return 1 - torchlike.special.i1e(self.concentration) / torchlike.special.i0e(self.concentration)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         # Best and Fisher's method: a wrapped Cauchy proposal, taken or drawn again.
         shape = self._extended_shape(sample_shape)
         with torchlike.no_grad():

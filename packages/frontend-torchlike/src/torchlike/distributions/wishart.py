@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import dispatch_core as dc
@@ -102,7 +103,7 @@ class Wishart(ExponentialFamily):
             matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         )
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: Any = None) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: Any = None) -> Tensor:
         # Bartlett's decomposition: a triangular matrix of normal values beside roots of chi-squared ones.
         size = self._event_shape[-1]
         shape = Size(sample_shape)

@@ -65,10 +65,9 @@ class LBFGS(Optimizer):
             param.add_(direction[start:end].view_as(param), alpha=size)
             start = end
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    # Unlike other optimizers', its steps cannot do without.
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Take up to ``max_iter`` steps; return the first loss."""
-        if closure is None:
-            raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
         with no_grad():
             return self._iterate(enable_grad()(closure))
 
