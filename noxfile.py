@@ -284,7 +284,8 @@ def browser(session: nox.Session) -> None:
     _install_wheels(session, "browser", *([] if has_site else ["docs"]))
     if not has_site:
         _build_site(session)
-    session.run("pytest", "tests/browser", env={"CHROMIUM": _find_chromium(), "DISPATCH_SITE": str(ROOT / "site")})
+    session.env.update(CHROMIUM=_find_chromium(), DISPATCH_SITE=str(ROOT / "site"))
+    _pytest(session, "tests/browser")
 
 
 def _find_chromium() -> str | None:

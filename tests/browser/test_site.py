@@ -33,11 +33,14 @@ def address():
 
 #: Each page is looked at once, in turn wide and light, and narrow and dark: neighbours are laid out alike.
 LOOKS = ((1280, "light"), (400, "dark"))
+#: The parts of the site, so that several processes can look at it.
+PARTS = 4
 
 
-def test_every_page_is_readable(visit, address, pictures):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_page_is_readable(visit, address, pictures, part):
     faults = {}
-    for number, page in enumerate(sorted(SITE.rglob("*.html"))):
+    for number, page in list(enumerate(sorted(SITE.rglob("*.html"))))[part::PARTS]:
         path = page.relative_to(SITE).as_posix()
         width, scheme = LOOKS[number % 2]
         picture = None if pictures is None else pictures / f"site-{path.replace('/', '-')}-{scheme}.png"
