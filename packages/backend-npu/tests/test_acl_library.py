@@ -12,6 +12,8 @@ import dispatch_core as dc
 from dispatch_backend_npu.acl import AclError, FunctionNotFoundError, OutOfMemoryError, ToolkitNotFoundError, library
 from dispatch_backend_npu.acl.prototypes import RUNTIME, Prototype, prototypes
 
+pytestmark = pytest.mark.no_pipeline(reason="loads libraries, and calls no operator")
+
 
 def run(code, **environment):
     environment = {"PYTHONPATH": ":".join(sys.path), "PATH": os.environ["PATH"], **environment}

@@ -10,6 +10,8 @@ from dispatch_backend_npu.acl import toolkit
 from dispatch_backend_npu.acl.prototypes import BASE, OPERATORS, RUNTIME
 from dispatch_backend_npu.runtime import probe
 
+pytestmark = pytest.mark.no_pipeline(reason="looks for a toolkit, and calls no operator")
+
 RUNTIMES = toolkit.FILES[RUNTIME]
 
 

@@ -13,6 +13,8 @@ from dispatch_backend_npu.acl import AclError, OutOfMemoryError
 from dispatch_backend_npu.runtime import allocator, memory
 from dispatch_backend_npu.runtime.allocator import size_class
 
+pytestmark = pytest.mark.no_pipeline(reason="calls the runtime, and no operator")
+
 
 @pytest.fixture(autouse=True)
 def clean(npu):

@@ -14,6 +14,8 @@ from dispatch_backend_npu.acl import AclError
 from dispatch_backend_npu.acl.library import call
 from dispatch_backend_npu.runtime import device, memory
 
+pytestmark = pytest.mark.no_pipeline(reason="calls the runtime, and no operator")
+
 
 def in_thread(function):
     """Return the result of a function in another thread."""

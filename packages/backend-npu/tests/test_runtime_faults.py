@@ -9,6 +9,8 @@ from dispatch_backend_npu import arrays, runtime
 from dispatch_backend_npu.acl import AclError
 from dispatch_backend_npu.runtime import memory
 
+pytestmark = pytest.mark.no_pipeline(reason="calls the runtime, and no operator")
+
 
 def program():
     """Use streams, events, pinned memory, the cache and a second device."""

@@ -15,6 +15,8 @@ from dispatch_backend_npu import runtime
 from dispatch_backend_npu.acl import AclError, DeviceTimeoutError
 from dispatch_backend_npu.runtime import memory, waiting
 
+pytestmark = pytest.mark.no_pipeline(reason="its programs run in processes of their own")
+
 START = """
 import gc, time
 import numpy as np

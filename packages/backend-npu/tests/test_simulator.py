@@ -16,6 +16,8 @@ import pytest
 from dispatch_backend_npu.acl.library import c_type
 from dispatch_backend_npu.runtime import device
 
+pytestmark = pytest.mark.no_pipeline(reason="calls the simulator, and no operator")
+
 FUNCTIONS = json.loads((Path(__file__).parent / "acl_prototypes.json").read_text())["functions"]
 DTYPES = {
     "float32": 0,

@@ -14,6 +14,8 @@ from dispatch_backend_npu.simulator import NoCompilerError, compiler
 from dispatch_backend_npu.simulator.compilation import LIBRARIES, SOURCES
 from dispatch_backend_npu.simulator.generate import generate, read
 
+pytestmark = pytest.mark.no_pipeline(reason="reads the simulator, and calls no operator")
+
 HEADERS = json.loads((Path(__file__).parent / "acl_prototypes.json").read_text())
 FUNCTIONS = HEADERS["functions"]
 #: Enums are ints in the ABI; the simulator declares the two that have negative members, which the compiler checks.

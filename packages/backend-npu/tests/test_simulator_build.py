@@ -14,6 +14,8 @@ from dispatch_backend_npu.simulator import NoCompilerError, Simulator, build, co
 from dispatch_backend_npu.simulator.compilation import SOURCES, default_folder
 from dispatch_backend_npu.simulator.coverage import table
 
+pytestmark = pytest.mark.no_pipeline(reason="builds the simulator, and calls no operator")
+
 builder = sys.modules["dispatch_backend_npu.simulator.compilation"]  # the package's own name of it is the function's
 PACKAGE = Path(__file__).parents[1]
 DOCUMENT = PACKAGE.parents[1] / "docs" / "npu.md"

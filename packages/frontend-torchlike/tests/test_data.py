@@ -8,7 +8,10 @@ import pytest
 import torchlike
 from torchlike.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 
-pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore::DeprecationWarning"),
+    pytest.mark.no_pipeline(reason="its workers are processes of their own"),
+]
 
 
 class Numbers(Dataset):

@@ -20,6 +20,8 @@ from torchlike.creation import FACTORIES
 from torchlike.functions import FUNCTIONS, METHODS, NAMESPACES
 from torchlike.texts import example_of, phrase_of, read_examples
 
+pytestmark = pytest.mark.no_pipeline(reason="texts are the same there")
+
 _FUNCTIONAL = torchlike.nn.functional
 
 

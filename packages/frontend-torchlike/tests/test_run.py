@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.no_pipeline(reason="its programs run in processes of their own")
+
 SAME = """
 import sys, torch, torch.nn as nn, torchlike
 import torch.nn.functional as F

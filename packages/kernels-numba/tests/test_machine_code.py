@@ -10,6 +10,8 @@ import numba
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.no_pipeline(reason="compiles functions, and calls no operator")
+
 SOURCE = """
 from numba import njit
 from dispatch_kernels_numba.machine_code import keep_on_disk
