@@ -94,13 +94,6 @@ def _roll(call: BatchedCall) -> Any:
     return aten.view.default(rolled, tensor.shape)
 
 
-def _select_value_backward(call: BatchedCall) -> Any:
-    grad, indices = (with_batch(call[name], call.size) for name in ("grad", "indices"))
-    return call.run(
-        grad=grad, indices=indices, dim=shift(call["dim"], len(call["sizes"])), sizes=[call.size, *call["sizes"]]
-    )
-
-
 _ALONG: Final = """
     sum.dim_IntList mean.dim prod.dim_int amax amin max.dim min.dim argmax argmin any.dim all.dim var.correction
     std.correction var_mean.correction norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype linalg_vector_norm logsumexp aminmax
@@ -125,5 +118,4 @@ RULES: Final[dict[str, Rule]] = {
     "norm.ScalarOpt_dtype": full("norm.ScalarOpt_dim_dtype"),
     "flip": _flip,
     "roll": _roll,
-    "value_selecting_reduction_backward": _select_value_backward,
 }

@@ -9,15 +9,43 @@ from typing import Any, Final, TypeAlias
 from dispatch_aten.errors import AtenError
 from dispatch_aten.variants import functional_of, is_inplace
 
-from . import joins, pointwise, products, reductions, views
+from . import (
+    convolutions,
+    factories,
+    folding,
+    indexing,
+    joins,
+    losses,
+    matrices,
+    normalizations,
+    pointwise,
+    products,
+    reductions,
+    searching,
+    views,
+)
 from .calls import BatchedCall, Rule, aten, bind, overload
 
 BatchingRule: TypeAlias = Callable[[Any, int, tuple[Any, ...], dict[str, Any]], Any]
 """A rule for callers: overload, size of the batch, arguments → results, each with the batch as its dimension 0."""
 
-RULES: Final[dict[str, Rule]] = {
-    name: rule for module in (pointwise, reductions, views, products, joins) for name, rule in module.RULES.items()
-}
+_MODULES: Final = (
+    pointwise,
+    reductions,
+    views,
+    joins,
+    indexing,
+    products,
+    convolutions,
+    normalizations,
+    folding,
+    losses,
+    matrices,
+    factories,
+    searching,
+)
+
+RULES: Final[dict[str, Rule]] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 """The rules by name with overload; `pointwise.FAMILIES` has those that all overloads of an operator share."""
 
 

@@ -187,7 +187,7 @@ RULES: Final[dict[str, Rule]] = {
     "repeat": _repeat,
     "clone": _copy_options,
     "_to_copy": _copy_options,
-    **dict.fromkeys("detach alias view_as_real view_as_complex tril triu".split(), as_it_is),
+    **dict.fromkeys("detach alias view_as_real view_as_complex constant_pad_nd native_dropout".split(), as_it_is),
     "diag_embed": _diag_embed,
     "squeeze_": _squeeze(_all_dims, aten.squeeze_.dims),
     "squeeze_.dim": _squeeze(_given_dims, aten.squeeze_.dims),

@@ -1,0 +1,108 @@
+"""Losses: each row's elements first, then each row's reduction."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Final
+
+from .calls import Batch, BatchedCall, Rule, align, aten
+
+_NONE, _MEAN, _SUM = range(3)
+
+
+def _reduce(tensor: Any, reduction: int) -> Any:
+    """Return the mean or the sum of each row, or the elements."""
+    if reduction == _NONE:
+        return tensor
+    rows = aten.reshape.default(tensor, [tensor.shape[0], prod(tensor.shape[1:])])
+    return (aten.mean.dim if reduction == _MEAN else aten.sum.dim_IntList)(rows, [1])
+
+
+def _elementwise_loss(call: BatchedCall) -> Any:
+    rank = max(call.rank(name) for name in call.tensors())
+    tensors = {name: align(Batch(call.with_batch(name)), rank) for name in call.tensors()}
+    return _reduce(call.run(**tensors, reduction=_NONE), call["reduction"])
+
+
+def _mse_backward(call: BatchedCall) -> Any:
+    rank = max(call.rank(name) for name in call.tensors())
+    found = call.run(**{name: align(call[name], rank) for name in call.tensors()}, reduction=_NONE)
+    return aten.div.Scalar(found, prod(found.shape[1:])) if call["reduction"] == _MEAN else found
+
+
+def _has_samples(call: BatchedCall) -> bool:
+    return call.rank("self") > 1
+
+
+def _join_samples(call: BatchedCall) -> tuple[Any, Any]:
+    """Return the scores and the targets of all rows as those of one batch of samples."""
+    own, target = call.with_batch("self"), call.with_batch("target")
+    if not _has_samples(call):
+        return own, target
+    size, samples, classes = own.shape
+    return aten.reshape.default(own, [size * samples, classes]), aten.reshape.default(target, [size * samples])
+
+
+def _weights(call: BatchedCall, dtype: Any) -> Any:
+    """Return the weight of each target, 0 where it is ignored, by sample or, without samples, by row."""
+    target = call.with_batch("target")
+    kept = aten.ne.Scalar(target, call["ignore_index"])
+    weight = call["weight"]
+    if weight is None:
+        return aten._to_copy.default(kept, dtype=dtype)
+    places = aten.where.ScalarOther(kept, target, 0)
+    if type(weight) is Batch:
+        rows = places if _has_samples(call) else aten.unsqueeze.default(places, 1)
+        found = aten.view.default(aten.gather.default(weight.tensor, 1, rows), target.shape)
+    else:
+        flat = aten.reshape.default(places, [prod(target.shape)])
+        found = aten.view.default(aten.index_select.default(weight, 0, flat), target.shape)
+    return aten.where.ScalarOther(kept, found, 0)
+
+
+def _nll(call: BatchedCall) -> Any:
+    own, target = _join_samples(call)
+    shape = call.with_batch("target").shape
+    weights = _weights(call, own.dtype)
+    plain = call.run(self=own, target=target, weight=None, reduction=_NONE)[0]
+    each = aten.mul.Tensor(aten.view.default(plain, shape), weights)
+    # Where a class is ignored, a weight or a score that is not finite does not count either.
+    kept = aten.ne.Scalar(call.with_batch("target"), call["ignore_index"])
+    each = aten.where.ScalarOther(kept, each, 0)
+    if call["reduction"] == _NONE:
+        return each, aten.new_zeros.default(own, [call.size])
+    total = _reduce(weights, _SUM)
+    summed = _reduce(each, _SUM)
+    return (aten.div.Tensor(summed, total) if call["reduction"] == _MEAN else summed), total
+
+
+def _nll_backward(call: BatchedCall) -> Any:
+    own, target = _join_samples(call)
+    shape = call.with_batch("target").shape
+    grad = call.with_batch("grad_output")
+    if call["reduction"] == _MEAN:
+        grad = aten.div.Tensor(grad, call.with_batch("total_weight"))
+    grad = aten.view.default(grad, [*grad.shape, *[1] * (len(shape) - len(grad.shape))])
+    grad = aten.mul.Tensor(grad, _weights(call, own.dtype))
+    grad = aten.where.ScalarOther(aten.ne.Scalar(call.with_batch("target"), call["ignore_index"]), grad, 0)
+    found = call.run(
+        grad_output=aten.reshape.default(grad, [own.shape[0]]),
+        self=own,
+        target=target,
+        weight=None,
+        reduction=_NONE,
+        total_weight=aten.new_zeros.default(own, []),
+    )
+    return aten.view.default(found, [call.size, *call.shape("self")])
+
+
+_ELEMENTWISE: Final = """
+    mse_loss smooth_l1_loss huber_loss soft_margin_loss binary_cross_entropy binary_cross_entropy_with_logits
+"""
+
+RULES: Final[dict[str, Rule]] = {
+    **dict.fromkeys(_ELEMENTWISE.split(), _elementwise_loss),
+    "mse_loss_backward": _mse_backward,
+    "nll_loss_forward": _nll,
+    "nll_loss_backward": _nll_backward,
+}
