@@ -8,12 +8,45 @@ from typing import Any
 import numpy as np
 import torch
 from harness import Measure, parser, report, run
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import dispatch_core as dc
 import torchlike
 
 #: Kept for as long as the process runs: torch crashes when an operator outlives its library.
 OURS, THEIRS = dc.Library("bench", "DEF"), torch.library.Library("bench", "DEF")
+#: Calls in a block of a mode, beside which to enter it costs little.
+CALLS = range(100)
+
+
+def _pass_on(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    return func(*args, **(kwargs or {}))
+
+
+def _mode_measure() -> Measure:
+    """Return the time of a mode that passes calls on, over those of the calls without it."""
+    ours = type("Ours", (dc.DispatchMode,), {"__dispatch__": _pass_on})()
+    theirs = type("Theirs", (TorchDispatchMode,), {"__torch_dispatch__": _pass_on})()
+    a, t = torchlike.ones(1), torch.ones(1)
+
+    def our_adds() -> None:
+        for _ in CALLS:
+            torchlike.add(a, a)
+
+    def torch_adds() -> None:
+        for _ in CALLS:
+            torch.add(t, t)
+
+    def our_mode() -> None:
+        with ours:
+            our_adds()
+
+    def torch_mode() -> None:
+        with theirs:
+            torch_adds()
+
+    name = f"a mode that passes {len(CALLS)} adds on, over the adds"
+    return Measure(name, our_mode, torch_mode, 0.15, our_adds, torch_adds)
 
 
 def _measures() -> list[Measure]:
@@ -99,6 +132,7 @@ def _measures() -> list[Measure]:
         Measure("uniform_, requires grad, under no_grad", our_fill, torch_fill),
         Measure("no_grad, enter and leave", our_guard, torch_guard, 0.45),
         Measure("exclude_keys / no_grad", our_mask, torch_guard, 0.45),
+        _mode_measure(),
     ]
 
 

@@ -24,6 +24,8 @@ class Measure:
     goal: float | None = None
     #: The part of both that is not measured; its time is subtracted before the ratio is made.
     beside: Callable[[], object] | None = None
+    #: The reference's own part, where it is another one.
+    beside_reference: Callable[[], object] | None = None
     #: What our function cannot do without, and how many nanoseconds are allowed on top of it.
     floor: Callable[[], object] | None = None
     dispatch: float = 0.0
@@ -67,20 +69,30 @@ def run(measures: Sequence[Measure], *, repeats: int = 15, seconds: float = 0.02
     """Time every measure and its reference in turn, ``repeats`` times over, and return one row each."""
     timers = []
     for measure in measures:
-        for call in (measure.ours, measure.reference, measure.beside or _nothing, measure.floor or _nothing):
+        beside = measure.beside or _nothing
+        parts = beside, measure.beside_reference or beside, measure.floor or _nothing
+        for call in (measure.ours, measure.reference, *parts):
             call()
             timers.append((timeit.Timer(call), _loops(call, seconds)))
     samples: list[list[float]] = [[] for _ in timers]
     for _ in range(repeats):
         for (timer, loops), found in zip(timers, samples, strict=True):
             found.append(timer.timeit(loops) / loops * 1e9)
-    return [_row(measure, *samples[4 * index : 4 * index + 4]) for index, measure in enumerate(measures)]
+    return [_row(measure, *samples[5 * index : 5 * index + 5]) for index, measure in enumerate(measures)]
 
 
-def _row(measure: Measure, ours: list[float], reference: list[float], beside: list[float], floor: list[float]) -> Row:
+def _row(
+    measure: Measure,
+    ours: list[float],
+    reference: list[float],
+    beside: list[float],
+    beside_reference: list[float],
+    floor: list[float],
+) -> Row:
     def times(summary: Callable[[list[float]], float]) -> tuple[float, float]:
-        off = summary(beside) if measure.beside is not None else 0.0
-        return summary(ours) - off, summary(reference) - off
+        if measure.beside is None:
+            return summary(ours), summary(reference)
+        return summary(ours) - summary(beside), summary(reference) - summary(beside_reference)
 
     least, middle = times(min), times(statistics.median)
     bound = None if measure.floor is None else min(floor) + measure.dispatch

@@ -95,12 +95,13 @@ def _make_general(
         entry = find_entry(registry)
         if entry is None:
             return down(*given, **keywords)
-        args, kwargs = split(given, keywords)
-        if entry.mode is None:
-            found = entry.run(op, args, kwargs, makes_tensors=False)
+        handler = entry.handler
+        if handler is None:
+            found = entry.run(lambda: run(*given, **keywords))
             return _wrap_arrays(entry.tensor_type, found) if is_factory else found
+        args, kwargs = split(given, keywords)
         makes_tensors = is_factory and entry.tensor_type is not None
-        result = entry.run(op, args, kwargs, makes_tensors=makes_tensors)
+        result = entry.run(lambda: handler(op, (), args, kwargs), makes_tensors=makes_tensors)
         if result is NotImplemented:
             raise _not_handled(op, entry)
         return accept(result, given)
@@ -126,10 +127,13 @@ def _generate(
         plain = [f"if {tests}:", *indent(plain), "else:", f"    __a, __k = __split(({given},), None)"]
     lines = [
         "__e = __current()",
-        "if __e is None or __e.state is not __context() or __e.outer is not None or __e.registry is not __registry:",
+        "if __e is None or not __e.is_alone or __e.registry is not __registry:",
+        f"    return __general({given})",
+        "__c, __i = __e.states",
+        "if __c is not __context():",
         f"    return __general({given})",
         *plain,
-        "__t = __set_state[__e.inner]",
+        "__t = __set_state[__i]",
         "try:",
         "    __r = __e.handler(__op, (), __a, __k)",
         "finally:",
@@ -161,7 +165,8 @@ def _generate(
 
 def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
     return KernelResultError(
-        f"Multiple dispatch failed for {op.name!r}; all handlers returned NotImplemented:\n  - mode object {entry.mode!r}",
+        f"Multiple dispatch failed for {op.name!r}; all {getattr(entry.mode, 'handler_name', '')} handlers returned"
+        f" NotImplemented:\n  - mode object {entry.mode!r}",
         hint="return func(*args, **kwargs) for calls that the mode leaves as they are",
     )
 

@@ -10,7 +10,6 @@ from weakref import WeakSet
 from ..interrupts import by_subscript
 from ..keys import context
 from ..keys.table import AUTOGRAD, DispatchKey
-from ..operators.overloads import OpOverload
 from ..operators.registries import Registry
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     Handler: TypeAlias = Callable[..., Any]
 
 PYTHON: Final = DispatchKey.Python.value
-NEVER: Final = object()
+#: For a mode that was not called in any state.
+NEVER: Final[tuple[Any, Any]] = (object(), None)
 
 
 class ActiveMode:
@@ -34,12 +34,12 @@ class ActiveMode:
     __slots__ = (
         "__weakref__",
         "handler",
-        "inner",
+        "is_alone",
         "is_open",
         "mode",
         "outer",
         "registry",
-        "state",
+        "states",
         "tensor_type",
         "tokens",
     )
@@ -54,45 +54,45 @@ class ActiveMode:
     ) -> None:
         self.mode, self.handler, self.registry, self.outer = mode, handler, registry, outer
         self.tensor_type = tensor_type
+        #: Whether its handler can be called without a look at other entries.
+        self.is_alone = outer is None and handler is not None
         #: The context's state in which the mode was called last, and the one that its handler runs in.
-        self.state: Any = NEVER
-        self.inner: context.State | None = None
+        self.states: tuple[Any, Any] = NEVER
         #: A task that was started in the block may outlive it, with the block's context.
         self.is_open = True
         self.tokens: tuple[Any, ...] = ()
         _entries.add(self)
 
-    def run(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], *, makes_tensors: bool) -> Any:
-        """Call the handler with its mode off; ``makes_tensors`` says that ``op`` is a factory, to be wrapped in there."""
-        assert self.handler is not None
-        outer, inner = self.outer, self.inner
+    def run(self, function: Callable[[], Any], *, makes_tensors: bool = False) -> Any:
+        """Call a function with the mode off; ``makes_tensors`` lets factories make tensors of their arrays in there."""
+        state, outer = context.current(), self.outer
+        states = self.states
+        inner = states[1] if states[0] is state else self._find_inner(state)
         if makes_tensors:
-            outer, inner = (
-                ActiveMode(None, _call, self.registry, self.tensor_type, outer),
-                self._find_inner(keeps=PYTHON),
-            )
-        top, state = set_top[outer], context.set_state[inner]
+            outer = ActiveMode(None, None, self.registry, self.tensor_type, outer)
+            inner = context.intern_state(inner[0] | PYTHON, inner[1])
+        top, token = set_top[outer], context.set_state[inner]
         try:
-            return self.handler(op, (), args, kwargs)
+            return function()
         finally:
             try:
-                context.reset_state(state)
+                context.reset_state(token)
             finally:
                 reset_top(top)
 
-    def arrive(self, state: context.State | None) -> None:
-        """Find the state of the handler, for calls in ``state``."""
-        self.state = state
-        self.inner = self._find_inner(keeps=0 if self.outer is None else PYTHON)
-
-    def _find_inner(self, *, keeps: int) -> context.State:
-        state = self.state
+    def _find_inner(self, state: context.State | None) -> context.State:
+        """Return the state that the handler runs in, for calls in ``state``."""
         included, excluded = (0, 0) if state is None else state
         rank = DispatchKey.Python.rank
         dropped = sum(key.value for key in DispatchKey if key.rank >= rank and key is not DispatchKey.Profiler)
+        if self.outer is not None:
+            dropped &= ~PYTHON
         # A mask without the Autograd keys of backends yet to come is a small number, which costs less in tables.
         autograd = sum(key.value for key in DispatchKey if key.value & AUTOGRAD)
-        return context.intern_state(included & ~dropped | included & keeps, excluded | autograd)
+        inner = context.intern_state(included & ~dropped, excluded | autograd)
+        if self.is_open:
+            self.states = state, inner
+        return inner
 
 
 _entries: Final[WeakSet[ActiveMode]] = WeakSet()
@@ -100,10 +100,6 @@ _top: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.mo
 current_entry: Final = _top.get
 reset_top: Final = _top.reset
 set_top: Final = by_subscript(_top.set)
-
-
-def _call(op: OpOverload, _: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return op(*args, **kwargs)
 
 
 _known_keys: list[tuple[DispatchKey, ...]] = [()]
@@ -114,7 +110,7 @@ def note_keys() -> None:
     if DispatchKey._ordered is not _known_keys[0]:
         _known_keys[0] = DispatchKey._ordered
         for entry in list(_entries):
-            entry.state = NEVER
+            entry.states = NEVER
 
 
 def find_entry(registry: Registry) -> ActiveMode | None:
@@ -124,6 +120,4 @@ def find_entry(registry: Registry) -> ActiveMode | None:
         return None  # in the handler of the outermost mode
     while entry is not None and (entry.registry is not registry or not entry.is_open):
         entry = entry.outer
-    if entry is not None:
-        entry.arrive(state)
     return entry

@@ -88,7 +88,7 @@ class DispatchMode:
                     f"{type(self).__qualname__}: the block ends where it is not the innermost mode",
                     hint="leave modes in the opposite order to that in which they were entered, in the same thread or task",
                 )
-            entry.is_open, entry.state = False, NEVER
+            entry.is_open, entry.states = False, NEVER
             top, state = entry.tokens
             context.reset_state(state)
             reset_top(top)
@@ -96,7 +96,7 @@ class DispatchMode:
             # The interrupt may have come first.
             entry = locals().get("entry", current_entry())
             if entry is not None and entry.mode is self:
-                entry.is_open, entry.state = False, NEVER
+                entry.is_open, entry.states = False, NEVER
                 for token in reversed(entry.tokens):
                     take_back(token)
             raise

@@ -43,6 +43,11 @@ def queue_callback(callback: Callable[[], object]) -> None:
     queued.append(callback)
 
 
+def is_running() -> bool:
+    """Return whether this thread or task runs backward."""
+    return _queued.get() is not None
+
+
 def execute(
     roots: Sequence[tuple[Edge, Tensor]],
     *,

@@ -11,7 +11,9 @@ _NAMES: Final = {
     "data": "",
     "deterministic": "",
     "dlpack": "",
+    "flop_counter": "",
     "hooks": "",
+    "module_tracker": "",
     "pytree": "",
     "tensorboard": "",
 }
