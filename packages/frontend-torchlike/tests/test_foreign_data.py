@@ -211,9 +211,14 @@ def test_a_read_only_array_is_shared_and_stays_as_it_is():
         (np.array([[1, None]]), TypeError, r"type numpy.object_.*\nHint: element \[0\]\[1\] is None"),
         (np.array([1, 2], object), TypeError, r"\nHint: its numbers are Python objects: give them a dtype with astype"),
         (np.array(["a"]), TypeError, r"type numpy.str_.*\nHint: element \[0\] is np.str_\('a'\) of type str_"),
-        (np.array(["2020"], "M8[D]"), TypeError, "can't convert np.ndarray of type numpy.datetime64"),
-        (np.zeros(1, [("a", "i4")]), TypeError, "can't convert np.ndarray of type numpy.void"),
-        (np.zeros(1, np.longdouble), TypeError, "can't convert np.ndarray of type numpy.longdouble"),
+        (
+            np.array(["2020"], "M8[D]"),
+            TypeError,
+            r"np.ndarray of type numpy.datetime64.*\nHint: count the times from a first",
+        ),
+        (np.array([1], "m8[s]"), TypeError, r"np.ndarray of type numpy.timedelta64.*\nHint: divide by a unit"),
+        (np.zeros(1, [("a", "i4")]), TypeError, r"np.ndarray of type numpy.void.*\nHint: take one of its fields"),
+        (np.zeros(1, np.longdouble), TypeError, r"type numpy.longdouble.*\nHint: convert it first, with astype"),
         (
             WithArray(np.array(["a", 1], object)),
             TypeError,

@@ -208,3 +208,12 @@ def test_what_names_no_places_is_no_index(grid, index):
         grid[index]
     with pytest.raises(TypeError, match=r"element \[0\] is .*'a'.* of type str"):
         grid[WithArray("a")]
+
+
+@pytest.mark.parametrize("value", [np.ones(4), [1.0] * 4, WithArray(1.0)], ids=["array", "list", "column"])
+def test_only_tensors_and_numbers_are_written(grid, value):
+    with pytest.raises(TypeError, match=r"can't assign a .*\nHint: make a tensor of it first, with torchlike.tensor$"):
+        grid[0, 0] = value
+    with pytest.raises(TypeError, match=r"can't assign a NoneType to a torchlike.FloatTensor$"):
+        grid[0, 0] = None
+    assert (grid == torchlike.arange(24.0).reshape(2, 3, 4)).all()

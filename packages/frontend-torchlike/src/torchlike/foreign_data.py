@@ -21,6 +21,12 @@ _OURS: Final = (Tensor, np.ndarray, np.generic, list, tuple, str, bytes, bytearr
 
 #: The kinds of NumPy's dtypes of Python objects and of texts.
 _NO_NUMBERS: Final = "OSUT"
+#: Other kinds that tensors do not have → how they become numbers.
+_HINTS: Final = {
+    "M": "count the times from a first one, as (times - times[0]) / np.timedelta64(1, 's')",
+    "m": "divide by a unit, as np.timedelta64(1, 's')",
+    "V": "take one of its fields, or make a number type of them with numpy.lib.recfunctions.structured_to_unstructured",
+}
 
 
 def is_foreign(value: Any) -> bool:
@@ -90,9 +96,9 @@ def _to_native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     try:
         check_dtype(array)
     except TypeError as error:
-        if array.dtype.kind not in _NO_NUMBERS:
-            raise
-        raise TypeError(f"{error}\nHint: {_describe_first(array)}") from None
+        kind = array.dtype.kind
+        hint = _describe_first(array) if kind in _NO_NUMBERS else _HINTS.get(kind, "convert it first, with astype")
+        raise TypeError(f"{error}\nHint: {hint}") from None
     return array
 
 

@@ -313,7 +313,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         source = value
     elif not isinstance(value, (bool, int, float, complex)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a {format_type(self)}")
+        hint = (
+            "\nHint: make a tensor of it first, with torchlike.tensor"
+            if is_foreign(value) or is_sequence(value)
+            else ""
+        )
+        raise TypeError(f"can't assign a {type(value).__name__} to a {format_type(self)}{hint}")
     elif left:
         make = FACTORIES["scalar_tensor"] if isinstance(value, complex) else tensor
         source = make(value, dtype=self.dtype, device=self.device)
