@@ -179,8 +179,13 @@ def test_many_steps_that_wait_are_counted_and_not_drawn(registry, ops, toy):
         for _ in range(201):
             made = ops.add(made, made)
         found = read_fragment(pipe._repr_html_())
+        graph = pipe.graph()
+        shown = read_fragment(graph._repr_html_())
+        assert (graph._repr_svg_(), graph.svg()[:4]) == (None, "<svg")
+        assert "svg" not in shown.tags and "svg() and save() draw 201 steps" in shown.texts
+        assert any("%200 = " in text for text in shown.texts)
     assert "svg" not in found.tags
-    assert "graph().svg() draws the 201 steps" in found.texts
+    assert "graph().svg() draws 201 steps" in found.texts
 
 
 def test_the_program_of_a_planner_is_shown_as_code_and_as_a_table():

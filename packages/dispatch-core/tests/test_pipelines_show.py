@@ -101,7 +101,7 @@ def test_views_writes_held_values_and_dropped_steps_are_named(registry, ops, toy
         "return %1, %2",
     ]
     assert [step.is_output for step in graph.steps] == [True, True, False, True, True, False, False]
-    assert repr(graph) == "<PipelineGraph: 7 steps, 1 inputs, 2 to be dropped>"
+    assert repr(graph) == "<PipelineGraph: 7 steps, 1 input, 2 to be dropped>"
 
 
 def test_lists_several_results_and_constants_are_printed(registry, ops, toy):

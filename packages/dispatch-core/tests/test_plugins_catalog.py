@@ -239,6 +239,14 @@ def test_the_user_chooses_among_distributions_that_offer_one_device(first, secon
     assert Catalog(Scan(claims), "0.1.0", settings.chosen).usable(BACKENDS, "jax") is claims[chosen]
 
 
+def test_all_libraries_of_an_extra_are_named():
+    requires = ["acme-lib; extra == 'acme'", "acme-files; extra == 'acme'"]
+    device = claim("acme", "acme-dispatch", requires=requires)
+    array_type = claim("no_such_library_here.Array", "acme-dispatch", "acme", group=ARRAY_TYPES, requires=requires)
+    (verdict,) = catalog(device, array_type).verdicts(BACKENDS, "acme")
+    assert verdict.refusal.startswith("it needs acme-lib and acme-files, which are not installed: pip install ")
+
+
 @pytest.mark.parametrize(("module", "state"), [("no_such_library_here", "absent"), ("json", None)])
 def test_a_device_named_as_an_extra_claims_nothing_where_its_library_is_not_installed(module, state):
     requires = ["acme-lib>=2; extra == 'acme'"]

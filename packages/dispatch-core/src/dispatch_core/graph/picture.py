@@ -8,10 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
-from ..display import to_block, to_details, to_fragment, to_page
+from ..display import show_number_of, to_block, to_details, to_fragment, to_note, to_page
 from ..errors import ArgumentError
 from ..escapes import to_printable
 from .model import Call, Graph, ValueInfo, values_in
+
+#: How many steps a notebook draws by itself.
+MOST_DRAWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,15 @@ class Drawable:
         drawing = f'<div class="dispatch-picture">{self.svg()}</div>'
         return to_fragment(picture.title, [picture.heading], [drawing, to_details("code", to_block(picture.code))])
 
-    _repr_svg_ = svg
-    _repr_html_ = html
+    def _repr_svg_(self) -> str | None:
+        return self.svg() if len(self.picture().steps) <= MOST_DRAWN else None
+
+    def _repr_html_(self) -> str:
+        picture = self.picture()
+        if len(picture.steps) <= MOST_DRAWN:
+            return self.html()
+        note = to_note(f"svg() and save() draw {show_number_of('step', len(picture.steps))}")
+        return to_fragment(picture.title, [picture.heading], [note, to_details("code", to_block(picture.code))])
 
     def save(self, path: str | Path) -> Path:
         """Write the form that the suffix names: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
@@ -167,7 +177,7 @@ class Picture(Drawable):
     @property
     def heading(self) -> str:
         """Return the line above the drawing."""
-        return f"{len(self.steps)} steps, {len(self.inputs)} inputs"
+        return f"{show_number_of('step', len(self.steps))}, {show_number_of('input', len(self.inputs))}"
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:

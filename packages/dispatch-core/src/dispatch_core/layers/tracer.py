@@ -322,7 +322,10 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         return str(self.graph)
 
     def __repr__(self) -> str:
-        return f"<trace: {len(self._recorder.steps)} steps, {len(self._recorder.inputs)} inputs>"
+        from ..display import show_number_of
+
+        steps, inputs = len(self._recorder.steps), len(self._recorder.inputs)
+        return f"<trace: {show_number_of('step', steps)}, {show_number_of('input', inputs)}>"
 
 
 def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:

@@ -165,9 +165,11 @@ class Pipeline:
 
     def _repr_html_(self) -> str:
         """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""
+        from ..graph.picture import MOST_DRAWN
+
         parts = self.stats().html_parts()
         waiting = self._session.waiting
-        if 0 < waiting <= _DRAWN:
+        if 0 < waiting <= MOST_DRAWN:
             graph = self.graph(groups=())
             parts = [
                 f'<div class="dispatch-picture">{graph.svg()}</div>',
@@ -175,14 +177,11 @@ class Pipeline:
                 *parts,
             ]
         elif waiting:
-            parts = [to_note(f"graph().svg() draws the {waiting} steps"), *parts]
+            parts = [to_note(f"graph().svg() draws {show_number_of('step', waiting)}"), *parts]
         return to_fragment("pipeline", self._facts(), parts)
 
 
 pipeline = Pipeline
-
-#: How many steps a notebook draws by itself.
-_DRAWN: Final = 200
 
 
 def _load_shape_rules() -> None:

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..arrays import access
+from ..display import show_number_of
 from ..errors import ArgumentError
 from ..escapes import to_printable
 from ..graph import Call, Constant, Graph, ValueInfo, ValueRef
@@ -52,11 +53,13 @@ class PipelineGraph(Picture):
     @property
     def heading(self) -> str:
         """Return the line above the drawing."""
-        return f"{len(self.steps)} steps pending, {sum(step.is_dropped for step in self.steps)} to be dropped"
+        dropped = sum(step.is_dropped for step in self.steps)
+        return f"{show_number_of('step', len(self.steps))} pending, {dropped} to be dropped"
 
     def __repr__(self) -> str:
         dropped = sum(step.is_dropped for step in self.steps)
-        return f"<PipelineGraph: {len(self.steps)} steps, {len(self.inputs)} inputs, {dropped} to be dropped>"
+        counts = f"{show_number_of('step', len(self.steps))}, {show_number_of('input', len(self.inputs))}"
+        return f"<PipelineGraph: {counts}, {dropped} to be dropped>"
 
 
 def _find_groups(steps: Sequence[Step], groups: Sequence[Sequence[Step]]) -> dict[int, int]:

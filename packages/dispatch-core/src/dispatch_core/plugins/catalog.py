@@ -218,9 +218,10 @@ class Catalog:
         }
         if not roots or any(map(_is_installed, roots)):
             return None
-        names = " and ".join(match[0] for line in needed if (match := _REQUIREMENT_NAME.match(line)))
+        names = [match[0] for line in needed if (match := _REQUIREMENT_NAME.match(line))]
         install = f'pip install "{claim.distribution.name}[{claim.name}]"'
-        return Verdict(claim, f"it needs {names}, which is not installed: {install}", install, "absent")
+        lacks = f"it needs {' and '.join(names)}, which {'is' if len(names) == 1 else 'are'} not installed"
+        return Verdict(claim, f"{lacks}: {install}", install, "absent")
 
     def _wrong_version(self, claim: Claim) -> tuple[str, str] | None:
         """Compare the distribution's ``Requires-Dist`` on this project's distributions with those that are installed."""
