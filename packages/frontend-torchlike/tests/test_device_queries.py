@@ -90,7 +90,7 @@ def test_compilers_and_mixed_precision_leave_programs_as_they_are():
         return x * 2
 
     assert double(torchlike.ones(1)).item() == 2
-    with pytest.warns(UserWarning, match="'cuda', but CUDA is not available. Disabling"):
+    with pytest.warns(UserWarning, match="CUDA is not available"):
         context = torchlike.autocast("cuda")
     with context:
         assert net(torchlike.ones(1, 2)).dtype is torchlike.float32
@@ -98,21 +98,6 @@ def test_compilers_and_mixed_precision_leave_programs_as_they_are():
         pass
     with pytest.raises(NotImplementedError, match=r"torch\.hub\.load downloads"):
         torchlike.hub.load("a/b", "c")
-
-
-def test_losses_are_scaled_and_steps_with_infinite_gradients_left_out():
-    weight = torchlike.ones(1, requires_grad=True)
-    optimizer = torchlike.optim.SGD([weight], lr=1.0)
-    scaler = torchlike.amp.GradScaler("cpu", init_scale=4.0, growth_interval=1)
-    for factor, expected, scale in ((1.0, 0.0, 8.0), (float("inf"), 0.0, 4.0)):
-        optimizer.zero_grad()
-        scaler.scale((weight * factor).sum()).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        assert weight.item() == expected and scaler.get_scale() == scale
-    with pytest.warns(UserWarning, match="GradScaler is enabled, but CUDA is not available"):
-        disabled = torchlike.cuda.amp.GradScaler()
-    assert disabled.scale(weight) is weight and not disabled.is_enabled()
 
 
 def test_random_numbers_of_a_block_are_not_missed_after_it():

@@ -28,7 +28,7 @@ from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned,
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES, add_stand_in
 from .discovery import loader
 from .keys import context
-from .keys.table import ARRAYS, AUTOGRAD, keys_of
+from .keys.table import ARRAYS, AUTOGRAD, DispatchKey, keys_of
 from .transactions import run_outside
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ __all__ = [
     "check_writing",
     "components_of",
     "current_masks",
+    "current_session",
     "find_array_type",
     "find_composite",
     "find_layout",
@@ -181,6 +182,21 @@ def has_masks() -> bool:
     False
     """
     return context.current() is not None
+
+
+def current_session() -> object:
+    """Return what stands for the pipeline, or for the recorded call of a captured function, that records here, or None.
+
+    Values that a frontend keeps are good for one such object: later ones must compute them again.
+
+    >>> current_session() is None
+    True
+    """
+    if not included_mask() & DispatchKey.Pipeline:
+        return None
+    from .pipelines.blocks import current  # loaded, as something records
+
+    return current()
 
 
 def recording() -> Recording | None:

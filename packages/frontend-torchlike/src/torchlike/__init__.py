@@ -67,8 +67,12 @@ _NAMES = {
     "absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",
-    "amp.autocasting": "clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_cpu_enabled"
-    " is_autocast_enabled",
+    "amp.settings": "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype"
+    " is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled",
+    "amp.older_settings": "get_autocast_cpu_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype"
+    " is_autocast_cpu_enabled is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cpu_dtype"
+    " set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled"
+    " set_autocast_xla_dtype set_autocast_xla_enabled",
     "backends": "",
     "conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value",
     "compiler": "_dynamo _inductor compile",

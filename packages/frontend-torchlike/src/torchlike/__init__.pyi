@@ -105,11 +105,29 @@ from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
 from .amp import is_autocast_available as is_autocast_available
 from . import amp as amp
-from .amp.autocasting import clear_autocast_cache as clear_autocast_cache
-from .amp.autocasting import get_autocast_dtype as get_autocast_dtype
-from .amp.autocasting import is_autocast_cache_enabled as is_autocast_cache_enabled
-from .amp.autocasting import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from .amp.autocasting import is_autocast_enabled as is_autocast_enabled
+from .amp.settings import autocast_decrement_nesting as autocast_decrement_nesting
+from .amp.settings import autocast_increment_nesting as autocast_increment_nesting
+from .amp.settings import clear_autocast_cache as clear_autocast_cache
+from .amp.settings import get_autocast_dtype as get_autocast_dtype
+from .amp.settings import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .amp.settings import is_autocast_enabled as is_autocast_enabled
+from .amp.settings import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .amp.settings import set_autocast_dtype as set_autocast_dtype
+from .amp.settings import set_autocast_enabled as set_autocast_enabled
+get_autocast_cpu_dtype: Final[Any]
+get_autocast_gpu_dtype: Final[Any]
+get_autocast_ipu_dtype: Final[Any]
+get_autocast_xla_dtype: Final[Any]
+is_autocast_cpu_enabled: Final[Any]
+is_autocast_ipu_enabled: Final[Any]
+is_autocast_xla_enabled: Final[Any]
+set_autocast_cpu_dtype: Final[Any]
+set_autocast_cpu_enabled: Final[Any]
+set_autocast_gpu_dtype: Final[Any]
+set_autocast_ipu_dtype: Final[Any]
+set_autocast_ipu_enabled: Final[Any]
+set_autocast_xla_dtype: Final[Any]
+set_autocast_xla_enabled: Final[Any]
 from . import backends as backends
 from .conditions import _assert as _assert
 from .conditions import _check as _check
@@ -1419,6 +1437,8 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "autocast",
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
     "autograd",
     "avg_pool1d",
     "baddbmm",
@@ -1604,7 +1624,11 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "get_autocast_ipu_dtype",
+    "get_autocast_xla_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -1668,6 +1692,8 @@ __all__ = [
     "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
+    "is_autocast_ipu_enabled",
+    "is_autocast_xla_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -1885,6 +1911,16 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
+    "set_autocast_ipu_dtype",
+    "set_autocast_ipu_enabled",
+    "set_autocast_xla_dtype",
+    "set_autocast_xla_enabled",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",

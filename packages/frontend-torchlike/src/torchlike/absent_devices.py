@@ -119,7 +119,16 @@ def _make_cpu() -> ModuleType:
     vars(module).update({name: _answer(name, value) for name, value in answers.items()})
     vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device", "current_stream")})
     module.stream = module.StreamContext = lambda stream=None: nullcontext()  # type: ignore[attr-defined]
+    module.__getattr__ = _load_cpu_part  # type: ignore[method-assign]  # a module's hook, for what is loaded late
     return module
+
+
+def _load_cpu_part(name: str) -> Any:
+    if name != "amp":
+        raise AttributeError(f"module 'torchlike.cpu' has no attribute {name!r}")
+    from . import cpu_amp
+
+    return cpu_amp
 
 
 cpu: Final = _make_cpu()

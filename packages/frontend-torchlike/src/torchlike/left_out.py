@@ -51,9 +51,6 @@ _REASONS: Final = {
     "torch itself has taken it away, and raises an error": (
         r"symeig|volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
     ),
-    "amp.autocast is the switch, and there are none beside it": (
-        r"(get|set|is)_autocast_\w+|autocast_\w+|clear_autocast_cache|is_autocast_enabled"
-    ),
     "a stream belongs to a device: npu.Stream and npu.Event are the npu's": r"torch\.(Stream|Event)|get_device_module",
     "autograd.detect_anomaly is the switch": r"set_anomaly_enabled|is_anomaly_\w+",
     "dispatch_core has it: the dispatcher is a library of its own": r"DispatchKey(Set)?|ExcludeDispatchKeyGuard",

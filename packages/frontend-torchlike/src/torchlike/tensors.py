@@ -23,6 +23,7 @@ from .history.captures import PARTS, current_part, see
 from .history.device_keys import autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from .history.graph_settings import current_autocast
 from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind, remake
@@ -140,7 +141,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     @staticmethod
     def _dispatch_environment() -> Any:
-        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype()
+        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
 
     @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ _GROUPS: Final = {
     "torchlike.annotations": "types",
     "torchlike.autograd.numerical_check": "autograd.gradcheck",
     "torchlike.compiler": "_dynamo",
+    "torchlike.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
     "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
     "torchlike.distributions.distribution": "distributions.exp_family",

@@ -1,61 +1,59 @@
-"""``autocast``: a context that is disabled on every device here, and says where that would change a program's meaning."""
+"""``autocast``: blocks in which each operator computes in the precision that suits it."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
 
-from dispatch_aten.dtypes import ScalarType, bfloat16, float16
+import numpy as np
 
-__all__ = [
-    "autocast",
-    "clear_autocast_cache",
-    "custom_bwd",
-    "custom_fwd",
-    "get_autocast_dtype",
-    "is_autocast_available",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "is_autocast_enabled",
-]
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
+from dispatch_core.interrupts import Guard, by_subscript, whole
 
+from ..history.grad_mode import decorate
+from ..history.graph_settings import autocast_choices
+from ..tensors import Tensor
+from .cast_cache import nesting_variable
+from .settings import (
+    check_device,
+    choose,
+    deeper,
+    get_autocast_dtype,
+    include,
+    is_autocast_available,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    is_present,
+)
 
-def is_autocast_available(device_type: str) -> bool:
-    """Return whether a device computes in mixed precision: none does here."""
-    return False
+__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Return False: operators keep the precision of their tensors."""
-    return False
-
-
-def is_autocast_cpu_enabled() -> bool:
-    """Return False, as above."""
-    return False
-
-
-def get_autocast_dtype(device_type: str) -> ScalarType:
-    """Return the dtype that a block on a device would choose."""
-    return float16 if device_type == "cuda" else bfloat16
+_SUPPORTED: Final = (bfloat16, float16)
+_set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(nesting_variable.set)
 
 
-def is_autocast_cache_enabled() -> bool:
-    """Return True, as torch does where nothing was chosen."""
-    return True
+class autocast(Guard):  # noqa: N801  # torch's name
+    """Compute each operator in the precision that suits it, in a block or in a function (source: ``torch.autocast``).
 
+    Products of matrices and convolutions run in ``dtype``, bfloat16 on the cpu and float16 elsewhere unless another is
+    chosen; losses and decompositions in float32; all others in the precision of their tensors. The lists are torch's: those
+    of its cpu for cpu, those of CUDA for every other device. Tensors of other devices, of other dtypes than float16,
+    bfloat16 and float32, and arguments that are written to are not cast. ``enabled=False`` turns it off within a block.
 
-def clear_autocast_cache() -> None:
-    """Do nothing: nothing is cached."""
+    Casts of weights are kept until the outermost block ends, unless ``cache_enabled`` is False. Threads start without
+    autocast. Raises ``ValueError`` for a device that is no string, ``RuntimeError`` for one that is not there; for a dtype
+    that is neither bfloat16 nor float16 it warns and is disabled.
 
-
-class autocast:  # noqa: N801  # torch's name
-    """A block whose operators choose their precision (source: ``torch.autocast``): here it is always disabled.
-
-    For a device that is not there it warns, as torch does. On the cpu it warns that results keep their own precision, which
-    is higher than the one that was asked for.
+    >>> import torchlike
+    >>> x = torchlike.ones(2, 2)
+    >>> with autocast("cpu", dtype=torchlike.bfloat16):
+    ...     product = x @ x
+    ...     product.dtype, torchlike.nn.functional.mse_loss(product, x).dtype
+    (torchlike.bfloat16, torchlike.float32)
     """
 
     def __init__(
@@ -66,46 +64,140 @@ class autocast:  # noqa: N801  # torch's name
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise TypeError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device, self.fast_dtype = device_type, dtype or get_autocast_dtype(device_type)
-        self._enabled = False
-        if not enabled:
-            return
-        if device_type == "cpu":
-            warnings.warn(
-                "autocast on the cpu is not implemented: operators keep the precision of their tensors",
-                UserWarning,
-                stacklevel=2,
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if not is_autocast_available(device_type.partition(":")[0]):
+            raise RuntimeError(
+                f"User specified an unsupported autocast device_type '{device_type}'\n"
+                f"Hint: the devices here are {', '.join(sorted(dc.backends()))}"
             )
-        else:
-            warnings.warn(
-                f"User provided device_type of '{device_type}', but {device_type.upper()} is not available. Disabling",
-                UserWarning,
-                stacklevel=2,
-            )
+        self._tokens = None
+        self.device = check_device(device_type, "autocast")
+        self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
+        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._enabled = enabled and self._can_be_enabled()
+        self._keys: dc.include_keys | None = None
+
+    def _can_be_enabled(self) -> bool:
+        """Return whether the device and the dtype allow it; warn where they do not."""
+        if self.device == "cuda" and not is_present("cuda"):
+            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
+            return False
+        if self.fast_dtype in _SUPPORTED:
+            return True
+        name = self.device.upper()
+        warnings.warn(
+            f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
+            f"{name} Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.",
+            stacklevel=3,
+        )
+        return False
 
     def __enter__(self) -> Self:
+        outer = self._tokens
+        if self._enabled and self._keys is None and is_present(self.device):
+            self._keys = include(self.device)
+        choices = choose(self.device, enabled=self._enabled, dtype=self.fast_dtype, cache_enabled=self._cache_enabled)
+        nesting = deeper()
+        if self._keys is not None:
+            self._keys.__enter__()
+        try:
+            self._tokens = (_set_choices[choices], _set_nesting[nesting], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            if self._keys is not None:
+                self._keys.__exit__(None, None, None)
+            raise
+
+    @whole
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            choices, nesting, outer = self._tokens  # type: ignore[misc]  # a block that is left was entered
+            nesting_variable.reset(nesting)
+            autocast_choices.reset(choices)
+            self._tokens = outer
+        except BaseException:
+            # The interrupt may have come first.
+            self._finish()
+            raise
+        finally:
+            if self._keys is not None:
+                self._keys.__exit__(kind, error, trace)
+
+    def _again(self) -> autocast:
+        """Return a block for one call of a decorated function."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function: each call of it runs in the block."""
-
-        @functools.wraps(func)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return func(*args, **kwargs)
-
-        return call
-
-
-def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
-    """Return the ``forward`` of a custom function unchanged: nothing is cast here."""
-    return fwd if fwd is not None else functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+        """Decorate a function: each call of it, and each step of a generator, runs in the block."""
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a "
+                "context manager? For example:\n    with torch.autocast(device_type=...):\n        output = model(input)"
+            )
+        return decorate(self._again, func)
 
 
-def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
-    """Return the ``backward`` of a custom function unchanged: nothing is cast here."""
-    return bwd if bwd is not None else functools.partial(custom_bwd, device_type=device_type)
+def _cast(value: Any, device_type: str, dtype: ScalarType) -> Any:
+    """Cast the floating-point tensors of a device in containers; float64 stays."""
+    if isinstance(value, Tensor):
+        is_eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not float64
+        return value.to(dtype) if is_eligible else value
+    if isinstance(value, (str, bytes, np.ndarray)):
+        return value
+    if isinstance(value, Mapping):
+        return {_cast(key, device_type, dtype): _cast(each, device_type, dtype) for key, each in value.items()}
+    if isinstance(value, Iterable):
+        made = (_cast(each, device_type, dtype) for each in value)
+        return type(value)(made) if isinstance(value, (list, tuple)) else made
+    return value
+
+
+def _check_device_type(device_type: Any) -> None:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: ScalarType | None = None) -> Any:
+    """Decorate the ``forward`` of a custom function for use under autocast (source: ``torch.amp.custom_fwd``).
+
+    With ``cast_inputs`` the floating-point tensors of the device are cast to it where autocast is on, and ``forward`` runs
+    with autocast off; without, it runs with the state that it finds. Raises ``ValueError`` for a device that is no string.
+    """
+    _check_device_type(device_type)
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def run(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        ctx._dtype = get_autocast_dtype(device_type)
+        is_on = is_autocast_enabled(device_type)
+        if cast_inputs is None:
+            ctx._fwd_used_autocast = is_on
+            return fwd(ctx, *args, **kwargs)
+        ctx._fwd_used_autocast = False
+        if not is_on:
+            return fwd(ctx, *args, **kwargs)
+        with autocast(device_type, enabled=False):
+            return fwd(ctx, *_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+
+    return run
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorate the ``backward`` of a custom function: it runs with the autocast state of its ``forward``.
+
+    Source: ``torch.amp.custom_bwd``. Raises ``ValueError`` for a device that is no string.
+    """
+    _check_device_type(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def run(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=ctx._fwd_used_autocast, dtype=ctx._dtype):
+            return bwd(ctx, *args, **kwargs)
+
+    return run

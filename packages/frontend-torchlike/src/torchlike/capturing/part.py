@@ -11,7 +11,7 @@ from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
 from ..history import captures
 from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from ..history.graph_settings import anomaly_mode, node_observers
+from ..history.graph_settings import anomaly_mode, current_autocast, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
@@ -23,7 +23,7 @@ from .optimizers import OptimizerStates
 
 def read_environment() -> tuple[Any, ...]:
     """Return the settings that a captured call depends on."""
-    return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype()
+    return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
 
 
 def read_gradient(tensor: Any) -> Any:
@@ -92,7 +92,8 @@ class CapturedState(CapturePart):
     def finish(self, results: Sequence[Any]) -> Finish:
         if read_environment() != self._environment:
             self.recording.refuse(
-                "The grad mode or the default dtype is another than before", "set it in a with block, or outside"
+                "The grad mode, the default dtype or autocast is another than before",
+                "set it in a with block, or outside",
             )
         self.modules.finish(self.known)
         self.optimizers.finish()

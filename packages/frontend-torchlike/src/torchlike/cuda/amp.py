@@ -1,21 +1,18 @@
-"""Automatic mixed precision on CUDA, which is not there (source: ``torch.cuda.amp``)."""
+"""Automatic mixed precision on CUDA, by torch's older names (source: ``torch.cuda.amp``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..amp import GradScaler as _GradScaler
-from ..amp import autocast as _autocast
-from ..amp import custom_bwd, custom_fwd
+from ..amp.device_forms import make_autocast, make_decorators, make_scaler
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
 
-
-def autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> _autocast:
-    """Return the context of the device, which is disabled with a warning."""
-    return _autocast("cuda", dtype, enabled, cache_enabled)
+autocast = make_autocast("cuda")
+GradScaler = make_scaler("cuda")
+custom_fwd, custom_bwd = make_decorators("cuda")
 
 
-def GradScaler(*args: Any, **kwargs: Any) -> _GradScaler:  # noqa: N802  # torch's name
-    """Return a scaler for the device, which is disabled with a warning."""
-    return _GradScaler("cuda", *args, **kwargs)
+def amp_definitely_not_available(*_: Any) -> bool:
+    """Return True: there is no CUDA here."""
+    return True

@@ -82,10 +82,11 @@ class _Mode(Guard):
 
     def __call__(self, function: _F) -> _F:
         """Decorate ``function``: each call of it, and each step of a generator, runs in this mode."""
-        return _decorate(self._again, function)
+        return decorate(self._again, function)
 
 
-def _decorate(make: Callable[[], Any], function: _F) -> _F:
+def decorate(make: Callable[[], Any], function: _F) -> _F:
+    """Return ``function`` with each call of it, and each step of a generator, in a context that ``make`` returns."""
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
@@ -135,7 +136,7 @@ class _BareDecorator(_Mode):
     def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # a bare decorator gives the function back
     def __new__(cls, function: Any = None) -> Any:
         if function is not None:
-            return _decorate(cls, function)
+            return decorate(cls, function)
         # There is no __init__, which would be one more call for every block.
         mode = _new(cls)
         mode._tokens = None

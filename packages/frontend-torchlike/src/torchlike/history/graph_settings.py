@@ -1,4 +1,4 @@
-"""The settings of the context that the engine and custom functions look at: observers of new nodes, and anomaly mode."""
+"""The settings of the context that few calls look at: observers of new nodes, anomaly mode, and autocast's choices."""
 
 from __future__ import annotations
 
@@ -19,3 +19,6 @@ write_observers: Final[ContextVar[tuple[Callable[[Any], Any], ...]]] = ContextVa
 )
 #: Whether anomaly mode is on, and whether it looks for nan.
 anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anomaly_mode", default=(False, True))
+#: What autocast's blocks have chosen: `torchlike.amp.settings.Choices`, or None. Captured calls depend on it.
+autocast_choices: Final[ContextVar[Any]] = ContextVar("torchlike.autocast", default=None)
+current_autocast: Final = autocast_choices.get

@@ -1,0 +1,67 @@
+"""The casts that autocast keeps, so that a weight which is used several times in a block is cast once."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from weakref import ref
+
+from dispatch_core.frontends import current_session
+
+from ..history.grad_mode import is_grad_enabled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dispatch_aten.dtypes import ScalarType
+
+    from ..tensors import Tensor
+
+__all__ = ["CastCache", "Nesting", "current_nesting", "nesting_variable"]
+
+
+class CastCache:
+    """The kept casts of the blocks of one context.
+
+    A cast is good for the version that its leaf had, because an optimizer may have stepped since; for the grad mode, because
+    one that was made under ``no_grad`` has no history; and in the pipeline or the recorded call that it was made in, because
+    a replay must cast the leaf again.
+    """
+
+    __slots__ = ("_entries", "_session")
+
+    def __init__(self) -> None:
+        #: id of a leaf → the leaf, what the cast is good for, and the cast.
+        self._entries: dict[int, tuple[ref[Tensor], tuple[Any, ...], Tensor]] = {}
+        self._session: object = None
+
+    def clear(self) -> None:
+        """Forget all casts."""
+        self._entries.clear()
+
+    def cast(self, leaf: Tensor, dtype: ScalarType, run: Callable[[Tensor, ScalarType], Tensor]) -> Tensor:
+        """Return the kept cast of a leaf, or the one that ``run`` makes now."""
+        session = current_session()
+        if session is not self._session:
+            self._session = session
+            self._entries.clear()
+        look = leaf._version, is_grad_enabled(), dtype
+        found = self._entries.get(id(leaf))
+        if found is not None and found[0]() is leaf and found[1] == look:
+            return found[2]
+        made = run(leaf, dtype)
+        # See Note [Where an array dies] in `dispatch_core.interrupts`.
+        self._entries[id(leaf)] = ref(leaf, partial(self._entries.pop, id(leaf))), look, made
+        return made
+
+
+class Nesting(NamedTuple):
+    """How many blocks there are around the running code, and the cache that they share."""
+
+    depth: int
+    cache: CastCache
+
+
+nesting_variable: Final[ContextVar[Nesting | None]] = ContextVar("torchlike.autocast_nesting", default=None)
+current_nesting: Final = nesting_variable.get

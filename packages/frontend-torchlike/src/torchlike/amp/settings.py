@@ -1,0 +1,193 @@
+"""What the running context has chosen for autocast: on which devices it is on, in which dtypes, and the cache of casts.
+
+Note [Autocast is a key and a setting]
+    A block includes the Autocast key of its device in the context's masks: calls outside of blocks know nothing of it. The
+    setting says whether autocast is on, and in which dtype, and is read by the kernels. So a block that turns autocast off
+    leaves the key alone, whose kernels then pass every call on as it is.
+    Threads start with neither, and an asyncio task with what its context had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, bfloat16, float16
+from dispatch_core.frontends import run_outside
+
+from ..history.graph_settings import autocast_choices
+from .cast_cache import CastCache, Nesting, current_nesting, nesting_variable
+
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_dtype",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+]
+
+#: The devices that torch has autocast for, by the dtype that each chooses; those that are not here stay without effect.
+_TORCHS: Final = {"bfloat16": "cpu hpu xla maia", "float16": "cuda xpu mps mtia ipu privateuseone"}
+_DEFAULTS: Final = {
+    device: dtype for dtype, name in ((bfloat16, "bfloat16"), (float16, "float16")) for device in _TORCHS[name].split()
+}
+
+
+class Choices(NamedTuple):
+    """What captured calls and kernels depend on."""
+
+    #: The devices on which autocast is on, with the dtype of each.
+    active: Mapping[str, ScalarType]
+    #: The dtypes that were chosen, of devices on which it is off, too.
+    dtypes: Mapping[str, ScalarType]
+    cache_enabled: bool
+
+
+NO_CHOICES: Final = Choices({}, {}, cache_enabled=True)
+
+
+def current_choices() -> Choices:
+    """Return what the context has chosen."""
+    return autocast_choices.get() or NO_CHOICES
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Return whether a device has autocast: every device that is installed, and those of torch (source: ``torch.amp``).
+
+    >>> is_autocast_available("cpu"), is_autocast_available("meta"), is_autocast_available("toaster")
+    (True, True, False)
+    """
+    return device_type in _DEFAULTS or device_type in dc.backends()
+
+
+def check_device(device_type: Any, function: str) -> str:
+    """Return the name of a device that has autocast; ``TypeError`` or ``RuntimeError`` otherwise."""
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"{function}(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}"
+        )
+    name = device_type.partition(":")[0]
+    if not is_autocast_available(name):
+        known = sorted({*_DEFAULTS, *dc.backends()})
+        raise RuntimeError(f"unknown device type for autocast: {device_type!r}\nHint: there are {', '.join(known)}")
+    return name
+
+
+def default_dtype(device: str) -> ScalarType:
+    """Return the lower precision that a device has where none was chosen."""
+    return _DEFAULTS.get(device, float16)
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Return whether autocast is on for a device (source: ``torch.is_autocast_enabled``)."""
+    return check_device(device_type, "is_autocast_enabled") in current_choices().active
+
+
+def get_autocast_dtype(device_type: str) -> ScalarType:
+    """Return the lower precision of a device: bfloat16 on cpu, float16 elsewhere, unless another was chosen."""
+    name = check_device(device_type, "get_autocast_dtype")
+    return current_choices().dtypes.get(name) or default_dtype(name)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Return whether casts of leaves are kept (source: ``torch.is_autocast_cache_enabled``)."""
+    return current_choices().cache_enabled
+
+
+def choose(device: str, *, enabled: bool, dtype: ScalarType, cache_enabled: bool) -> Choices:
+    """Return the context's choices with others for one device."""
+    active, dtypes, _ = current_choices()
+    active = {**active, device: dtype} if enabled else {name: each for name, each in active.items() if name != device}
+    return Choices(active, {**dtypes, device: dtype}, cache_enabled)
+
+
+def include(device: str) -> dc.include_keys:
+    """Return a guard that includes the Autocast key of a device, whose kernels are registered now."""
+    from .kernels import prepare
+
+    name = dc.device_key(device).name
+    run_outside(lambda: prepare(device, name))
+    return dc.include_keys(f"Autocast{name}")
+
+
+def is_present(device: str) -> bool:
+    """Return whether a device is installed, so that there can be tensors on it."""
+    return device in dc.backends()
+
+
+def _check(value: Any, kind: type, function: str, name: str, position: int) -> None:
+    if type(value) is not kind:
+        wanted = "torch.dtype" if kind is ScalarType else kind.__name__
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}"
+        )
+
+
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+    """Turn autocast on or off for a device until it is set again, in this thread or task.
+
+    A single bool is for cuda (source: ``torch.set_autocast_enabled``). A block of ``autocast`` is the better choice.
+    """
+    if enabled is None:
+        _check(device_type, bool, "set_autocast_enabled", "enabled", 1)
+        device_type, enabled = "cuda", bool(device_type)
+    device = check_device(device_type, "set_autocast_enabled")
+    _check(enabled, bool, "set_autocast_enabled", "enabled", 2)
+    if enabled and is_present(device):
+        include(device).__enter__()
+    choices = choose(
+        device,
+        enabled=enabled,
+        dtype=get_autocast_dtype(device),
+        cache_enabled=current_choices().cache_enabled,
+    )
+    autocast_choices.set(choices)
+
+
+def set_autocast_dtype(device_type: str, dtype: ScalarType) -> None:
+    """Choose the lower precision of a device until it is set again (source: ``torch.set_autocast_dtype``)."""
+    device = check_device(device_type, "set_autocast_dtype")
+    _check(dtype, ScalarType, "set_autocast_dtype", "dtype", 2)
+    choices = current_choices()
+    autocast_choices.set(
+        choose(device, enabled=device in choices.active, dtype=dtype, cache_enabled=choices.cache_enabled)
+    )
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Choose whether casts of leaves are kept (source: ``torch.set_autocast_cache_enabled``)."""
+    _check(enabled, bool, "set_autocast_cache_enabled", "enabled", 1)
+    autocast_choices.set(current_choices()._replace(cache_enabled=enabled))
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts that are kept (source: ``torch.clear_autocast_cache``)."""
+    nesting = current_nesting()
+    if nesting is not None:
+        nesting.cache.clear()
+
+
+def deeper(by: int = 1) -> Nesting:
+    """Return the nesting of a block inside the present one, or of one around it: outermost ones share no cache."""
+    nesting = current_nesting()
+    if nesting is None:
+        return Nesting(by, CastCache())
+    return Nesting(nesting.depth + by, nesting.cache if nesting.depth else CastCache())
+
+
+def autocast_increment_nesting() -> int:
+    """Count one more block around the running code; return their number (source: torch's function of the name)."""
+    nesting_variable.set(deeper())
+    return deeper(0).depth
+
+
+def autocast_decrement_nesting() -> int:
+    """Count one block less; return their number."""
+    nesting_variable.set(deeper(-1))
+    return deeper(0).depth

@@ -1,0 +1,444 @@
+"""Autocast: blocks, their settings and lists, the cache of casts, captured calls, pipelines, other devices, threads."""
+
+import asyncio
+import gc
+import threading
+import warnings
+import weakref
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_aten.operators import ATEN_BY_NAME
+from torchlike import bfloat16, float16, float32, float64, nn
+from torchlike.amp.kernels import policies_of
+
+pytestmark = pytest.mark.no_pipeline(reason="casts in pipelines are looked at by name")
+
+
+@pytest.fixture
+def x():
+    torchlike.manual_seed(0)
+    return torchlike.randn(4, 4)
+
+
+@pytest.fixture
+def weight():
+    torchlike.manual_seed(1)
+    return torchlike.randn(4, 4).requires_grad_()
+
+
+def count_casts(function):
+    """Return how many times a call converts a tensor."""
+    with dc.profile() as profile:
+        function()
+    return sum(event.name == "aten::_to_copy" for event in profile.events)
+
+
+def test_a_block_casts_and_outside_of_it_nothing_is_cast(x):
+    with torchlike.autocast("cpu", dtype=bfloat16):
+        product = x @ x
+        assert (product.dtype, torchlike.is_autocast_enabled("cpu")) == (bfloat16, True)
+        assert nn.functional.mse_loss(product, x).dtype is float32
+        assert torchlike.cat([product, x]).dtype is float32
+        assert [each(product).dtype for each in (torchlike.exp, torchlike.sum, torchlike.norm)] == [bfloat16] * 3
+        assert torchlike.softmax(product, -1).dtype is bfloat16
+    assert (x @ x).dtype is float32
+    assert not torchlike.is_autocast_enabled("cpu")
+
+
+def test_blocks_nest_and_one_may_turn_autocast_off(x):
+    seen = []
+    with torchlike.autocast("cpu", dtype=bfloat16):
+        with torchlike.autocast("cpu", dtype=float16):
+            seen.append((x @ x).dtype)
+            with torchlike.autocast("cpu", enabled=False):
+                seen.append((x @ x).dtype)
+                with torchlike.autocast("cpu"):
+                    seen.append((x @ x).dtype)
+            seen.append((x @ x).dtype)
+        seen.append((x @ x).dtype)
+    assert seen == [float16, float32, float16, float16, bfloat16]
+
+
+def test_one_block_may_be_entered_inside_itself_and_again(x):
+    block = torchlike.autocast("cpu")
+    for _ in range(2):
+        with block, block:
+            assert (x @ x).dtype is bfloat16
+        assert (x @ x).dtype is float32
+
+
+def test_a_block_ends_with_an_error(x):
+    with pytest.raises(KeyError), torchlike.autocast("cpu"):
+        raise KeyError
+    assert (x @ x).dtype is float32
+    assert torchlike.autocast_increment_nesting() == 1
+    assert torchlike.autocast_decrement_nesting() == 0
+
+
+def test_functions_methods_and_generators_are_decorated(x):
+    @torchlike.autocast("cpu", dtype=bfloat16)
+    def product(x):
+        """Multiply."""
+        return x @ x
+
+    class Net(nn.Module):
+        @torchlike.autocast("cpu")
+        def forward(self, x):
+            return x @ x
+
+    @torchlike.autocast("cpu")
+    def products(x):
+        yield x @ x
+        yield x @ x
+
+    assert (product(x).dtype, Net()(x).dtype, product.__doc__) == (bfloat16, bfloat16, "Multiply.")
+    dtypes = []
+    for made in products(x):
+        dtypes += [made.dtype, (x @ x).dtype]
+    assert dtypes == [bfloat16, float32] * 2
+
+
+def test_float64_integers_and_what_is_written_to_are_not_cast(x):
+    with torchlike.autocast("cpu"):
+        assert (x.double() @ x.double()).dtype is float64
+        assert (
+            torchlike.ones(2, 2, dtype=torchlike.int64) @ torchlike.ones(2, 2, dtype=torchlike.int64)
+        ).dtype.is_signed
+        out = torchlike.empty(4, 4)
+        assert torchlike.mm(x, x, out=out) is out
+        assert torchlike.equal(out, x @ x) is False  # which is rounded to bfloat16
+        total = torchlike.zeros(4, 4)
+        assert total.addmm_(x, x).dtype is float32
+        with pytest.raises(RuntimeError, match="dtype"):
+            torchlike.mm(x, x.bfloat16(), out=out)
+    torchlike.testing.assert_close(out, x @ x)
+    torchlike.testing.assert_close(total, x @ x)
+
+
+def test_results_do_not_depend_on_whether_a_gradient_is_needed(x):
+    calls = [
+        torchlike.var, torchlike.logsumexp, nn.functional.gelu, torchlike.linalg.vector_norm, nn.functional.softplus,
+        torchlike.std, torchlike.cumsum, torchlike.prod, torchlike.addcmul, torchlike.vdot, torchlike.renorm,
+        nn.functional.layer_norm, nn.functional.cosine_similarity, torchlike.linalg.pinv, torchlike.matrix_exp,
+    ]  # fmt: skip
+
+    def more(half):
+        return {
+            torchlike.logsumexp: (0,), torchlike.cumsum: (0,), torchlike.addcmul: (half, half),
+            torchlike.renorm: (2, 0, 1.0), nn.functional.layer_norm: ((4,),), nn.functional.cosine_similarity: (half,),
+        }  # fmt: skip
+
+    for call in calls:
+        for device, half in (("cpu", x.bfloat16()), ("meta", x.half())):
+            first, rest = (half[0], (half[1],)) if call is torchlike.vdot else (half, more(half).get(call, ()))
+            args = [each.to(device) if isinstance(each, torchlike.Tensor) else each for each in (first, *rest)]
+            with torchlike.autocast(device):
+                try:
+                    plain = call(*args).dtype
+                except dc.DispatchError:
+                    continue
+                recorded = call(args[0].detach().requires_grad_(), *args[1:])
+            assert (recorded.dtype, recorded.requires_grad) == (plain, True), (call, device)
+
+
+def test_gradients_pass_the_casts_and_arrive_in_the_leafs_dtype(x, weight):
+    with torchlike.autocast("cpu"):
+        loss = nn.functional.mse_loss(nn.functional.linear(x, weight), x)
+    loss.backward()
+    expected = weight.grad.clone()
+    weight.grad = None
+    nn.functional.mse_loss(nn.functional.linear(x, weight), x).backward()
+    assert expected.dtype is float32
+    torchlike.testing.assert_close(expected, weight.grad, rtol=0.05, atol=0.02)
+
+
+def test_a_block_for_one_device_leaves_the_others_alone(x):
+    there = x.to("meta")
+    with torchlike.autocast("cpu"):
+        assert (there @ there).dtype is float32
+        with torchlike.autocast("meta"):
+            assert ((there @ there).dtype, (x @ x).dtype) == (float16, bfloat16)
+            with torchlike.autocast("cpu", enabled=False):
+                assert ((there @ there).dtype, (x @ x).dtype) == (float16, float32)
+    with torchlike.autocast("meta"):
+        assert (x @ x).dtype is float32
+
+
+def test_other_devices_follow_the_lists_of_cuda(x):
+    half = x.to("meta").half()
+    with torchlike.autocast("meta"):
+        for function in (torchlike.exp, torchlike.sum, torchlike.norm, nn.functional.gelu):
+            assert function(half).dtype is (float16 if function is nn.functional.gelu else float32)
+        assert torchlike.softmax(half, -1).dtype is float32
+        assert torchlike.sum(half, dtype=float16).dtype is float16
+        assert torchlike.norm(half.double()).dtype is float64
+        assert torchlike.dot(half[0], half[0].float()).dtype is float32
+        with pytest.raises(RuntimeError, match="binary_cross_entropy_with_logits and BCEWithLogits are"):
+            nn.functional.binary_cross_entropy(half, half)
+
+
+def test_raw_arrays_pass(x):
+    array = x.numpy()
+    with torchlike.autocast("cpu"):
+        assert dc.ops.aten.mm(array, array).dtype == array.dtype
+
+
+def test_a_leaf_is_cast_once_in_a_block(x, weight):
+    narrow = x.bfloat16()
+
+    def run(**options):
+        with torchlike.autocast("cpu", **options):
+            for _ in range(3):
+                nn.functional.linear(narrow, weight)
+
+    assert count_casts(run) == 1
+    assert count_casts(lambda: run(cache_enabled=False)) == 3
+
+
+def test_the_cache_is_dropped_at_the_outermost_exit_and_when_it_is_cleared(x, weight):
+    def product():
+        return nn.functional.linear(x, weight)
+
+    with torchlike.autocast("cpu"):
+        product()
+        with torchlike.autocast("cpu"):
+            assert count_casts(product) == 1  # x alone
+        assert count_casts(product) == 1
+        torchlike.clear_autocast_cache()
+        assert count_casts(product) == 2
+    with torchlike.autocast("cpu"):
+        assert count_casts(product) == 2
+
+
+def test_the_cache_keeps_no_leaf_alive(x):
+    with torchlike.autocast("cpu"):
+        leaf = torchlike.ones(4, 4, requires_grad=True)
+        x @ leaf
+        alive = weakref.ref(leaf)
+        del leaf
+        gc.collect()
+        assert alive() is None
+
+
+def test_a_cast_under_no_grad_is_not_used_for_a_gradient(x, weight):
+    with torchlike.autocast("cpu"):
+        with torchlike.no_grad():
+            assert not (x @ weight).requires_grad
+        (x @ weight).sum().backward()
+    assert weight.grad is not None
+
+
+def test_two_steps_of_an_optimizer_in_one_block_see_the_new_weights(x, weight):
+    optimizer = torchlike.optim.SGD([weight], lr=0.1)
+    losses = []
+    with torchlike.autocast("cpu"):
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = (x @ weight).float().square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[0] > losses[1] > losses[2]
+
+
+def test_several_backwards_may_use_one_cast(x, weight):
+    with torchlike.autocast("cpu"):
+        for _ in range(2):
+            (x @ weight).sum().backward()
+        once = weight.grad.clone()
+        (x @ weight).sum().backward()
+    torchlike.testing.assert_close(weight.grad, once * 1.5)
+
+
+def test_settings_are_those_of_the_thread_and_the_task(x):
+    seen = []
+    with torchlike.autocast("cpu"):
+        thread = threading.Thread(target=lambda: seen.append((x @ x).dtype))
+        thread.start()
+        thread.join()
+    assert seen == [float32]
+
+    async def run(dtype, block):
+        with torchlike.autocast("cpu", dtype=dtype, enabled=block):
+            for _ in range(2):
+                await asyncio.sleep(0)
+                made = (x @ x).dtype
+        await asyncio.sleep(0)
+        return made, (x @ x).dtype
+
+    async def both():
+        return await asyncio.gather(run(bfloat16, True), run(float16, True), run(bfloat16, False))
+
+    assert asyncio.run(both()) == [(bfloat16, float32), (float16, float32), (float32, float32)]
+
+
+def test_settings_may_be_set_without_a_block(x):
+    def run():
+        torchlike.set_autocast_enabled("cpu", True)
+        torchlike.set_autocast_dtype("cpu", float16)
+        torchlike.set_autocast_cache_enabled(False)
+        assert torchlike.get_autocast_dtype("cpu") is float16
+        assert not torchlike.is_autocast_cache_enabled()
+        seen.append((x @ x).dtype)
+        torchlike.set_autocast_enabled("cpu", False)
+        seen.append((x @ x).dtype)
+
+    seen = []
+    thread = threading.Thread(target=run)  # the settings of this one stay as they are
+    thread.start()
+    thread.join()
+    assert seen == [float16, float32]
+    assert (torchlike.get_autocast_dtype("cpu"), torchlike.get_autocast_dtype("meta")) == (bfloat16, float16)
+
+
+def test_a_pipeline_runs_what_a_block_casts(x, weight):
+    with torchlike.autocast("cpu"):
+        now = nn.functional.linear(x, weight)
+        with torchlike.pipeline():
+            later = nn.functional.linear(x, weight)
+            assert count_casts(lambda: nn.functional.linear(x, weight)) == 1
+            assert later.dtype is bfloat16
+        assert count_casts(lambda: nn.functional.linear(x, weight)) == 2  # a pipeline's casts are its own
+    assert torchlike.equal(now, later)
+    with torchlike.pipeline(), torchlike.autocast("cpu"):
+        inside = nn.functional.linear(x, weight)
+    assert torchlike.equal(now, inside)
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_captured_calls_cast_the_weights_that_are_there(x, where):
+    torchlike.manual_seed(0)
+    net = nn.Linear(4, 4)
+    optimizer = torchlike.optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        if where == "inside":
+            with torchlike.autocast("cpu"):
+                loss = net(x).float().square().mean()
+        else:
+            loss = net(x).float().square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def run(step):
+        losses = []
+        for _ in range(5):
+            with torchlike.autocast("cpu", enabled=where == "outside"):
+                net(x)  # which keeps casts
+                losses.append(step(x).item())
+        return losses
+
+    state = {name: value.clone() for name, value in net.state_dict().items()}
+    expected = run(step)
+    net.load_state_dict(state)
+    captured = torchlike.capture(step)
+    found = run(captured)
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert found[0] > found[-1]
+    assert captured.stats().replays > 0
+
+
+def test_a_captured_call_is_replayed_only_with_the_settings_of_its_recording(x):
+    captured = torchlike.capture(lambda x: x @ x)
+    for dtype in (bfloat16, float16, None, bfloat16, float16, None) * 2:
+        with torchlike.autocast("cpu", dtype=dtype, enabled=dtype is not None):
+            assert captured(x).dtype is (dtype or float32)
+
+
+def test_a_devices_kernels_can_be_added_to_by_a_program(x):
+    with dc.Library("aten", "IMPL", "AutocastCPU") as library:
+        library.impl(
+            "exp", lambda keyset, x: dc.ops.aten.exp.redispatch(keyset - "AutocastCPU", x.double()), with_keyset=True
+        )
+        with torchlike.autocast("cpu"):
+            assert (torchlike.exp(x).dtype, (x @ x).dtype) == (float64, bfloat16)
+    with torchlike.autocast("cpu"):
+        assert torchlike.exp(x).dtype is float32
+
+
+def test_a_keyset_that_names_autocast_is_obeyed(x, weight):
+    mm = dc.ops.aten.mm.default
+    with torchlike.autocast("cpu"):
+        for mask in (
+            dc.DispatchKeySet(["AutocastCPU", "AutogradCPU", "CPU"]),
+            dc.DispatchKeySet(["AutocastCPU", "CPU"]),
+        ):
+            made = mm.redispatch(mask.mask | x._dispatch_mask, x, weight)
+            assert (made.dtype, made.requires_grad) == (bfloat16, "AutogradCPU" in str(mask))
+
+
+WRONG = {
+    "a device that is not there": (
+        lambda: torchlike.autocast("toaster"),
+        RuntimeError,
+        "unsupported autocast device_type",
+    ),
+    "no string": (
+        lambda: torchlike.autocast(torchlike.device("cpu")),
+        ValueError,
+        "Expected `device_type` of type `str`",
+    ),
+    "the dtype of no device": (lambda: torchlike.get_autocast_dtype("toaster"), RuntimeError, "Hint: there are cpu"),
+    "a device as a number": (lambda: torchlike.is_autocast_enabled(0), TypeError, "must be str, not int"),
+    "a switch as a number": (lambda: torchlike.set_autocast_enabled("cpu", 1), TypeError, "must be bool, not int"),
+    "one switch as a number": (lambda: torchlike.set_autocast_enabled(1), TypeError, "must be bool, not int"),
+    "a dtype as text": (
+        lambda: torchlike.set_autocast_dtype("cpu", "bfloat16"),
+        TypeError,
+        "must be torch.dtype, not str",
+    ),
+    "a cache as a number": (lambda: torchlike.set_autocast_cache_enabled(1), TypeError, "must be bool, not int"),
+    "a number decorated": (lambda: torchlike.autocast("cpu")(3), TypeError, "requires a callable, but got int"),
+    "custom_fwd for a number": (lambda: torchlike.amp.custom_fwd(device_type=1), ValueError, "Expected `device_type`"),
+    "custom_bwd for a number": (lambda: torchlike.amp.custom_bwd(device_type=1), ValueError, "Expected `device_type`"),
+    "a part that the cpu has not": (lambda: torchlike.cpu.nothing, AttributeError, "no attribute 'nothing'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_refused_by_name(case):
+    call, kind, text = WRONG[case]
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_other_half_precisions_are_not_promoted():
+    with torchlike.autocast("cpu"), pytest.raises(RuntimeError, match="Hint: autocast computes in bfloat16"):
+        torchlike.cat([torchlike.ones(2, dtype=float16), torchlike.ones(2, dtype=float16)])
+
+
+@pytest.mark.parametrize("dtype", [float32, float64, torchlike.int32, "bfloat16"])
+def test_a_dtype_that_is_not_supported_disables_with_a_warning(x, dtype):
+    with pytest.warns(
+        UserWarning, match="target dtype is not supported. Disabling autocast.\nCPU Autocast only supports"
+    ):
+        block = torchlike.autocast("cpu", dtype=dtype)
+    with block:
+        assert (x @ x).dtype is float32
+
+
+def test_the_older_names_warn_and_work(x):
+    with pytest.warns(FutureWarning, match="Please use `torch.amp.autocast\\('cpu', args...\\)` instead"):
+        block = torchlike.cpu.amp.autocast(dtype=float16)
+    with block:
+        assert (x @ x).dtype is float16
+    with pytest.warns(DeprecationWarning, match="Please use torch.get_autocast_dtype\\('cuda'\\) instead"):
+        assert torchlike.get_autocast_gpu_dtype() is float16
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert not torchlike.cuda.amp.autocast()._enabled
+    assert [each.category for each in said] == [FutureWarning, UserWarning]
+
+
+def test_every_listed_name_is_one_of_torchs_operators_or_known_to_be_none_of_ours():
+    absent = {name for device in ("cpu", "meta") for name in policies_of(device)} - ATEN_BY_NAME.keys()
+    assert absent == {
+        "_addmm_activation", "_convolution.deprecated", "_grid_sampler_2d_cpu_fallback", "_native_multi_head_attention",
+        "_scaled_dot_product_flash_attention", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell",
+        "fake_quantize_per_tensor_affine", "multilabel_margin_loss_forward",
+    }  # fmt: skip
