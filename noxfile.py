@@ -131,10 +131,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the suite on the other Pythons that are found, with more random programs, for longer; texts are not read again."""
+    """Run the suite on the other Pythons that are found, with more random programs and calls, for longer; no texts again."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="1000", DISPATCH_TEST_SECONDS="10")
+    session.env.update(DISPATCH_EXPLAINED_CALLS="700", DISPATCH_HOSTILE_CALLS="2500")
     _run_suite(session, texts=False)
 
 

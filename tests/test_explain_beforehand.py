@@ -14,12 +14,15 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forks of one process")
 
+#: How many calls are explained one after the other.
+CALLS = os.environ.get("DISPATCH_EXPLAINED_CALLS") or "250"
+
 PROGRAM = """
 import contextlib, io, json, os, random, sys
 import numpy as np
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN, PRIMS
-what, seed = sys.argv[1:]
+what, seed, count_of_calls = sys.argv[1:]
 if what != "core":
     import torchlike, torchlike.autograd.register, dispatch_core.pipelines.snapshots
 import dispatch_backend_cpu.plugin, dispatch_backend_meta.plugin, dispatch_backend_npu.plugin
@@ -128,7 +131,7 @@ for op, keyset in draw.sample(pairs, 8):
         if found != expected and not (ask is by_keyset_alone and expected[0] is None):
             wrong[f"{ask.__name__} {op.name} {keyset}"] = found, expected
 # Many, one after the other: all explanations in one process, all calls in another.
-some = draw.sample(pairs, 700)
+some = draw.sample(pairs, int(count_of_calls))
 for one, other in zip(in_child(lambda: [[op.name, keyset, explained(op, keyset)] for op, keyset in some]),
                       in_child(lambda: [called(op, keyset) for op, keyset in some]), strict=True):
     count += 1
@@ -142,7 +145,7 @@ print(json.dumps([count, wrong]))
 def test_an_explanation_beforehand_is_what_the_call_does(what, tmp_path):
     """On raw arrays without a frontend, on tensors, and on tensors that require grad."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, what, os.environ.get("DISPATCH_PARITY_SEED", "1")],
+        [sys.executable, "-c", PROGRAM, what, os.environ.get("DISPATCH_PARITY_SEED", "1"), CALLS],
         capture_output=True,
         check=False,
         cwd=tmp_path,
@@ -152,7 +155,7 @@ def test_an_explanation_beforehand_is_what_the_call_does(what, tmp_path):
     assert done.returncode == 0, done.stderr
     count, wrong = json.loads(done.stdout)
     assert not wrong, f"{len(wrong)} of {count}: {json.dumps(wrong, indent=1)}"
-    assert count > 700
+    assert count > int(CALLS)
 
 
 NAMES = """
