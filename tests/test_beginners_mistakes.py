@@ -265,6 +265,16 @@ MISTAKES = {
         r"Hint: their first sizes are \[2, 3\]",
     ),
     "from_numpy of a list": (lambda: torchlike.from_numpy([1, 2]), TypeError, r"got list\)\nHint: as_tensor"),
+    "parts of other lengths": (
+        lambda: torchlike.utils.data.random_split([1, 2, 3], [1, 1]),
+        ValueError,
+        r"Hint: the lengths are \[1, 1\], and the data set has 3 samples",
+    ),
+    "a batch size as a word": (
+        lambda: torchlike.utils.data.DataLoader([1], batch_size="4"),
+        ValueError,
+        "but got batch_size='4'",
+    ),
     "a number of samples": (
         lambda: torchlike.distributions.Normal(0.0, 1.0).sample(3),
         TypeError,

@@ -89,6 +89,15 @@ def test_the_schema_may_be_given_and_must_agree(custom_op, registry):
     assert custom_op("t::i", f, schema="(Tensor(a!) x, Tensor y) -> ()", mutates_args="unknown").op.schema.is_mutable
 
 
+def test_a_name_without_a_namespace_is_refused(registry):
+    """It would be one of torch's own, ``aten::relu`` for instance."""
+    with pytest.raises(
+        dc.SchemaError, match=r"'relu' has no namespace\nHint: write mylib::relu, of a name of your own"
+    ):
+        dc.custom_op("relu", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor", registry=registry)
+    assert not registry.has_kernel("aten::relu", "CPU") and registry.kernel_count() == 0
+
+
 def test_what_fails_leaves_nothing_behind(custom_op, registry):
     dc.Library("t", "DEF", registry=registry).define("taken(int x) -> int")
 

@@ -407,14 +407,24 @@ def test_an_unknown_device_lists_what_there_is_and_what_is_near(bench):
     )
 
 
-@pytest.mark.parametrize("name", ["npu", "NPU", "ascend"])
-def test_an_own_device_that_is_not_installed_comes_with_the_command_that_installs_it(bench, name):
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("npu", "dispatch-backend-npu"),
+        ("NPU", "dispatch-backend-npu"),
+        ("ascend", "dispatch-backend-npu, whose device is 'npu'"),
+        ("jax", '"dispatch-backend-array-api[jax]"'),
+        ("cuda", "\"dispatch-backend-array-api[cupy]\", whose device is 'cupy'"),
+        ("das", "did you mean 'dask' (pip install \"dispatch-backend-array-api[dask]\")?"),
+    ],
+)
+def test_an_own_device_that_is_not_installed_comes_with_the_command_that_installs_it(bench, name, how):
     with pytest.raises(dc.BackendNotFoundError) as caught:
         bench.loader.ensure_backend(name)
     assert str(caught.value) == (
         f"No installed distribution provides the device {name!r}\n"
         "No backend is installed at all\n"
-        "Hint: pip install dispatch-backend-npu"
+        f"Hint: {how if how.startswith('did') else f'pip install {how}'}"
     )
 
 

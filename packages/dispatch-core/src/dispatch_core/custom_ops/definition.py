@@ -107,6 +107,10 @@ def custom_op(
             tags=tags,
             registry=registry,
         )
+    if "::" not in name:
+        raise SchemaError(
+            f"custom operator {name!r} has no namespace", hint=f"write mylib::{name}, of a name of your own"
+        )
     written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
     parsed = _infer(name, fn, written) if schema is None else _parse(name, schema, written)
     return CustomOpDef(parsed, fn, device_types, tags, the_registry(registry))

@@ -16,6 +16,8 @@ from .state import BackendState, Failure, ProviderState
 
 #: Other names under which users look for a device.
 _KNOWN_AS: Final = {"ascend": "npu", "cuda": "cupy", "davinci": "npu", "numpy": "cpu", "tpu": "jax"}
+#: The devices of dispatch-backend-array-api, each of which is an extra of it.
+_BRIDGED: Final = ("cupy", "dask", "jax", "strict", "torch")
 
 _SWITCHES: Final = {
     settings.BLOCK: ("it is blocked by {variable}", "take it out of {variable} and call dispatch_core.refresh()"),
@@ -142,8 +144,9 @@ def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
 
     ours = {name: distribution for (group, name), distribution in OWNERS.items() if group == BACKENDS}
     wanted = _KNOWN_AS.get(device.lower(), device.lower())
+    ours |= {name: f'"dispatch-backend-array-api[{name}]"' for name in _BRIDGED}
     if wanted in ours and wanted not in states:
-        return f"pip install {ours[wanted]}"
+        return f"pip install {ours[wanted]}" + ("" if wanted == device.lower() else f", whose device is {wanted!r}")
     if meant := suggest_dtype(device):
         return f"it is the name of a dtype{meant}"
     near = [wanted] if wanted in states else get_close_matches(wanted, {*states, *ours}, n=3)

@@ -221,7 +221,10 @@ def random_split(
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _to_lengths(count, lengths)
     if sum(lengths) != count:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ValueError(
+            "Sum of input lengths does not equal the length of the input dataset!\n"
+            f"Hint: the lengths are {list(lengths)}, and the data set has {count} samples"
+        )
     order = FACTORIES["randperm"](count, generator=generator).tolist()
     ends = list(itertools.accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[start:end]) for start, end in zip([0, *ends], ends, strict=False)]

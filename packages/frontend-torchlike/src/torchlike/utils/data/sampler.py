@@ -32,7 +32,7 @@ def draw_seed(generator: Generator | None = None) -> int:
 
 def _check_count(value: Any, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
 
 
 class Sampler(Generic[_T_co]):
