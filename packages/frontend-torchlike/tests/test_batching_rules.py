@@ -4,6 +4,7 @@ The calls are the library's own samples of each operator, with other dtypes, wit
 rows of a batch have different values, and each subset of a call's tensors is batched once.
 """
 
+import random
 from itertools import combinations
 
 import numpy as np
@@ -35,6 +36,8 @@ UNFIT = {
     "embedding_dense_backward": "0-d",
 }
 
+#: Operators whose arguments tell of strides.
+BY_STRIDES = frozenset("as_strided as_strided_scatter view_as_complex".split())
 #: Operators whose elements are not defined, or drawn.
 UNDEFINED = frozenset("empty_like new_empty new_empty_strided native_dropout".split())
 
@@ -96,7 +99,14 @@ def run_rows(op, calls):
     return [np.stack(each) for each in zip(*found, strict=True)]
 
 
-def is_compared(name, sample, batched):
+def make_batch(rows, layout=""):
+    """Return a batch; in the layout "rows inside" the elements of a row lie apart, those of different rows side by side."""
+    if layout and rows.ndim > 1:
+        return Batch(torchlike.tensor(np.ascontiguousarray(np.moveaxis(rows, 0, -1))).movedim(-1, 0))
+    return Batch(torchlike.tensor(rows))
+
+
+def is_compared(name, sample, batched, layout=""):
     """Compare a rule with the loop; return whether there was a call to compare."""
     op = overload(name)
 
@@ -106,7 +116,7 @@ def is_compared(name, sample, batched):
     expected = run_rows(op, [change_arrays(sample, batched, row_of(row)) for row in range(ROWS)])
     if expected is None:
         return False
-    arguments = change_arrays(sample, batched, lambda array: Batch(torchlike.tensor(stack_rows(name, array))))
+    arguments = change_arrays(sample, batched, lambda array: make_batch(stack_rows(name, array), layout))
     args, kwargs = split_arguments(op, arguments)
     result = flatten(find_rule(op)(op, ROWS, args, kwargs))
     text = f"{sample}, batched {batched}"
@@ -131,14 +141,17 @@ def selects_by_mask(sample, batched):
 @pytest.mark.parametrize("name", [name for name in WITH_RULES if has_samples(name)])
 def test_a_rule_agrees_with_a_loop_over_the_rows(name):
     count = 0
+    changes = CHANGES[:2] if is_inplace(name) else CHANGES
     with ignore_warnings():
         for sample in op_samples(name):
-            changes = CHANGES[:2] if is_inplace(name) else CHANGES
             if sample.layout or sample.change not in changes or UNFIT.get(name) == sample.change:
                 continue
             for batched in subsets(sum(1 for _ in arrays_in(sample.arguments))):
                 if (not is_inplace(name) or 0 in batched) and not selects_by_mask(sample, batched):
                     count += is_compared(name, sample, batched)
+        if name not in BY_STRIDES:
+            first = next(op_samples(name))
+            count += is_compared(name, first, tuple(range(sum(1 for _ in arrays_in(first.arguments)))), "rows inside")
     assert count, "no sample was a right call in every row"
 
 
@@ -175,6 +188,133 @@ def test_every_operator_that_a_derivative_formula_calls_is_reached_without_the_l
 def apply(name, size, *args, **kwargs):
     op = overload(name)
     return find_rule(op)(op, size, args, kwargs)
+
+
+def rows_of_call(value, row):
+    """Return a call's arguments for one row."""
+    if type(value) is Batch:
+        return value.tensor[row].clone()
+    if isinstance(value, (list, tuple)):
+        return [rows_of_call(each, row) for each in value]
+    return value.clone() if isinstance(value, torchlike.Tensor) else value
+
+
+class RandomCalls:
+    """Draws calls for a seed, some of their tensors batched."""
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+
+    def tensor(self, shape, high=None, is_batched=None):
+        """Return floats, or integers up to ``high``, as a batch of three rows or as a tensor."""
+        is_batched = self.draw.random() < 0.6 if is_batched is None else is_batched
+        shape = [3] * is_batched + list(shape)
+        values = self.numbers.standard_normal(shape) if high is None else self.numbers.integers(0, high, shape)
+        return (Batch if is_batched else lambda made: made)(torchlike.tensor(values))
+
+    def sizes(self, most):
+        return [self.draw.randint(1, 3) for _ in range(self.draw.randint(0, most))]
+
+    def broadcast(self, shape):
+        return [size if self.draw.random() < 0.7 else 1 for size in shape][self.draw.choice([0, 0, 1]) :]
+
+    def indices(self, shape):
+        """Return the indices of a tensor: none, masks of one element and integers, in some places."""
+        common, found, place = self.sizes(2), [], 0
+        while place < len(shape) and self.draw.random() < 0.8:
+            kind = self.draw.random()
+            if kind < 0.3:
+                found.append(None)
+            elif kind < 0.4:
+                found.append(tensor([False] * (shape[place] - 1) + [True]))
+            else:
+                found.append(self.tensor(self.broadcast(common), shape[place]))
+            place += 1
+        return found if any(each is not None for each in found) else [self.tensor([2], shape[0])]
+
+    def index(self):
+        shape = [2, *self.sizes(3)]
+        return "index.Tensor", self.tensor(shape), self.indices(shape)
+
+    def index_put(self):
+        shape = [2, *self.sizes(3)]
+        own, indices = self.tensor(shape), self.indices(shape)
+        region = overload("index.Tensor")(rows_of_call(own, 0), rows_of_call(indices, 0)).shape
+        return "index_put", own, indices, self.tensor(self.broadcast(region)), True
+
+    def matmul(self):
+        lead = self.sizes(2)
+        left, right = [*self.broadcast(lead), 2, 3], [*self.broadcast(lead), 3, 4]
+        return "matmul", self.tensor(self.draw.choice([left, [3]])), self.tensor(self.draw.choice([right, [3]]))
+
+    def linear(self):
+        return "linear", self.tensor([*self.sizes(2), 3]), self.tensor([2, 3]), self.tensor([2])
+
+    def scatter(self):
+        shape = [2, *self.sizes(2)]
+        dim = self.draw.randrange(-len(shape), len(shape))
+        index = [self.draw.randint(1, size) for size in shape]
+        index[dim] = self.draw.randint(1, 4)
+        return "scatter_add", self.tensor(shape), dim, self.tensor(index, shape[dim]), self.tensor(index)
+
+    def index_add(self):
+        shape = self.sizes(3)
+        dim = self.draw.randrange(-len(shape), len(shape)) if shape else 0
+        count = shape[dim] if shape else 1
+        return "index_add", self.tensor(shape), dim, self.tensor([count], count), self.tensor(shape)
+
+    def index_fill(self):
+        shape = self.sizes(3)
+        dim = self.draw.randrange(-len(shape), len(shape)) if shape else 0
+        return "index_fill.int_Tensor", self.tensor(shape), dim, tensor([-1]), self.tensor([])
+
+    def take(self):
+        return "take", self.tensor([2, 3]), tensor([[-6, 5], [0, -1]])
+
+    def put(self):
+        return "put", self.tensor([2, 3]), self.tensor([4], 6), self.tensor([4]), True
+
+    def embedding(self):
+        return "embedding", self.tensor([4, 3]), self.tensor(self.sizes(2), 4)
+
+    def nll_loss(self):
+        samples = self.draw.choice([[], [4]])
+        weight = self.draw.choice([None, self.tensor([3])])
+        reduction, ignored = self.draw.randint(0, 2), self.draw.choice([-100, 1])
+        return "nll_loss_forward", self.tensor([*samples, 3]), self.tensor(samples, 3), weight, reduction, ignored
+
+    def reduction(self):
+        shape = self.sizes(3)
+        dims = self.draw.sample(range(-len(shape), len(shape)), self.draw.randint(0, len(shape)))
+        name = self.draw.choice("sum.dim_IntList amax mean.dim count_nonzero.dim_IntList any.dims logsumexp".split())
+        keepdim = () if name.startswith("count") else (self.draw.random() < 0.5,)
+        return name, self.tensor(shape, is_batched=True), dims, *keepdim
+
+
+KINDS = "index index_put matmul linear scatter index_add index_fill take put embedding nll_loss reduction".split()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_calls_agree_with_a_loop_over_the_rows(kind):
+    count = 0
+    for seed in range(60):
+        name, *args = getattr(RandomCalls(seed), kind)()
+        if not any(type(each) is Batch for each in flatten(args)):
+            continue
+        op = overload(name)
+        try:
+            rows = [flatten(op(*rows_of_call(args, row))) for row in range(3)]
+        except (dc.DispatchError, ValueError):
+            with pytest.raises((dc.DispatchError, ValueError)):
+                find_rule(op)(op, 3, tuple(args), {})
+            continue
+        found = flatten(find_rule(op)(op, 3, tuple(args), {}))
+        for place, result in enumerate(found):
+            expected = np.stack([elements(row[place]) for row in rows])
+            np.testing.assert_allclose(elements(result), expected, 1e-10, 1e-10, err_msg=f"{kind} of seed {seed}")
+        count += 1
+    assert count > 20
 
 
 VIEWS = [

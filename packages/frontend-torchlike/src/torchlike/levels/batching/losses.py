@@ -70,7 +70,7 @@ def _nll(call: BatchedCall) -> Any:
     kept = aten.ne.Scalar(call.with_batch("target"), call["ignore_index"])
     each = aten.where.ScalarOther(kept, each, 0)
     if call["reduction"] == _NONE:
-        return each, aten.new_zeros.default(own, [call.size])
+        return each, aten.new_zeros.default(own, [call.size]) if _has_samples(call) else weights
     total = _reduce(weights, _SUM)
     summed = _reduce(each, _SUM)
     return (aten.div.Tensor(summed, total) if call["reduction"] == _MEAN else summed), total

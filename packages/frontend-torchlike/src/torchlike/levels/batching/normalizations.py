@@ -105,7 +105,7 @@ def _group_norm_backward(call: BatchedCall) -> Any:
         group = [call.size, call["N"], groups]
         parted = aten.reshape.default(own, [*group, call["C"] // groups * call["HxW"]])
         mean, rstd = (aten.reshape.default(each, [*group, 1]) for each in (mean, rstd))
-        normalized = aten.view.default(aten.mul.Tensor(aten.sub.Tensor(parted, mean), rstd), own.shape)
+        normalized = aten.reshape.default(aten.mul.Tensor(aten.sub.Tensor(parted, mean), rstd), own.shape)
         found[1] = _sum(aten.mul.Tensor(grad, normalized), others)
     if wants_bias:
         found[2] = _sum(grad, others)

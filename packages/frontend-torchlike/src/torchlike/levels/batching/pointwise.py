@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import ShapeError
 from dispatch_aten.promotion import Category, Operand, result_type
 
 from .calls import Batch, BatchedCall, Rule, align, aten, dtype_of, rank_of
@@ -58,7 +59,10 @@ def same_shapes(call: BatchedCall) -> Any:
 
 
 def _copy(call: BatchedCall) -> Any:
-    rank = max(call.rank(name) for name in call.tensors())
+    rank = call.rank("self")
+    if call.rank("src") > rank:
+        shapes = f"shape {list(call.shape('self'))} doesn't match the broadcast shape {list(call.shape('src'))}"
+        raise ShapeError(f"output with {shapes}", argument="src")
     return call.run(self=call.with_batch("self"), src=align(call["src"], rank))
 
 
@@ -74,9 +78,9 @@ def _fill(call: BatchedCall) -> Any:
 
 def fill_where(call: BatchedCall) -> Any:
     """Fill with a tensor without dimensions where a mask is true, in the dtype of the first tensor."""
-    if not call.is_batched("value"):
-        return broadcast(call)
     rank = max(call.rank("self"), call.rank("mask"))
+    if not call.is_batched("value"):
+        return call.run(self=align(call["self"], rank), mask=align(call["mask"], rank))
     value = aten._to_copy.default(call["value"].tensor, dtype=dtype_of(call["self"]))
     return aten.where.self(align(call["mask"], rank), align(Batch(value), rank), align(call["self"], rank))
 

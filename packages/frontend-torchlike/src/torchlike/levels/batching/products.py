@@ -89,7 +89,10 @@ def _linear(call: BatchedCall) -> Any:
     else:
         turned = Batch(aten.transpose.int(weight.tensor, 1, 2)) if rank_of(weight) == 2 else weight
         found = matmul(call["input"], turned, call.size)
-    return found if bias is None else aten.add.Tensor(found, align(bias, len(found.shape) - 1))
+    if bias is None:
+        return found
+    rank = max(len(found.shape) - 1, rank_of(bias))
+    return aten.add.Tensor(align(Batch(found), rank), align(bias, rank))
 
 
 def _vdot(call: BatchedCall) -> Any:

@@ -120,10 +120,11 @@ def _as_strided(call: BatchedCall) -> Any:
 
 
 def _unfold(call: BatchedCall) -> Any:
-    tensor = call.with_batch("self")
-    if call.rank("self") == 0:
-        tensor = aten.unsqueeze.default(tensor, 1)
-    return call.run(self=tensor, dimension=shift(call["dimension"], call.rank("self")))
+    tensor, rank = call.with_batch("self"), call.rank("self")
+    if rank:
+        return call.run(self=tensor, dimension=shift(call["dimension"], rank))
+    found = call.run(self=aten.unsqueeze.default(tensor, 1), dimension=shift(call["dimension"], rank))
+    return aten.squeeze.dim(found, 1)
 
 
 def _unfold_backward(call: BatchedCall) -> Any:
