@@ -85,6 +85,7 @@ _NAMES = {
     "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
     " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",
+    "nested": "",
     "onnx": "",
     "profiler": "",
     "quasirandom": "",

@@ -172,6 +172,7 @@ ShortTensor: Final[type[Any]]
 from .legacy_types import set_default_tensor_type as set_default_tensor_type
 from . import legacy_types as legacy_types
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import onnx as onnx
 from . import profiler as profiler
 from . import quasirandom as quasirandom

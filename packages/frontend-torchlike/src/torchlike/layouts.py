@@ -68,6 +68,14 @@ class LayoutData:
         """Return the parts of the pickled tensor; raises ``TypeError`` where it cannot be pickled."""
         self.refuse("pickle")
 
+    def enter_gradient(self, gradient: Tensor) -> Tensor:
+        """Return a gradient of the tensor as its node takes it."""
+        return gradient
+
+    def leave_gradient(self, gradient: Tensor) -> Tensor:
+        """Return a gradient that a node has computed as one of the tensor."""
+        return gradient
+
     def refuse(self, what: str) -> NoReturn:
         """Raise the error for a question that tensors of this layout do not answer."""
         raise TypeError(

@@ -27,7 +27,7 @@ _REASONS: Final = {
         r"sparse_\w+|to_sparse\w*|to_dense|resize_as_sparse_|coalesce|is_coalesced|dense_dim|(ccol_|col_|crow_|row_)?indices(_copy)?"
         r"|values(_copy)?|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
     ),
-    "no tensor is nested here": r"jagged|to_padded_tensor|nested\w*",
+    "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
     "no backend has complex numbers of half precision": r"complex32|chalf",
     "no library of NumPy's world has this dtype": r"float8_e8m0fnu",

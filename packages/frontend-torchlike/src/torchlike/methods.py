@@ -57,6 +57,8 @@ def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
 
 
 def _cover(key: dc.DispatchKey) -> None:
+    if key is dc.DispatchKey.AutogradNestedTensor:
+        return  # its kernels are those of `nested`, which make no nodes
     from .autograd.register import cover  # the engine, which programs without gradients do without
 
     cover(key)

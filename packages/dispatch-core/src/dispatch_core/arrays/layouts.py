@@ -61,13 +61,18 @@ class TensorLayout:
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
         self._readers: dict[str, Any] = {"shape": shape, "dtype": dtype, "strides": strides}
         self._types: dict[DispatchKey, type] = {}
+        #: The device keys of a component → the layout key.
+        self._keys: dict[int, DispatchKey] = {}
         _known.setdefault(prefix, self)
 
     def key_for(self, component: object) -> DispatchKey:
         """Return the layout key of tensors with such a component; raises ``ArgumentError`` where there is none."""
-        for key in keys_of(mask_of(component) & ARRAYS):
+        mask = mask_of(component) & ARRAYS
+        if (known := self._keys.get(mask)) is not None:
+            return known
+        for key in keys_of(mask):
             if key.kind == "device" and key.backend:
-                return DispatchKey[self.prefix + key.backend]
+                return self._keys.setdefault(mask, DispatchKey[self.prefix + key.backend])
         raise ArgumentError(
             f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is no array of a device with layout keys",
             hint="the components are ordinary tensors",
@@ -77,6 +82,10 @@ class TensorLayout:
         """Return a record of these components; the device of the first decides on its class."""
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
+
+    def key_of(self, record: object) -> int:
+        """Return the layout key, as a mask, of tensors with this record."""
+        return TYPE_MASKS[type(record)]
 
     def _make_type(self, key: DispatchKey) -> type:
         name = self.component

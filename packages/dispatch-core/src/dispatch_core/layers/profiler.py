@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from ..arrays import access, owners
+from ..arrays.layouts import find_layout
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
@@ -290,7 +291,8 @@ def _count_bytes(op: OpOverload, result: Any) -> int:
     for promised, found in zip(signature.results, signature.unpack(result), strict=True):
         if promised.kind == "fresh":
             for each in found if promised.is_list else (found,):
-                if each is not None:
+                # The components of a tensor of a layout are counted by the calls that made them.
+                if each is not None and find_layout(each) is None:
                     # A size that is not known yet is not computed for this.
                     sizes = [size or 0 for size in access.sizes_of(each)]
                     total += math.prod(sizes) * getattr(access.dtype(each), "itemsize", 1)

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Literal, NamedTuple, overload
 
 import dispatch_core as dc
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from ..arguments import check_tensors
@@ -105,8 +105,24 @@ def _pair_roots(
             )
         elif given.dtype != dtype:
             given = given.to(dtype)  # noqa: PLW2901  # what torch gives to the first node
-        pairs.append((edge, given))
+        pairs.append((edge, _enter(output, given)))
     return pairs
+
+
+def _enter(output: Any, gradient: Tensor) -> Tensor:
+    """Return a gradient as the output's node takes it: that of a tensor of a layout may be one of a component."""
+    if not getattr(output, "_dispatch_mask", 0) & LAYOUTS:
+        return gradient
+    entering: Tensor = output._dispatch_data.enter_gradient(gradient)
+    return entering
+
+
+def _leave(target: Any, gradient: Tensor | None) -> Tensor | None:
+    """Return the gradient of an input as one of the tensor itself; see `_enter`."""
+    if gradient is None or not getattr(target, "_dispatch_mask", 0) & LAYOUTS:
+        return gradient
+    leaving: Tensor = target._dispatch_data.leave_gradient(gradient)
+    return leaving
 
 
 def _pair_one(output: Any, given: Any) -> list[tuple[Edge, Tensor]] | None:
@@ -264,7 +280,7 @@ def grad(
             FUNCTIONS["zeros_like"](target.detach()).requires_grad_(create_graph) if gradient is None else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
-    return tuple(found)
+    return tuple([_leave(target, gradient) for target, gradient in zip(targets, found, strict=True)])
 
 
 def _grad_of_batch(

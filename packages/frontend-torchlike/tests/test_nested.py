@@ -1,0 +1,572 @@
+"""Nested tensors of layout jagged: each operator against the same on every row, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+import torchlike.nn.functional as F
+from torchlike.nested import ragged_sizes
+
+JAGGED = {"layout": torchlike.jagged}
+
+
+def make(*lengths, rest=(4,), requires_grad=False, device=None):
+    torchlike.manual_seed(0)
+    rows = [torchlike.randn(length, *rest) for length in lengths]
+    return torchlike.nested.nested_tensor(rows, requires_grad=requires_grad, device=device, **JAGGED)
+
+
+@pytest.fixture
+def x():
+    return make(2, 0, 5, 3, requires_grad=True)
+
+
+def same(found, wanted):
+    assert found.shape == wanted.shape and found.dtype is wanted.dtype
+    assert torchlike.allclose(found, wanted, atol=1e-6, equal_nan=True)
+
+
+# What a nested tensor is.
+
+
+def test_its_ragged_size_equals_only_itself(x):
+    other = make(2, 0, 5, 3)
+    size = x.size(1)
+    assert size == x.shape[1] == (x * 2).size(1) != other.size(1)
+    assert size != 3 and {size: 1}[x.size(1)] == 1 and size >= 2 and repr(3 * size) == f"3*{size}" == str(size * 3)
+    assert x.shape == (4, size, 4) and x.dim() == x.ndim == 3 and len(x) == 4 and x.numel() == 40
+    assert x.stride() == (4 * size, 4, 1)
+    for wrong in (
+        lambda: size + 1,
+        lambda: int(size),
+        lambda: 7 // size,
+        lambda: pickle.dumps(size),
+        lambda: size * size,
+    ):
+        with pytest.raises(TypeError, match="the size of a ragged dimension"):
+            wrong()
+    with pytest.raises(ValueError, match="indeterminate"):
+        assert size > 5
+
+
+def test_ragged_sizes_die_with_their_offsets():
+    before = len(ragged_sizes._known)
+    y = make(1, 2)
+    assert y.shape and len(ragged_sizes._known) > before
+    del y
+    gc.collect()
+    assert len(ragged_sizes._known) <= before
+
+
+def test_it_says_what_it_is(x):
+    assert x.is_nested and x.layout is torchlike.jagged and not x.is_sparse and x.is_cpu and str(x.device) == "cpu"
+    assert x.dtype is torchlike.float32 and x.is_leaf and x.requires_grad and x.grad is None and x.is_contiguous()
+    size = x.size(1)
+    assert (
+        repr(x.detach()) == f"NestedTensor(size=(4, {size}, 4), offsets=tensor([ 0,  2,  2,  7, 10]), contiguous=True)"
+    )
+    assert "requires_grad=True" in repr(x) and "grad_fn=<MulBackward0>" in repr(x * 2)
+    assert x.offsets().tolist() == [0, 2, 2, 7, 10] and x.lengths() is None and x.values().shape == (10, 4)
+    assert dc.shape(x) == x.shape and dc.dtype(x) is x.dtype and str(dc.device(x)) == "cpu"
+
+
+def test_data_that_no_nested_tensor_has_are_refused():
+    ones = torchlike.ones
+    for rows, text in (
+        ([], "empty tensor list"),
+        ([ones(2, 3), ones(4, 5)], "single ragged dimension"),
+        ([ones(2, 3), ones(4)], "the same dim"),
+        ([ones(2), ones(4).double()], "the same dtype"),
+        ([ones(2), ones(4, device="meta")], "the same device"),
+        ([ones(()), ones(())], "zero-dim"),
+        ([make(1)], "from nested tensors"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            torchlike.nested.nested_tensor(rows, **JAGGED)
+    for layout in (None, torchlike.strided):
+        with pytest.raises(
+            NotImplementedError, match=r"torchlike.strided are not supported\nHint: pass layout=torchlike.jagged"
+        ):
+            torchlike.nested.nested_tensor([ones(2)], layout=layout)
+    with pytest.raises(RuntimeError, match=r"unsupported for nested tensors: torchlike\.sparse_coo"):
+        torchlike.nested.nested_tensor([ones(2)], layout=torchlike.sparse_coo)
+    with pytest.raises(TypeError, match="tensor or a list"):
+        torchlike.nested.as_nested_tensor([[1.0]], **JAGGED)
+    with pytest.raises(RuntimeError, match=r"dim\(\) > 1"):
+        torchlike.nested.as_nested_tensor(ones(3), **JAGGED)
+
+
+def test_components_that_do_not_fit_are_refused():
+    values, offsets = torchlike.ones(4, 2), torchlike.tensor([0, 1, 4])
+    make_jagged = torchlike.nested.nested_tensor_from_jagged
+    for given, error, text in (
+        ((values,), RuntimeError, "At least one"),
+        ((values, offsets.float()), RuntimeError, "vector of integers"),
+        ((values, offsets.reshape(1, 3)), RuntimeError, "vector of integers"),
+        ((values, offsets.to("meta")), RuntimeError, "offsets on meta"),
+        ((values, offsets, torchlike.tensor([1])), RuntimeError, "are 2 and 1"),
+        ((values, offsets, None, 0), ValueError, "jagged_dim >=1"),
+        ((values, offsets, None, 4), RuntimeError, "no dimension"),
+        ((make(1), offsets), TypeError, "values must be a strided tensor"),
+        ((values, [0, 4]), TypeError, "offsets must be a strided tensor, not list"),
+    ):
+        with pytest.raises(error, match=text):
+            make_jagged(*given)
+    with pytest.raises(RuntimeError, match="do not divide"):
+        make_jagged(values, torchlike.tensor([0, 1, 3])).unbind()
+
+
+def test_it_is_made_of_components():
+    values = torchlike.arange(6.0, requires_grad=True)
+    y = torchlike.nested.nested_tensor_from_jagged(values, lengths=torchlike.tensor([2, 4]))
+    assert [row.tolist() for row in y] == [[0, 1], [2, 3, 4, 5]] and not y.is_leaf
+    (y * 2).sum().backward()
+    assert values.grad.tolist() == [2] * 6
+    gaps = torchlike.nested.nested_tensor_from_jagged(values, torchlike.tensor([0, 3, 6]), torchlike.tensor([2, 1]))
+    assert [row.tolist() for row in gaps] == [[0, 1], [3]] and gaps.numel() == 3 and not gaps.is_contiguous()
+    assert gaps.contiguous().values().tolist() == [0, 1, 3] and gaps.lengths().tolist() == [2, 1]
+    with pytest.raises(RuntimeError, match="gaps between its rows"):
+        gaps.sum(1)
+
+
+def test_it_is_part_of_a_strided_tensor():
+    base = torchlike.arange(12.0).reshape(3, 4)
+    y = torchlike.nested.narrow(base, 1, torchlike.tensor([0, 1, 2]), torchlike.tensor([2, 3, 1]), **JAGGED)
+    assert [row.tolist() for row in y] == [[0, 1], [5, 6, 7], [10]]
+    y.add_(100)
+    assert base[0, 0] == 100
+    assert [row.tolist() for row in torchlike.nested.narrow(base, 1, 1, 2, **JAGGED)][1] == [105, 106]
+    for wrong, text in (
+        ((base, 2, 0, 1), "dim=1"),
+        ((base, 1, "0", 1), "start must"),
+        ((base, 1, 0, None), "length must"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            torchlike.nested.narrow(*wrong, **JAGGED)
+    rows = torchlike.nested.as_nested_tensor(base, **JAGGED)
+    assert rows.unbind()[1].tolist() == base[1].tolist()
+
+
+# Operators.
+
+
+def sizes(x):
+    return (x.shape[0], x.size(1), 4)
+
+
+#: What both a nested tensor and each of its rows, with a dimension for the batch, are given.
+ROW_WISE = {
+    "exp": lambda x: x.exp(),
+    "a number": lambda x: 2 * x - x / 3 + 1,
+    "comparison": lambda x: (x > 0) & ~(x < -1),
+    "a vector": lambda x: x * torchlike.arange(4.0) + torchlike.ones(1, 1, 4),
+    "where": lambda x: torchlike.where(x > 0, x, -x),
+    "clamp": lambda x: x.clamp(-0.5, 0.5),
+    "gelu": lambda x: F.gelu(x) + F.silu(x) + F.softplus(x),
+    "dtype": lambda x: x.double().to(torchlike.float16),
+    "linear": lambda x: F.linear(x, torchlike.ones(3, 4), torchlike.arange(3.0)),
+    "matmul": lambda x: x @ torchlike.arange(12.0).reshape(4, 3),
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: F.log_softmax(x, 2),
+    "softmax of the rows": lambda x: x.softmax(1),
+    "layer_norm": lambda x: F.layer_norm(x, (4,), torchlike.arange(4.0)),
+    "rms_norm": lambda x: F.rms_norm(x, (4,)),
+    "sum": lambda x: x.sum(-1),
+    "sum of the rows": lambda x: x.sum(1),
+    "mean, kept": lambda x: x.mean(2, keepdim=True),
+    "mean of the rows": lambda x: x.mean(1, keepdim=True),
+    "maximum": lambda x: x.amax(-1) + x.max(dim=2).values,
+    "var": lambda x: x.var(2) + x.logsumexp(-1),
+    "cumsum": lambda x: x.cumsum(2).flip(-1),
+    "sort": lambda x: x.sort(-1).values,
+    "topk": lambda x: torchlike.topk(x, 2).values,
+    "transpose": lambda x: x.transpose(1, 2).exp().transpose(1, 2),
+    "permute": lambda x: x.unsqueeze(-1).permute(0, 3, 1, 2).permute(0, 2, 3, 1).squeeze(-1),
+    "heads": lambda x: x.unflatten(-1, (2, 2)).transpose(1, 2).mul(3).transpose(1, 2).flatten(-2),
+    "reshape": lambda x: x.reshape(x.shape[0], x.shape[1], 2, 2).sum(-1),
+    "slice": lambda x: x[:, :, 1:3] + x[..., 0:1],
+    "select": lambda x: x[..., 2],
+    "chunk": lambda x: x.chunk(2, -1)[1] * x.split([1, 3], 2)[0],
+    "cat": lambda x: torchlike.cat([x, x * 2], -1),
+    "stack": lambda x: torchlike.stack([x, x], 2),
+    "like": lambda x: torchlike.ones_like(x) + torchlike.zeros_like(x),
+    "movedim": lambda x: x.movedim(-1, 1).mT,
+    "expand": lambda x: x.unsqueeze(2).expand(x.shape[0], x.shape[1], 3, 4).sum(2),
+}
+
+
+@pytest.mark.parametrize("name", ROW_WISE)
+def test_an_operator_is_that_of_each_row(name):
+    function = ROW_WISE[name]
+    x = make(2, 4, 1, requires_grad=True)
+    rows = [row.detach().requires_grad_() for row in x.unbind()]
+    found = function(x)
+    wanted = [function(row.unsqueeze(0)).squeeze(0) for row in rows]
+    for one, other in zip(found.unbind(), wanted, strict=True):
+        same(one, other)
+    if found.requires_grad:
+        total = found.double().values() if found.is_nested else found.double()
+        (total * total).sum().backward()
+        sum((each.double() ** 2).sum() for each in wanted).backward()
+        same(x.grad.values(), torchlike.cat([row.grad for row in rows]))
+
+
+def test_reductions_of_everything_and_of_the_batch_with_the_rows(x):
+    values = x.values().detach()
+    for found, wanted in (
+        (x.sum(), values.sum()),
+        (x.mean(), values.mean()),
+        (x.amax(), values.amax()),
+        (x.sum((0, 1)), values.sum(0)),
+        (x.mean((0, 1, 2), keepdim=True), values.mean().reshape(1, 1, 1)),
+        ((x > 0).any(), (values > 0).any()),
+    ):
+        same(found, wanted)
+
+
+def test_rows_without_elements_have_the_neutral_sum(x):
+    assert x.sum(1)[1].tolist() == [0] * 4 and torchlike.isnan(x.mean(1)[1]).all()
+    empty = torchlike.nested.nested_tensor([torchlike.ones(0, 2), torchlike.ones(0, 2)], **JAGGED)
+    assert empty.sum(1).tolist() == [[0, 0]] * 2 and empty.to_padded_tensor(1.0).shape == (2, 0, 2)
+    assert [row.shape for row in empty] == [(0, 2)] * 2 and (empty + 1).values().shape == (0, 2)
+
+
+def test_a_strided_operand_with_a_batch_is_spread_over_the_rows():
+    x = make(2, 4, 1)
+    each = torchlike.arange(12.0).reshape(3, 1, 4)
+    padded = torchlike.arange(48.0).reshape(3, 4, 4)
+    for number, row in enumerate((x * each).unbind()):
+        same(row, x[number] * each[number])
+    for number, row in enumerate((padded + x).unbind()):
+        same(row, padded[number, : len(row)] + x[number])
+    for number, row in enumerate((x.transpose(1, 2) - each.transpose(1, 2)).unbind()):
+        same(row, x[number].T - each[number].T)
+    for wrong in (torchlike.ones(2, 1, 4), torchlike.ones(3, 2, 4), torchlike.ones(7, 4), make(2, 4, 1)):
+        with pytest.raises(
+            RuntimeError, match=r"cannot call binary pointwise function mul.Tensor(.|\n)*Hint: nested tensors fit"
+        ):
+            x * wrong
+    with pytest.raises(NotImplementedError, match="a tensor of 4"):
+        x * torchlike.ones(2, 3, 1, 4)
+    same((x + torchlike.nested.nested_tensor_from_jagged(torchlike.ones(7, 4), x.offsets())).values(), x.values() + 1)
+
+
+def test_writes_reach_the_values():
+    x = make(2, 3)
+    values, before = x.values(), x.values().clone()
+    assert x.add_(1) is x and x._version == 1
+    x[0].zero_()
+    assert values[:2].sum() == 0
+    same(values[2:], before[2:] + 1)
+    x *= 2
+    x.copy_(torchlike.ones_like(x))
+    assert values.sum() == values.numel()
+    with pytest.raises(RuntimeError, match="cannot take the values"):
+        torchlike.ones(2, 3, 4).add_(x)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        make(2, requires_grad=True).add_(1)
+
+
+def test_products_of_ragged_matrices():
+    q, k = make(2, 4, 1), make(2, 4, 1)
+    k = torchlike.nested.nested_tensor_from_jagged(k.values() + 1, q.offsets())
+    weights = torchlike.arange(36.0).reshape(3, 4, 3)
+    for number, row in enumerate((q @ weights).unbind()):
+        same(row, q[number] @ weights[number])
+    for number, row in enumerate((weights.mT @ q.transpose(1, 2)).unbind()):
+        same(row, weights[number].T @ q[number].T)
+    for number, found in enumerate(q.transpose(1, 2).bmm(k)):
+        same(found, q[number].T @ k[number])
+    wide = q.unsqueeze(-1) @ k.unsqueeze(2)
+    same(wide[1], q[1].unsqueeze(-1) @ k[1].unsqueeze(1))
+    for wrong in (lambda: q @ make(1, 1, 1), lambda: q @ q, lambda: torchlike.ones(4, 4) @ q):
+        with pytest.raises(RuntimeError, match=r"matmul\(\): not supported between inputs of shapes"):
+            wrong()
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_stays_in_its_row(is_causal):
+    def split(tensor):
+        return tensor.unflatten(-1, (2, 3)).transpose(-3, -2)
+
+    x = make(3, 1, 5, rest=(18,), requires_grad=True)
+    rows = [row.detach().requires_grad_() for row in x]
+    found = F.scaled_dot_product_attention(*map(split, x.chunk(3, -1)), is_causal=is_causal)
+    assert found.shape == (3, 2, x.size(1), 3)
+    wanted = [F.scaled_dot_product_attention(*map(split, row.chunk(3, -1)), is_causal=is_causal) for row in rows]
+    for one, other in zip(found, wanted, strict=True):
+        same(one, other)
+    (found * found).sum().backward()
+    sum((each * each).sum() for each in wanted).backward()
+    same(x.grad.values(), torchlike.cat([row.grad for row in rows]))
+
+
+def test_attention_between_rows_of_two_lengths():
+    q, kv = make(3, 1, rest=(2, 4)).transpose(1, 2), make(2, 5, rest=(2, 4)).transpose(1, 2)
+    found = F.scaled_dot_product_attention(q, kv, kv)
+    for number, row in enumerate(found):
+        same(row, F.scaled_dot_product_attention(q[number], kv[number], kv[number]))
+    with pytest.raises(ValueError, match="Masks are not yet supported"):
+        F.scaled_dot_product_attention(q, kv, kv, attn_mask=torchlike.ones(3, 5))
+    for wrong, text in (((q, kv, q), "the same rows"), ((q, torchlike.ones(2, 2, 3, 4), kv), "must all be nested")):
+        with pytest.raises(RuntimeError, match=text):
+            F.scaled_dot_product_attention(*wrong)
+    with pytest.raises(RuntimeError, match=r"of sizes \(B, heads, j, D\)"):
+        F.scaled_dot_product_attention(*[make(3, 1)] * 3)
+
+
+def test_dropout_and_embedding():
+    x = make(3, 5)
+    dropped = F.dropout(x, 0.5)
+    assert dropped.size(1) == x.size(1) and 0 < (dropped.values() == 0).sum() < x.numel()
+    indices = torchlike.nested.nested_tensor([[1, 2], [0]], **JAGGED)
+    weight = torchlike.arange(6.0).reshape(3, 2).requires_grad_()
+    found = F.embedding(indices, weight)
+    assert found.values().tolist() == [[2, 3], [4, 5], [0, 1]] and found.size(1) == indices.size(1)
+    found.sum().backward()
+    assert weight.grad.tolist() == [[1, 1]] * 3
+
+
+def test_padded_tensors():
+    x = make(2, 0, 3, requires_grad=True)
+    padded = x.to_padded_tensor(-1.0)
+    assert padded.shape == (3, 3, 4) and (padded[1] == -1).all() and padded[0, 2].tolist() == [-1] * 4
+    same(padded[2], x[2])
+    assert torchlike.nested.to_padded_tensor(x, 0.0, (3, 7, 4)).shape == (3, 7, 4)
+    assert x.transpose(1, 2).to_padded_tensor(0.0).shape == (3, 4, 3)
+    (padded * padded).sum().backward()
+    same(x.grad.values(), 2 * x.values().detach())
+    with pytest.raises(RuntimeError, match="Truncation is not supported"):
+        x.to_padded_tensor(0.0, (3, 2, 4))
+    with pytest.raises(RuntimeError, match="does not fit"):
+        x.to_padded_tensor(0.0, (3, 7, 5))
+    with pytest.raises(RuntimeError, match="strided already"):
+        torchlike.nested.to_padded_tensor(torchlike.ones(2), 0.0)
+
+
+REFUSED = [
+    (lambda x: x.sum(0), "reducing along the batch dimension"),
+    (lambda x: x.sum((1, 2)), "ragged and non-batch dimension"),
+    (lambda x: x.cumsum(1), "on ragged dim"),
+    (lambda x: x.cumsum(0), "on dim=0"),
+    (lambda x: x.logsumexp(1), "on ragged dim"),
+    (lambda x: x.var(), "no kernel|reducing all dimensions"),
+    (lambda x: x.norm(), "reducing all dimensions"),
+    (lambda x: x.softmax(0), "across the batch dimension"),
+    (lambda x: x.log_softmax(1), "along the ragged dimension"),
+    (lambda x: x[:, 0], "on ragged dim"),
+    (lambda x: x[1:], "on dim=0"),
+    (lambda x: x[torchlike.tensor([0])], "not Tensor"),
+    (lambda x: x[9], "out of range"),
+    (lambda x: x[0, 0, 0, 0, 0], "too many indices|invalid index"),
+    (lambda x: x.transpose(0, 1), "batch dimension"),
+    (lambda x: x.permute(1, 0, 2), "batch dimension"),
+    (lambda x: x.permute(0, 1), "does not match the length"),
+    (lambda x: x.permute(0, 1, 1), "duplicate dims"),
+    (lambda x: x.flatten(0, 1), "on dim=0"),
+    (lambda x: x.view(4, -1), "cannot view shape"),
+    (lambda x: x.reshape(40, 4), "cannot view shape"),
+    (lambda x: x.unbind(1), "only supported for NestedTensor on dim=0"),
+    (lambda x: x.split(1, 0), "on dim=0"),
+    (lambda x: torchlike.cat([x, x], 0), "on dim=0"),
+    (lambda x: torchlike.cat([x, make(1)], 2), "same nested structure"),
+    (lambda x: x.expand(4, 3, 4), "cannot expand shape"),
+    (lambda x: F.layer_norm(x, (x.size(1), 4)), "over the ragged dim"),
+    (lambda x: F.linear(x.transpose(1, 2), torchlike.ones(2, 3)), "on ragged dim"),
+    (lambda x: F.linear(torchlike.ones(2, 4), x), "nested"),
+    (lambda x: F.conv1d(x, torchlike.ones(1, 1, 1)), "aten::conv1d.* no kernel"),
+    (lambda x: torchlike.add(x, 1, out=x), "no kernel"),
+    (lambda x: x.sum(5), "Dimension out of range"),
+    (lambda x: x.nonzero(), "aten::nonzero"),
+    (lambda x: torchlike.einsum("bij->bji", x), "einsum"),
+    (lambda x: x.numpy(), r"numpy\(\) is not supported"),
+    (lambda x: x.tolist(), "not supported for tensors of layout torchlike.jagged"),
+    (bool, "ambiguous"),
+    (lambda x: x.backward(), "implicitly created only for scalar outputs"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED)
+def test_what_nested_tensors_do_not_have_is_refused_before_anything_runs(x, call, text):
+    x.detach_()
+    x.requires_grad_()
+    with dc.profile() as profile, pytest.raises(Exception, match=f"(?s){text}"):
+        call(x)
+    computed = {event.name for event in profile.events} & {"aten::mul.Tensor", "aten::cat", "aten::sum"}
+    assert computed <= {"aten::cat"}
+
+
+# Gradients and copies.
+
+
+def test_a_leafs_gradient_is_nested(x):
+    (x * x).sum().backward()
+    assert x.grad.is_nested and x.grad.shape == x.shape
+    same(x.grad.values(), 2 * x.values().detach())
+    (found,) = torchlike.autograd.grad((x * 3).sum(), x)
+    assert found.is_nested and (found.values() == 3).all()
+    (x * 2).backward(torchlike.ones_like(x))
+    same(x.grad.values(), 2 * x.values().detach() + 2)
+    x.grad = None
+    assert x.grad is None
+    for wrong in (make(1), torchlike.ones(3)):
+        with pytest.raises(RuntimeError, match="same sizes"):
+            x.grad = wrong
+
+
+def test_hooks_see_nested_gradients(x):
+    seen = []
+    x.register_hook(lambda gradient: seen.append(gradient) or gradient * 10)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward()
+    assert seen[0].is_nested and (x.grad.values() == 20).all() and (y.grad.values() == 1).all() and y.retains_grad
+
+
+def test_gradients_of_gradients(x):
+    (first,) = torchlike.autograd.grad((x**3).sum(), x, create_graph=True)
+    (second,) = torchlike.autograd.grad(first.sum(), x)
+    same(second.values(), 6 * x.values().detach())
+
+
+def test_a_nested_tensor_is_made_of_tensors_with_a_history():
+    a, b = torchlike.ones(2, requires_grad=True), torchlike.ones(3, requires_grad=True)
+    y = torchlike.nested.as_nested_tensor([a, b], **JAGGED)
+    assert not y.is_leaf
+    (y * torchlike.tensor([[2.0], [5.0]])).sum().backward()
+    assert a.grad.tolist() == [2, 2] and b.grad.tolist() == [5] * 3
+    assert not torchlike.nested.nested_tensor([a, b], **JAGGED).requires_grad
+
+
+def test_copies(x):
+    made = copy.deepcopy(x)
+    assert made.is_leaf and made.requires_grad and made.size(1) != x.size(1)
+    same(made.values().detach(), x.values().detach())
+    again = pickle.loads(pickle.dumps(x))  # our own
+    assert again.is_nested and again.requires_grad and again.offsets().tolist() == x.offsets().tolist()
+    assert x.detach().values().data_ptr() == x.values().data_ptr() and not x.detach().requires_grad
+    assert x.clone().grad_fn is not None and x.data.size(1) == x.size(1)
+
+
+# Devices and layers.
+
+
+@pytest.mark.parametrize("device", ["meta"])
+def test_other_devices_have_the_same_ragged_size(x, device):
+    there = x.to(device)
+    assert there.size(1) == x.size(1) and there.is_meta and str(there.device) == device and there.offsets().is_meta
+    found = F.layer_norm(F.linear(there, torchlike.ones(3, 4, device=device)), (3,)).softmax(-1).mean(1)
+    assert found.shape == (4, 3) and str(found.device) == device
+    with pytest.raises(RuntimeError, match="same device"):
+        there + x
+
+
+def attend(x):
+    q, k, v = (each.unflatten(-1, (2, 2)).transpose(1, 2) for each in (x, x * 2, x + 1))
+    return F.layer_norm(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2), (4,)) + x.mean(
+        1, keepdim=True
+    )
+
+
+def test_a_pipeline_records_the_calls_on_the_values():
+    x = make(2, 4, 1, requires_grad=True)
+    attend(x).sum().backward()
+    wanted, gradient = attend(x).detach(), x.grad.values().clone()
+    x.grad = None
+    with torchlike.pipeline() as pipeline:
+        found = attend(x)
+        found.sum().backward()
+        assert found._pending and x.grad._pending
+        assert not pipeline.stats().flushes
+    assert not found._pending
+    same(found.values().detach(), wanted.values())
+    same(x.grad.values(), gradient)
+
+
+def test_values_that_decide_flush_a_pipeline():
+    x = make(2, 4, 1)
+    with torchlike.pipeline() as pipeline:
+        rows = (x + 1).unbind()
+        assert [len(row) for row in rows] == [2, 4, 1] and rows[0]._pending
+        assert sum(pipeline.stats().boundaries.values()) == 1
+    same(rows[1], x[1] + 1)
+
+
+def test_a_captured_function_replays_with_other_rows():
+    calls = []
+
+    @torchlike.capture
+    def run(x):
+        calls.append(1)
+        return attend(x), x.sum(1)
+
+    for lengths in ((2, 4, 1), (2, 4, 1), (1, 4, 2), (4, 1, 2), (2, 4, 1)):
+        x = make(*lengths)
+        found, total = run(x)
+        same(found.values(), attend(x).values())
+        same(total, x.sum(1))
+        assert found.size(1) == x.size(1)
+    assert len(calls) < 5
+
+
+def test_a_profile_has_the_call_and_its_parts(x):
+    with dc.profile() as profile:
+        F.linear(x, torchlike.ones(3, 4))
+    assert {"aten::linear"} <= {event.name for event in profile.events}
+    assert "aten::linear" in str(profile)
+
+
+def test_a_trace_has_the_calls_on_the_values(x):
+    with dc.trace() as trace:
+        y = (x.detach() * 2).values()
+        trace.returns(y)
+    assert "aten::mul" in str(trace)
+    same(trace.replay(torchlike.ones(3)), torchlike.full((3,), 2.0))
+
+
+def test_explanations_name_the_kernel(x):
+    assert "AutogradNestedTensor" in str(dc.explain("aten::add.Tensor", x, x))
+
+
+def test_a_program_may_replace_a_rule(x):
+    with dc.Library("aten", "IMPL") as library:
+        library.impl("neg", lambda self: "mine", "AutogradNestedTensor", allow_override=True)
+        assert -x == "mine"
+    assert (-x).is_nested
+
+
+def test_a_small_transformer_trains_on_nested_batches():
+    torchlike.manual_seed(3)
+    nn = torchlike.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.qkv, self.out = nn.Embedding(5, 8), nn.Linear(8, 24), nn.Linear(8, 2)
+            self.norm, self.drop = nn.LayerNorm(8), nn.Dropout(0.0)
+
+        def forward(self, x):
+            x = self.embedding(x)
+            q, k, v = (each.unflatten(-1, (2, 4)).transpose(1, 2) for each in self.qkv(self.norm(x)).chunk(3, -1))
+            x = x + self.drop(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2))
+            return self.out(x.mean(1))
+
+    net = Net()
+    optimizer = torchlike.optim.Adam(net.parameters(), 0.02)
+    rows = [torchlike.randint(0, 5, (length,)) for length in (2, 5, 3, 4, 6, 2)]
+    batch = torchlike.nested.nested_tensor(rows, **JAGGED)
+    target = torchlike.stack([(row == 0).any() for row in rows]).long()
+    losses = []
+    for _ in range(25):
+        loss = F.cross_entropy(net(batch), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 5
