@@ -490,7 +490,8 @@ def test_layers_run_the_function():
     with dc.profile() as profile:
         captured(tensor(2))
     assert "aten::relu" in profile.table()
-    assert captured.stats().eager == {"under Profiler": 1}
+    assert torchlike.func.vmap(captured)(tensor(2, 2)).shape == (2, 2)
+    assert captured.stats().eager == {"under Profiler": 1, "under FuncTorchDynamicLayerFrontMode": 1}
 
 
 def test_pipelines_around_and_captures_inside():
