@@ -31,8 +31,8 @@ for _name in "geqrf linalg_eig linalg_eigh linalg_eigvals linalg_qr linalg_svd q
 #: Listed operators that no program calls by name, or that end a process of torch's where they are not called rightly.
 UNCALLED = {"mkldnn_rnn_layer", "_lu_with_info", "chain_matmul"}
 LISTED = {
-    device: sorted(name for name in policies_of(device) if name in ATEN_BY_NAME and name not in UNCALLED)
-    for device in ("cpu", "meta")
+    device: sorted(name for name in policies_of(key) if name in ATEN_BY_NAME and name not in UNCALLED)
+    for device, key in (("cpu", "CPU"), ("meta", "Meta"))
 }
 #: Two backward functions, whose results have a dtype that is an argument, and the kernels of torch's that call ``matmul``,
 #: which is cast there: here they are operators with formulas, whose parts are not.
@@ -104,7 +104,7 @@ def test_results_of_all_other_operators_have_torchs_dtypes(first):
             compare(name, calls[:1])
 
 
-@pytest.mark.parametrize("name", [name for name in LISTED["cpu"] if policies_of("cpu")[name] == "promote"])
+@pytest.mark.parametrize("name", [name for name in LISTED["cpu"] if policies_of("CPU")[name] == "promote"])
 def test_mixed_arguments_are_promoted_as_torchs_are(name):
     make, kwargs = ALL[name][0]
     for dtype_of_first, dtype_of_rest in (("bfloat16", "float32"), ("float32", "bfloat16"), ("float16", "float16")):
@@ -134,7 +134,7 @@ def expected_on_cuda(name, policy, dtype, fast, arguments, outside):
 
 @pytest.mark.parametrize("name", LISTED["meta"])
 def test_other_devices_follow_torchs_lists_of_cuda(name):
-    policy = policies_of("meta")[name]
+    policy = policies_of("Meta")[name]
     for fast in FAST:
         for dtype in ("float32", fast, "float64"):
             make, kwargs = ALL[name][0]

@@ -436,7 +436,7 @@ def test_the_older_names_warn_and_work(x):
 
 
 def test_every_listed_name_is_one_of_torchs_operators_or_known_to_be_none_of_ours():
-    absent = {name for device in ("cpu", "meta") for name in policies_of(device)} - ATEN_BY_NAME.keys()
+    absent = {name for key in ("CPU", "Meta") for name in policies_of(key)} - ATEN_BY_NAME.keys()
     assert absent == {
         "_addmm_activation", "_convolution.deprecated", "_grid_sampler_2d_cpu_fallback", "_native_multi_head_attention",
         "_scaled_dot_product_flash_attention", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell",

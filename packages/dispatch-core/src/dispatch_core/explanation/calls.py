@@ -294,9 +294,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
         times = COMPUTED_FOR[entry.name]
         notes.append(f"arrays whose sizes are not known are computed first ({times} were in calls so far)")
     if found.is_composite():
-        off = DispatchKeySet(
-            find_masked_off(entry.registry, entry.signature, found.mask, values or (), kwargs) if found.explicit else 0
-        )
+        off = DispatchKeySet(find_masked_off(entry, found.mask, values or (), kwargs) if found.explicit else 0)
         without = f", without the keys that are masked off: {show_keys(off)}" if off else ""
         notes.append(f"a composite: the operators that it calls are dispatched again{without}")
     return notes

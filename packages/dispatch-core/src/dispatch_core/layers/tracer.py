@@ -367,7 +367,7 @@ def _composite(
         return None
     values = (*args, *kwargs.values())
     # As in Note [A composite below masked keys] of `runners`, but for this layer's own key.
-    dropped = find_masked_off(entry.registry, signature, found.mask, values, {}) & ~DispatchKey.Tracer
+    dropped = find_masked_off(entry, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 
     def call() -> Any:

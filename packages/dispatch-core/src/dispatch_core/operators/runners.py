@@ -29,14 +29,14 @@ from ..arrays.frontend import Frontend
 from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
 from ..calls.boundary import Boundary
 from ..calls.reference import make_result_wrapper, unchecked_mask
-from ..calls.signature import CallSignature, Result, SpecializedKernels
+from ..calls.signature import Result, SpecializedKernels
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
 from ..errors import BackendNotFoundError, RegistrationError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
-from ..keys.table import MARKERS, DispatchKey, alternatives
+from ..keys.table import AUTOCAST, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
@@ -44,7 +44,6 @@ from .result_watch import make_watch
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-    from .registries import Registry
 
 Runner = Callable[..., Any]
 
@@ -167,10 +166,9 @@ _STAYS = (
 
 def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
-    signature = entry.signature
 
     def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
-        dropped = find_masked_off(entry.registry, signature, mask, values, keywords)
+        dropped = find_masked_off(entry, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with context.exclude_keys(dropped):
@@ -179,19 +177,32 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     return run_with_exclusions
 
 
-def find_masked_off(
-    registry: Registry, signature: CallSignature | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
-) -> int:
-    """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
+def _find_passed_over(entry: OperatorEntry, keys: int) -> int:
+    """Return those of some functionality keys under which an operator has no kernel."""
+    found = 0
+    for key in keys_of(keys):
+        registration = entry.slot(key).registration
+        if registration is None or registration.is_fallthrough:
+            found |= key.value
+    return found
+
+
+def find_masked_off(entry: OperatorEntry, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]) -> int:
+    """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks.
+
+    See Note [A composite below masked keys] for those that are left out.
+    """
+    signature = entry.signature
     held = unchecked_mask(values, keywords) if signature is None else 0
     for _, tensor in signature.tensors(values) if signature is not None else ():
         held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
-    held = registry.translate_mask(held)
+    held = entry.registry.translate_mask(held)
     state = context.current()
     if state is not None:
         held |= state[0]
         held ^= held & state[1]
-    return (held ^ (held & mask)) & ~(_STAYS | alternatives[0])
+    found = (held ^ (held & mask)) & ~(_STAYS | alternatives[0])
+    return found ^ _find_passed_over(entry, found & AUTOCAST) if found & AUTOCAST else found
 
 
 def find_functional(entry: OperatorEntry) -> OperatorEntry | None:

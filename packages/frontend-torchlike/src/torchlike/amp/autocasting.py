@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -17,8 +18,9 @@ from dispatch_core.interrupts import Guard, by_subscript, whole
 from ..history.grad_mode import decorate
 from ..history.graph_settings import autocast_choices
 from ..tensors import Tensor
-from .cast_cache import nesting_variable
+from .cast_cache import CastCache, Nesting, nesting_variable
 from .settings import (
+    Choices,
     check_device,
     choose,
     deeper,
@@ -138,6 +140,18 @@ class autocast(Guard):  # noqa: N801  # torch's name
                 "context manager? For example:\n    with torch.autocast(device_type=...):\n        output = model(input)"
             )
         return decorate(self._again, func)
+
+
+@contextmanager
+def choose_again(choices: Choices | None) -> Iterator[None]:
+    """Compute a block with the choices that held elsewhere, and with a cache of its own."""
+    with ExitStack() as stack:
+        for device in () if choices is None else choices.active:
+            if is_present(device):
+                stack.enter_context(include(device))
+        stack.callback(autocast_choices.reset, autocast_choices.set(choices))
+        stack.callback(nesting_variable.reset, nesting_variable.set(Nesting(1, CastCache())))
+        yield
 
 
 def _cast(value: Any, device_type: str, dtype: ScalarType) -> Any:

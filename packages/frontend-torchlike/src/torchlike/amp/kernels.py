@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -45,21 +45,24 @@ _BANNED: Final = (
 
 
 @cache
-def policies_of(device: str) -> dict[str, str]:
-    """Return the policy of each listed operator on a device.
+def policies_of(backend: str) -> dict[str, str]:
+    """Return the policy of each listed operator, for the key of a device.
 
-    >>> policies_of("cpu")["mm"], policies_of("cpu").get("exp"), policies_of("meta")["exp"]
+    >>> policies_of("CPU")["mm"], policies_of("CPU").get("exp"), policies_of("Meta")["exp"]
     ('lower_precision_fp', None, 'fp32')
     """
-    lists = policies.CPU if device == "cpu" else policies.CUDA
-    return {name: policy for policy, names in lists.items() for name in names.split()}
+    lists = policies.CPU if backend == "CPU" else policies.CUDA
+    found = {name: policy for policy, names in lists.items() for name in names.split()}
+    if "mkldnn_rnn_layer" in found:
+        found["mkldnn_rnn_layer"] = "lower_precision_fp_of_lstm"
+    return found
 
 
 class OperatorCasts:
     """What a policy knows of the calls of one operator with one keyset: which arguments are cast, and what runs below."""
 
-    def __init__(self, op: Any, keyset: Any, device: str, key: DispatchKey) -> None:
-        self.op, self.device = op, device
+    def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
+        self.op, self.key = op, key
         self.below = (keyset.mask | keyset.marker) & ~key.value
         self.run = dc.fast_redispatch(op, self.below)
         self.arguments = op.schema.arguments
@@ -67,11 +70,13 @@ class OperatorCasts:
         self.tensors = tuple(index for index, kind in enumerate(kinds) if kind in ("Tensor", "Tensor?"))
         self.lists = tuple(index for index, kind in enumerate(kinds) if kind == "Tensor[]")
         self._own = ARRAYS_OF[key.backend]
-        self._is_alone = keyset.mask & ARRAYS != 0 and not keyset.mask & ARRAYS & ~self._own
+        arrays = keyset.mask & ARRAYS
+        self._is_alone = bool(arrays) and not arrays & ~self._own
+        self._is_mixed = bool(arrays & ~self._own)
         #: The keys of a conversion → the function that runs it.
         self._conversions: dict[int, Callable[..., Any]] = {}
-        #: Under a level of a transform a leaf is the level's; nothing that it makes is kept.
-        self._keeps = not keyset.mask & _LEVELS
+        #: A level of a transform names no device, and what it makes of a leaf is its own: it sees and keeps no cast.
+        self._watchers = _WATCHERS if arrays else 0
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [What autocast casts]."""
@@ -80,7 +85,7 @@ class OperatorCasts:
         if self._is_alone:
             return True
         keys = value._dispatch_mask & ARRAYS
-        return bool(keys & self._own) if keys else value.device.type == self.device
+        return bool(keys & self._own) if keys else value.device.type == _DEVICES[self.key]
 
     def each_tensor(self, values: tuple[Any, ...]) -> list[Any]:
         """Return the tensors among the arguments."""
@@ -103,7 +108,7 @@ class OperatorCasts:
         if not self.is_eligible(value) or value.dtype is dtype:
             return value
         if (
-            self._keeps
+            self._watchers
             and value.dtype is float32
             and value.requires_grad
             and value.is_leaf
@@ -116,8 +121,8 @@ class OperatorCasts:
         return self._convert(value, dtype)
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
-        mask = self.below | included_mask() & _WATCHERS
-        if not self._is_alone and value._dispatch_mask & ARRAYS:
+        mask = self.below | included_mask() & self._watchers
+        if self._is_mixed:
             # The keys of another device's argument are not this one's.
             mask = mask & ~(ARRAYS | AUTOGRAD) | value._dispatch_mask & (ARRAYS | AUTOGRAD)
         convert = self._conversions.get(mask)
@@ -128,6 +133,11 @@ class OperatorCasts:
 
 def _lower_precision_fp(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> Any:
     return call.run(*call.cast_all(values, dtype))
+
+
+def _lower_precision_fp_of_lstm(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> Any:
+    # torch has the operator for LSTM alone. Other networks are composed there, of parts with a state in float32.
+    return _lower_precision_fp(call, values, dtype) if values[_MODE] == _LSTM else call.run(*values)
 
 
 def _fp32(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> Any:
@@ -168,8 +178,11 @@ def _refuse(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> 
     raise RuntimeError(_BANNED)
 
 
+#: The argument of ``mkldnn_rnn_layer`` that says what is computed, and its value for LSTM.
+_MODE, _LSTM = 9, 2
 _POLICIES: Final[dict[str, Callable[[OperatorCasts, tuple[Any, ...], ScalarType], Any]]] = {
     "lower_precision_fp": _lower_precision_fp,
+    "lower_precision_fp_of_lstm": _lower_precision_fp_of_lstm,
     "fp32": _fp32,
     "fp32_set_opt_dtype": _fp32_set_opt_dtype,
     "fp32_append_dtype": _fp32_append_dtype,
@@ -188,20 +201,24 @@ class _ArraysOf(dict[str, int]):
 
 
 ARRAYS_OF: Final = _ArraysOf()
-_LEVELS: Final[int] = (
-    DispatchKey.FuncTorchDynamicLayerBackMode
-    | DispatchKey.FuncTorchDynamicLayerFrontMode
-    | DispatchKey.FuncTorchBatched
-    | DispatchKey.FuncTorchVmapMode
-)
-
-
 #: Layers that stand above the key, and see a conversion as a call of its own.
-_WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot
+_WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | DispatchKey.FuncTorchGradWrapper
 
 
-def _make_policy_kernel(device: str, key: DispatchKey, policy: str, op: Any, keyset: Any) -> Callable[..., Any]:
-    call = OperatorCasts(op, keyset, device, key)
+#: An Autocast key → the device whose it is; a PrivateUse key may be claimed by another one later.
+_DEVICES: Final[dict[DispatchKey, str]] = {}
+_libraries: Final[dict[DispatchKey, dc.Library]] = {}
+
+
+def _find_dtype(key: DispatchKey) -> ScalarType | None:
+    """Return the dtype of the device of a key; None where autocast is off."""
+    choices = current_autocast()
+    found: ScalarType | None = None if choices is None else choices.active.get(_DEVICES[key])
+    return found
+
+
+def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> Callable[..., Any]:
+    call = OperatorCasts(op, keyset, key)
     arrays = keyset.mask & ARRAYS
     if not keyset.marker or (arrays and not arrays & ARRAYS_OF[key.backend]):
         # Raw arrays, which are no frontend's, and other devices'.
@@ -209,8 +226,7 @@ def _make_policy_kernel(device: str, key: DispatchKey, policy: str, op: Any, key
     run, act = call.run, _POLICIES[policy]
 
     def kernel(*values: Any) -> Any:
-        choices = current_autocast()
-        dtype = None if choices is None else choices.active.get(device)
+        dtype = _find_dtype(key)
         return run(*values) if dtype is None else act(call, values, dtype)
 
     return kernel
@@ -220,11 +236,11 @@ def _make_passing_kernel(key: DispatchKey, op: Any, keyset: Any) -> Callable[...
     return dc.fast_redispatch(op, (keyset.mask | keyset.marker) & ~key.value)
 
 
-def _make_kernel(device: str, key: DispatchKey, name: str) -> dc.KernelFactory | None:
+def _make_kernel(key: DispatchKey, name: str) -> dc.KernelFactory | None:
     """Return the kernel of an operator; None where its parts are cast, if it has any."""
-    policy = policies_of(device).get(name)
+    policy = policies_of(key.backend).get(name)
     if policy is not None:
-        return dc.kernel_factory(partial(_make_policy_kernel, device, key, policy), in_order=True)
+        return dc.kernel_factory(partial(_make_policy_kernel, key, policy), in_order=True)
     operator = ATEN_BY_NAME[name]
     is_torchs = name in IMPLICIT and name not in policies.COMPOSED_HERE
     if is_torchs or "Tensor" not in operator.schema.partition("->")[0] or not composite_kernels(operator):
@@ -232,15 +248,44 @@ def _make_kernel(device: str, key: DispatchKey, name: str) -> dc.KernelFactory |
     return dc.kernel_factory(partial(_make_passing_kernel, key), in_order=True)
 
 
-_prepared: Final[dict[str, dc.Library]] = {}
-
-
-def prepare(device: str, backend: str) -> None:
-    """Register the kernels of a device, once."""
+def prepare(device: str, key: DispatchKey) -> None:
+    """Register the kernels under a device's Autocast key, once."""
     with dc.registry.lock:
-        if device not in _prepared:
-            key = DispatchKey(f"Autocast{backend}")
+        _DEVICES[key] = device
+        if key not in _libraries:
             # Below the program's registrations, as the kernels of autograd.
             with dc.registry.transaction(level="backend"):
-                library = _prepared[device] = dc.Library("aten", "IMPL", key)
-                library.impl_lazily(partial(_make_kernel, device, key))
+                library = dc.Library("aten", "IMPL", key)
+                library.impl_lazily(partial(_make_kernel, key))
+            _libraries[key] = library
+
+
+class _CompositeCasts(OperatorCasts):
+    """The same for a composite that is called under a level of a transform, where all parts are ordinary calls."""
+
+    def __init__(self, op: Any, keyset: Any, key: DispatchKey, composite: Callable[..., Any]) -> None:
+        super().__init__(op, keyset, key)
+        self.run, self._watchers = composite, 0
+
+    def _convert(self, value: Any, dtype: ScalarType) -> Any:
+        return dc.ops.aten._to_copy.default(value, dtype=dtype)
+
+
+_make_composite_casts: Final = lru_cache(maxsize=1024)(_CompositeCasts)
+
+
+def run_composite(keyset: Any, op: Any, composite: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+    """Run the composite that serves a call of a level, below the Autocast keys of ``keyset``, which have kernels for it."""
+    arrays = 0
+    for value in values:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            arrays |= getattr(each, "_dispatch_mask", 0) & ARRAYS
+    own = [key for key in list(_libraries) if keyset.mask & key and arrays & ARRAYS_OF[key.backend]]
+    if not own:
+        return composite(*values)
+    (key, *_), dtype = own, _find_dtype(own[0])
+    policy = policies_of(key.backend).get(op.name.partition("::")[2])
+    with dc.exclude_keys(key):
+        if dtype is None or policy is None:
+            return composite(*values)
+        return _POLICIES[policy](_make_composite_casts(op, keyset, key, composite), values, dtype)

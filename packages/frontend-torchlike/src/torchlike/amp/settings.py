@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16
 from dispatch_core.frontends import run_outside
+from dispatch_core.keys import DispatchKey
 
 from ..history.graph_settings import autocast_choices
 from .cast_cache import CastCache, Nesting, current_nesting, nesting_variable
@@ -111,9 +112,9 @@ def include(device: str) -> dc.include_keys:
     """Return a guard that includes the Autocast key of a device, whose kernels are registered now."""
     from .kernels import prepare
 
-    name = dc.device_key(device).name
-    run_outside(lambda: prepare(device, name))
-    return dc.include_keys(f"Autocast{name}")
+    key = DispatchKey(f"Autocast{dc.device_key(device).name}")
+    run_outside(lambda: prepare(device, key))
+    return dc.include_keys(key)
 
 
 def is_present(device: str) -> bool:

@@ -69,6 +69,10 @@ class GradLevel(TransformLevel):
             self._check_write(op, tensor)
         autograd = autograd_bit(mask & ARRAYS)
         composite = _find_composite(op, autograd)
+        if composite is not None and keyset.mask & _AUTOCAST:
+            from ..amp.kernels import run_composite  # loaded, as there are kernels under these keys
+
+            return run_composite(keyset, op, composite, values)
         if composite is not None:
             return composite(*values)
         entered = map_tensors(op, partial(self.enter, is_captured=True), values)

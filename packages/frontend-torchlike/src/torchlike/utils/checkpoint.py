@@ -11,6 +11,7 @@ from ..autograd.function import Function
 from ..autograd.gradients import backward
 from ..autograd.saved_hooks import saved_tensors_hooks
 from ..history.grad_mode import enable_grad, is_grad_enabled, no_grad
+from ..history.graph_settings import current_autocast
 from ..nn.modules.container import Sequential
 from ..random import fork_rng, get_rng_state, set_rng_state
 from ..tensors import Tensor
@@ -58,6 +59,15 @@ def _drawing_again(state: Any) -> Iterator[None]:
         yield
 
 
+def _computing_as(choices: Any) -> AbstractContextManager[None]:
+    """Return a block in which autocast is on where it was on in the forward pass."""
+    if current_autocast() == choices:
+        return nullcontext()
+    from ..amp.autocasting import choose_again  # loaded, as autocast is on here or was there
+
+    return choose_again(choices)
+
+
 class CheckpointFunction(Function):
     """A part that is computed again by its own backward, with gradients for its tensor arguments."""
 
@@ -65,6 +75,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """Compute the part without a graph."""
         ctx.run_function, ctx.state = run_function, get_rng_state() if preserve_rng_state else None
+        ctx.choices = current_autocast()
         ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.others = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*(args[place] for place in ctx.places))
@@ -77,7 +88,7 @@ class CheckpointFunction(Function):
         inputs = list(ctx.others)
         for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[place] = value.detach().requires_grad_(value.requires_grad)
-        with _drawing_again(ctx.state), enable_grad():
+        with _drawing_again(ctx.state), enable_grad(), _computing_as(ctx.choices):
             results = ctx.run_function(*inputs)
         results = (results,) if isinstance(results, Tensor) else results
         pairs = [
@@ -96,6 +107,7 @@ class _Recomputed:
 
     def __init__(self, run: Callable[[], Any], state: Any, context: AbstractContextManager[Any]) -> None:
         self._run, self._state, self._context = run, state, context
+        self._choices = current_autocast()
         self._count = 0
         self._found: dict[int, Tensor] = {}
 
@@ -131,7 +143,8 @@ class _Recomputed:
             found.append(tensor)
             return len(found) - 1
 
-        with _drawing_again(self._state), enable_grad(), self._context, saved_tensors_hooks(collect, found.__getitem__):
+        collecting = saved_tensors_hooks(collect, found.__getitem__)
+        with _drawing_again(self._state), enable_grad(), _computing_as(self._choices), self._context, collecting:
             self._run()
         self._found = dict(enumerate(found))
 
