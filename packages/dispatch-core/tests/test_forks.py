@@ -7,7 +7,7 @@ import os
 import pytest
 
 PLUGIN = """
-    import os, time
+    import os, __main__
     import dispatch_core as dc
     from dispatch_core import hookimpl
 
@@ -15,7 +15,8 @@ PLUGIN = """
 
     if os.environ["LOADING"] == str(os.getpid()):
         {before}
-        time.sleep(4)
+        __main__.loading.set()
+        __main__.child_ended.wait(25)
 
     @hookimpl
     def dispatch_backend_info():
@@ -29,9 +30,10 @@ PROGRAM = """
 import os, threading, time
 os.environ["LOADING"] = str(os.getpid())
 import dispatch_core as dc
+loading, child_ended = threading.Event(), threading.Event()
 thread = threading.Thread(target=lambda: dc.load_backend("acme"))
 thread.start()
-time.sleep(0.7)
+assert loading.wait(25)
 child = os.fork()
 if not child:
     print(dc.load_backend("acme").name, flush=True)
@@ -44,6 +46,7 @@ while time.monotonic() < until:
     time.sleep(0.01)
 else:
     os.kill(child, 9)
+child_ended.set()
 thread.join()
 print("loaded", dc.load_backend("acme").name)
 """
