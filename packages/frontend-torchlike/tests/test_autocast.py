@@ -372,6 +372,83 @@ def test_a_keyset_that_names_autocast_is_obeyed(x, weight):
             assert (made.dtype, made.requires_grad) == (bfloat16, "AutogradCPU" in str(mask))
 
 
+def test_profiles_and_traces_change_no_dtype_and_see_the_casts(x, weight):
+    cell = nn.GRU(4, 4)
+
+    def run():
+        with torchlike.autocast("cpu"):
+            return [nn.functional.linear(x, weight), torchlike.std(x @ x), cell(x)[0], nn.functional.mse_loss(x @ x, x)]
+
+    expected = [each.dtype for each in run()]
+    with dc.profile() as profile:
+        assert [each.dtype for each in run()] == expected
+    assert "aten::_to_copy" in {event.name for event in profile.events}
+    with dc.trace() as trace:
+        assert [each.dtype for each in run()] == expected
+    assert "aten::_to_copy" in str(trace)
+    with torchlike.autograd.graph.saved_tensors_hooks(lambda kept: kept, lambda kept: kept):
+        assert [each.dtype for each in run()] == expected
+    with torchlike.autograd.forward_ad.dual_level():
+        assert [each.dtype for each in run()] == expected
+
+
+def test_modes_see_the_casts(x):
+    from torchlike.utils._python_dispatch import TorchDispatchMode
+
+    class Seen(TorchDispatchMode):
+        names = ()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.names += (func.name,)
+            return func(*args, **(kwargs or {}))
+
+    with torchlike.autocast("cpu"), Seen() as mode:
+        assert (x @ x).dtype is bfloat16
+    assert mode.names == ("aten::_to_copy", "aten::_to_copy", "aten::mm")
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_a_checkpoint_computes_again_as_it_did(x, use_reentrant):
+    layer, seen = nn.Linear(4, 4), []
+
+    def run(x):
+        made = layer(x)
+        seen.append(made.dtype)
+        return made
+
+    def checkpoint():
+        return torchlike.utils.checkpoint.checkpoint(run, x.requires_grad_(), use_reentrant=use_reentrant)
+
+    with torchlike.autocast("cpu"):
+        inside = checkpoint()
+    outside = checkpoint()
+    inside.sum().backward()
+    with torchlike.autocast("cpu"):
+        outside.sum().backward()
+    assert seen == [bfloat16, float32, bfloat16, float32]
+
+
+def test_levels_of_transforms_cast_as_calls_outside_of_them_do(x, weight):
+    seen = []
+
+    def loss(weight, x):
+        product = nn.functional.linear(x, weight)
+        found = nn.functional.l1_loss(product, x.bfloat16())  # a composite on the list
+        seen.append((product.dtype, found.dtype))
+        return found
+
+    weight = weight.detach()
+    with torchlike.autocast("cpu"):
+        loss(weight, x)
+        gradient = torchlike.func.grad(loss)(weight, x)
+        rows = torchlike.func.vmap(torchlike.func.grad(loss), (None, 0))(weight, torchlike.stack([x, x]))
+        with torchlike.autocast("cpu", enabled=False):
+            assert torchlike.func.grad(lambda weight: (x @ weight).sum())(weight).dtype is float32
+    assert seen == [(bfloat16, float32)] * 3
+    assert gradient.dtype is rows.dtype is float32
+    torchlike.testing.assert_close(rows[1], gradient, rtol=0.05, atol=0.01)
+
+
 WRONG = {
     "a device that is not there": (
         lambda: torchlike.autocast("toaster"),

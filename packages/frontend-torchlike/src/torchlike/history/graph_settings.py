@@ -22,3 +22,9 @@ anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anoma
 #: What autocast's blocks have chosen: `torchlike.amp.settings.Choices`, or None. Captured calls depend on it.
 autocast_choices: Final[ContextVar[Any]] = ContextVar("torchlike.autocast", default=None)
 current_autocast: Final = autocast_choices.get
+
+
+def is_any_autocast_enabled() -> bool:
+    """Return whether autocast is on for some device."""
+    choices = current_autocast()
+    return choices is not None and bool(choices.active)

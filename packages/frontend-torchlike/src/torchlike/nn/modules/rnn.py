@@ -11,6 +11,7 @@ import dispatch_core as dc
 from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
 from ...creation import FACTORIES
+from ...history.graph_settings import is_any_autocast_enabled
 from ...tensors import Tensor
 from .. import init
 from ..parameter import Parameter
@@ -125,7 +126,7 @@ class RNNBase(Module):
         """Refuse an input of another dtype, number of dimensions or width."""
         check_tensor(input, type(self).__name__)
         weight = getattr(self, self._all_weights[0][0])
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and not is_any_autocast_enabled():
             raise ValueError(
                 f"RNN input dtype ({input.dtype!r}) does not match weight dtype ({weight.dtype!r}). Convert input: "
                 f"input.to({weight.dtype!r}), or convert model: model.to({input.dtype!r})"
