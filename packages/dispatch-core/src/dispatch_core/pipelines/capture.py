@@ -40,8 +40,8 @@ from .structures import Arguments, Names, Results, tensors_in
 _LAYERS: Final = sum(
     DispatchKey[name].value
     for name in (
-        "Batched FuncTorchBatched FuncTorchDynamicLayerFrontMode FuncTorchGradWrapper FuncTorchVmapMode Functionalize Profiler"
-        " Python PythonDispatcher PythonTLSSnapshot Tracer VmapMode"
+        "Batched FuncTorchBatched FuncTorchDynamicLayerFrontMode FuncTorchGradWrapper FuncTorchVmapMode Functionalize"
+        " Profiler Python PythonDispatcher PythonTLSSnapshot Tracer VmapMode"
     ).split()
 )
 
