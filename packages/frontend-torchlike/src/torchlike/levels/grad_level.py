@@ -16,13 +16,13 @@ from dispatch_core.caches import keep
 from dispatch_core.keys import ARRAYS, keys_of
 
 from ..history.device_keys import autograd_bit
-from ..history.grad_mode import is_grad_enabled
+from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
 from .stack import TransformLevel, below
 from .tensors import Tracked, data_of, note_write, stand_for, wrap_value
 
-__all__ = ["GradLevel"]
+__all__ = ["ForwardLevel", "GradLevel"]
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
 _AUTOCAST: Final = sum(key.value for key in dc.DispatchKey if key.kind == "autocast")
@@ -77,7 +77,11 @@ class GradLevel(TransformLevel):
             return composite(*values)
         entered = map_tensors(op, partial(self.enter, is_captured=True), values)
         keys = autograd | (keyset.mask & _AUTOCAST) | _BACK | frontend.marker
-        return op._entry.explicit_table[keys](*entered)
+        return self.run_recorded(op._entry.explicit_table[keys], entered)
+
+    def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
+        """Run a call by the Autograd kernels."""
+        return run(*values)
 
     def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call whose history the Autograd kernels keep."""
@@ -104,6 +108,29 @@ class GradLevel(TransformLevel):
                 f"({op.name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
                 "transformed to explicitly accept the mutated Tensor(s) as inputs."
             )
+
+
+class ForwardLevel(GradLevel):
+    """A level of `jvp`, or of a transform made of it: it records in ``no_grad``, too, as forward mode does in torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: The function's own mode, while a call of it is recorded whatever that is.
+        self._mode: bool | None = None
+
+    @property
+    def grad_mode(self) -> bool:
+        return self._outer and (is_grad_enabled() if self._mode is None else self._mode)
+
+    def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
+        before = self._mode
+        if before is None:
+            self._mode = is_grad_enabled()
+        try:
+            with enable_grad():
+                return run(*values)
+        finally:
+            self._mode = before
 
 
 _COMPOSITES: Final[dict[tuple[Any, int], tuple[int, Any]]] = {}

@@ -23,7 +23,18 @@ from .grad_level import GradLevel
 from .stack import above
 from .tensors import require_grad
 
-__all__ = ["Argnums", "grad", "grad_and_value", "pull_with_argnums", "slice_argnums", "split_aux", "vjp"]
+__all__ = [
+    "Argnums",
+    "check_outputs",
+    "grad",
+    "grad_and_value",
+    "mark",
+    "pull_with_argnums",
+    "slice_argnums",
+    "split_aux",
+    "vjp",
+    "wrap_argnums",
+]
 
 Argnums: TypeAlias = int | tuple[int, ...]
 

@@ -18,11 +18,11 @@ from ..functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled
 from ..tensors import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from .grad_level import GradLevel
-from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux
+from .grad_level import ForwardLevel
+from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import require_grad
+from .tensors import make_writable, require_grad
 
 __all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize"]
 
@@ -35,12 +35,15 @@ class _Linear:
     def __init__(
         self, func: Callable[..., Any], primals: Sequence[Any], argnums: Argnums | None, has_aux: bool
     ) -> None:
-        level = self._level = GradLevel()
-        with above(level, records=True):
-            entered = tuple(tree_map(level.enter, list(primals)))
-            own = tree_leaves(entered if argnums is None else slice_argnums(entered, argnums))
-            for each in own:
-                mark(each)
+        level = self._level = ForwardLevel()
+        chosen = range(len(primals)) if argnums is None else wrap_argnums(argnums, len(primals))
+        own: list[Any] = []
+        with above(level):
+            entered = tree_map(level.enter, list(primals))
+            for place in chosen:
+                leaves, spec = tree_flatten(entered[place])
+                own += map(mark, leaves)
+                entered[place] = tree_unflatten(map(make_writable, leaves), spec)
             output, aux = split_aux(func(*entered), has_aux, _JVP)
             self._results, self._spec = tree_flatten(output)
             check_outputs(self._results, _JVP)

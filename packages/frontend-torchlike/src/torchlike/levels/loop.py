@@ -8,25 +8,31 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .batching import Batch
+from .refusals import NotBatchableError
 
-__all__ = ["LOOPS", "run_rows"]
+__all__ = ["LOOPS", "has_fresh_results", "run_rows"]
 
 #: How often each operator was run row by row in this process.
 LOOPS: Final[Counter[str]] = Counter()
 
 
+def has_fresh_results(op: Any) -> bool:
+    """Return whether an operator writes to no argument, and returns no part of one."""
+    schema = op.schema
+    return not schema.is_mutable and all(each.alias is None for each in schema.returns)
+
+
 def run_rows(op: Any, size: int, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run an operator for each row of its batched arguments, and return the results stacked.
 
-    Raises ``RuntimeError`` for an operator that writes to an argument or returns a part of one, and for an empty batch.
+    Raises `NotBatchableError` for an operator that writes to an argument or returns a part of one, and for an empty batch.
     """
-    schema = op.schema
-    if schema.is_mutable or any(each.alias is not None for each in schema.returns):
-        raise RuntimeError(
+    if not has_fresh_results(op):
+        raise NotBatchableError(
             f"Batching rule not implemented for {op.name}; the fallback path doesn't work on out= or view ops."
         )
     if not size:
-        raise RuntimeError(f"The fallback path does not support vmap over dims of size 0 (operator {op.name})")
+        raise NotBatchableError(f"The fallback path does not support vmap over dims of size 0 (operator {op.name})")
     LOOPS[op.name] += 1
 
     def select(row: int, value: Any) -> Any:

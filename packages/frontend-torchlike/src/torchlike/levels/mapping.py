@@ -29,8 +29,8 @@ def vmap(
     """Return a function that maps ``func`` over a dimension of its arguments, all rows at once.
 
     ``in_dims`` has the structure of the positional arguments, or that of their outer part: the dimension that is mapped,
-    None for an argument that all rows share. Keyword arguments are mapped over dimension 0. ``out_dims`` says where the
-    batch stands in the results. Random numbers are an error, "different" in each row or the "same". ``chunk_size`` rows are
+    None for an argument that all rows share, as they share keyword arguments. ``out_dims`` says where the batch stands in
+    the results. Random numbers are an error, "different" in each row or the "same". ``chunk_size`` rows are
     computed at a time, all by default. Raises ``ValueError`` for dimensions that do not fit the arguments or the results,
     and ``RuntimeError`` where the function asks for something that rows do not share: a number, or a part of varying size.
 
@@ -143,14 +143,9 @@ def _map_flat(
 ) -> Any:
     """Call the function once for all rows."""
     level = VmapLevel(size, randomness)
-    named, named_spec = tree_flatten(kwargs)
-    for each in named:
-        if isinstance(each, Tensor) and each.dim():
-            _check_sizes([size, each.size(0)])
     entered = [leaf if dim is None else level.enter(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
-    entered_named = [level.enter(each, 0) if isinstance(each, Tensor) else each for each in named]
     with above(level):
-        result = func(*tree_unflatten(entered, spec), **tree_unflatten(entered_named, named_spec))
+        result = func(*tree_unflatten(entered, spec), **kwargs)
     return _leave(func, level, result, out_dims)
 
 

@@ -100,20 +100,16 @@ def _draw_block(op: Any, values: tuple[Any, ...], level: Any, sized: int | None)
             found = dc.ops.aten.stack.default([call_in_order(op, values) for _ in range(level.size)], 0)
         else:
             given = _align(op, given, level)
-            shape = dc.shape(given[0])
             # Rows of a matrix of weights are drawn one by one, so all matrices are one.
-            flat = op.name == "aten::multinomial" and len(shape) > _MATRIX
-            if flat:
+            shape = dc.shape(given[0]) if op.name == "aten::multinomial" else ()
+            if shape:
                 given[0] = given[0].reshape(-1, shape[-1])
             found = call_in_order(op, tuple(given))
-            if flat:
+            if shape:
                 found = found.reshape(*shape[:-1], -1)
     for tensor in written_tensors(op, values):
         note_write(tensor)
     return wrap_results(op, Batched, level, found, values)
-
-
-_MATRIX: Final = 2
 
 
 def _align(op: Any, values: list[Any], level: Any) -> list[Any]:

@@ -9,7 +9,12 @@ from dispatch_aten.dtypes import bool_ as _BOOL  # noqa: N812  # a constant
 
 from .calls import tensors_of, written_tensors
 
-__all__ = ["check_call", "closed_error"]
+__all__ = ["NotBatchableError", "check_call", "closed_error"]
+
+
+class NotBatchableError(RuntimeError):
+    """A call that `vmap` refuses; where a composite made it, the composite's own operator runs row by row."""
+
 
 _ITEM: Final = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
@@ -62,13 +67,13 @@ def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
     """
     name = op.name
     if "data_dependent_output" in op.tags or name in _WORDS:
-        raise RuntimeError(_WORDS.get(name, _CONTROL))
-    if "dynamic_output_shape" in op.tags and name not in _STATIC:
-        raise RuntimeError(_DYNAMIC.format(name.partition(".")[0]))
+        raise NotBatchableError(_WORDS.get(name, _CONTROL))
+    if "dynamic_output_shape" in op.tags and name not in _STATIC and (name != "aten::one_hot" or values[1] < 0):
+        raise NotBatchableError(_DYNAMIC.format(name.partition(".")[0]))
     if name in _MASKS and any(level.owns(each) and dc.dtype(each) is _BOOL for each in _flatten(values[1])):
-        raise RuntimeError(_MASKS[name])
+        raise NotBatchableError(_MASKS[name])
     if any(each.is_write and each.kwarg_only for each in op.schema.arguments):
-        raise RuntimeError(
+        raise NotBatchableError(
             f"Batching rule not implemented for {name}; the fallback path doesn't work on out= or view ops."
         )
     shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
@@ -87,7 +92,7 @@ def _refuse_shared_write(op: Any, values: tuple[Any, ...], level: Any) -> None:
         if any(map(level.owns, _flatten(value)))
     ]
     name = op.name.partition(".")[0]
-    raise RuntimeError(
+    raise NotBatchableError(
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `{names[0]}` in extra_args that has "
         "more elements than `self`. This happened due to "
         f"`{names[0]}` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place "

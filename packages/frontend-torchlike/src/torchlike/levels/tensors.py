@@ -23,7 +23,7 @@ from dispatch_core import frontends
 from dispatch_core.keys import ARRAYS
 
 from ..history.device_keys import autograd_bit
-from ..history.node import Leaf
+from ..history.node import Leaf, Node, next_sequence
 from ..tensors import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
 
@@ -150,6 +150,23 @@ def require_grad(tensor: Tensor) -> None:
     """Make a level's tensor, which is a leaf, one to differentiate by."""
     tensor._state.requires_grad = True
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
+
+
+class _Identity(Node):
+    """The history of an argument that may be written to: the gradient goes on to the leaf as it is."""
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        return (grads[0],)
+
+
+def make_writable(leaf: Tensor) -> Tensor:
+    """Return a level's tensor with the elements of a leaf, and with a history, so that it may be written to."""
+    made = bare()
+    made._dispatch_data, made._dispatch_mask = leaf._dispatch_data, leaf._dispatch_mask
+    node = made._autograd = _Identity()
+    node.next, node.seq, node.meta = (leaf._state,), next_sequence(), leaf._meta()
+    node.storage = leaf._state.storage
+    return made
 
 
 def data_of(tensor: Any) -> LevelData | None:

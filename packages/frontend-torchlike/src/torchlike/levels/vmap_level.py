@@ -3,7 +3,8 @@
 Note [How a call is batched]
     A call without batched tensors goes on below as it is. One that cannot be batched is refused before anything runs
     (`refusals`), random numbers go their own way (`randomness`), and of the ways that are left the first is taken: the
-    operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`).
+    operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`). The
+    last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from dispatch_core.caches import keep
 from ..tensors import Tensor
 from .batching import Batch, find_rule
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
-from .loop import run_rows
+from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
-from .refusals import check_call, closed_error
+from .refusals import NotBatchableError, check_call, closed_error
 from .stack import TransformLevel, below
 from .tensors import Batched, data_of, note_write, stand_for
 
@@ -69,12 +70,15 @@ class VmapLevel(TransformLevel):
         if draws and (found := run_random(op, values, self)) is not None:
             return found[0]
         rule: Any = find_rule(op)
-        if rule is None:
-            composite = _find_composite(op)
-            if composite is not None:
-                return composite(*values)
-            rule = run_rows
-        return self.apply(op, rule, values)
+        composite = _find_composite(op) if rule is None else None
+        if composite is None:
+            return self.apply(op, rule or run_rows, values)
+        try:
+            return composite(*values)
+        except NotBatchableError:
+            if not has_fresh_results(op):
+                raise
+        return self.apply(op, run_rows, values)
 
     def apply(self, op: Any, rule: Any, values: tuple[Any, ...]) -> Any:
         """Run a batching rule one level below, and return its results as tensors of the level."""
