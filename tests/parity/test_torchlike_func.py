@@ -90,5 +90,5 @@ def test_states_of_equal_modules_are_stacked():
     assert made.shape == (2, 4, 3)
     with pytest.raises(ValueError, match="same size in the mapped dimension"):
         torchlike.vmap(torchlike.add)(torchlike.ones(2), torchlike.ones(3))
-    with pytest.raises(RuntimeError, match="scalar tensor"):
+    with pytest.raises(RuntimeError, match="scalar Tensor"):
         torchlike.func.grad(torchlike.sin)(torchlike.ones(2))

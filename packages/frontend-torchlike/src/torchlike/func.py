@@ -9,7 +9,7 @@ from dispatch_core.tracebacks import api_boundary as _api_boundary
 
 from .functions import FUNCTIONS
 from .lazy_names import missing_name
-from .levels import front  # noqa: F401  # registers the layer
+from .levels import custom_functions  # noqa: F401  # registers the layer, and how custom functions pass it
 from .levels.gradients import grad, grad_and_value, vjp
 from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
 from .levels.mapping import vmap

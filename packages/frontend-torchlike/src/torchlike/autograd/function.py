@@ -9,6 +9,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import dispatch_core as dc
+from dispatch_core.frontends import included_mask
 from dispatch_core.tracebacks import api_boundary
 
 from ..argument_types import DeviceLike
@@ -20,10 +21,13 @@ from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.graph_settings import node_observers
 from ..history.metadata import to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output, next_sequence
+from ..history.transforms import FRONT
 from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
+#: The function that calls one in function transforms; set by them.
+IN_TRANSFORMS: Final[list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = []
 _FORWARD_MODE: Final = dc.DispatchKey.FuncTorchGradWrapper
 
 
@@ -187,12 +191,32 @@ class Function:
     else:
         setup_context = None
 
+    #: Whether `vmap` makes its rule of the methods, which then call operators alone.
+    generate_vmap_rule: ClassVar[bool] = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Compute the results for a batch, and say which dimension of each is the batch."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
     @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
         if PARTS:
             check_hook(cls, "The custom autograd function")
+        if included_mask() & FRONT or any(getattr(arg, "_dispatch_mask", 0) & FRONT for arg in args):
+            return IN_TRANSFORMS[0](cls, args, kwargs)
+        return cls._run(args, kwargs)
+
+    @classmethod
+    def _run(
+        cls, args: tuple[Any, ...], kwargs: dict[str, Any], compute: Callable[[Context], Any] | None = None
+    ) -> Any:
+        """Compute the results and record them; ``compute`` takes the place of the user's functions."""
         kind = vars(cls).get("_context")
         if kind is None:
             kind = cls._context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})
@@ -206,13 +230,7 @@ class Function:
         ]
         level = tangents.dual_level.get()
         moved = [tangents.read_tangent(tensor, level) for tensor in inputs] if level else []
-        with no_grad(), dc.exclude_keys(_FORWARD_MODE) if level else nullcontext():
-            setup_context: Any = cls.setup_context
-            if setup_context is None:
-                output = cls.forward(context, *args, **kwargs)
-            else:
-                output = cls.forward(*args, **kwargs)
-                setup_context(context, args, output)
+        output = cls._compute(context, args, kwargs, level) if compute is None else compute(context)
         single = not isinstance(output, tuple)
         results = [output] if single else list(output)
         given = {id(tensor) for tensor in inputs if tensor is not None}
@@ -227,6 +245,17 @@ class Function:
             sources = [numbers.get(id(each)) for each in ([output] if single else output)]
             _push_forward(context, results, inputs, moved, sources, level)
         return results[0] if single else tuple(results)
+
+    @classmethod
+    def _compute(cls, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
+        """Return what ``forward`` does."""
+        setup_context: Any = cls.setup_context
+        with no_grad(), dc.exclude_keys(_FORWARD_MODE) if level else nullcontext():
+            if setup_context is None:
+                return cls.forward(context, *args, **kwargs)
+            output = cls.forward(*args, **kwargs)
+            setup_context(context, args, output)
+        return output
 
 
 def _detach_those(results: list[Any], numbers: set[int]) -> list[Any]:

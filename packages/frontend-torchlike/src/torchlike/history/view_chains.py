@@ -95,7 +95,7 @@ def describe_parts(
         return op, []
     kind = type(parts[0])
     known = find_array_type(kind)
-    if known is None or known.strides is None:
+    if known is None or (known.strides is None and not known.mutable):
         raise dc.KernelResultError(
             f"{op.name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in"
             " the tensor they begin",

@@ -67,17 +67,16 @@ class GradLevel(TransformLevel):
             return self._make(op, values)
         for tensor in written_tensors(op, values):
             self._check_write(op, tensor)
-        autograd = autograd_bit(mask & ARRAYS)
+        autograd, casts = autograd_bit(mask & ARRAYS), keyset.mask & _AUTOCAST
         composite = _find_composite(op, autograd)
-        if composite is not None and keyset.mask & _AUTOCAST:
+        if composite is not None and casts:
             from ..amp.kernels import run_composite  # loaded, as there are kernels under these keys
 
             return run_composite(keyset, op, composite, values)
         if composite is not None:
             return composite(*values)
         entered = map_tensors(op, partial(self.enter, is_captured=True), values)
-        keys = autograd | (keyset.mask & _AUTOCAST) | _BACK | frontend.marker
-        return self.run_recorded(op._entry.explicit_table[keys], entered)
+        return self.run_recorded(op._entry.explicit_table[autograd | casts | _BACK | frontend.marker], entered)
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
         """Run a call by the Autograd kernels."""

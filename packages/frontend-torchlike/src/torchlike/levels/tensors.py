@@ -16,6 +16,7 @@ Note [Versions of a level's tensor]
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
@@ -23,6 +24,7 @@ from dispatch_core import frontends
 from dispatch_core.keys import ARRAYS
 
 from ..history.device_keys import autograd_bit
+from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, next_sequence
 from ..tensors import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
@@ -53,6 +55,16 @@ class LevelData:
     level: TransformLevel
     #: Whether it stands for a tensor from outside the function, or a view of one, which must not be written to.
     is_captured: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of all dimensions, as the function sees them."""
+        return dc.shape(self.value)[self.hidden :]
+
+    @property
+    def dtype(self) -> Any:
+        """The scalar type of the elements."""
+        return dc.dtype(self.value)
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the text of the tensor, in torch's layout."""
@@ -102,8 +114,8 @@ def _announce(kind: type[LevelData]) -> None:
     frontends.add_stand_in(
         dc.ArrayType(
             kind,
-            shape=lambda data: dc.shape(data.value)[hidden:],
-            dtype=lambda data: dc.dtype(data.value),
+            shape=attrgetter("shape"),
+            dtype=attrgetter("dtype"),
             strides=strides if any(each.strides is not None for each in owner) else None,
             storage_offset=lambda data: dc.storage_offset(data.value),
             storage=lambda data: dc.storage_of(data.value),
@@ -111,6 +123,7 @@ def _announce(kind: type[LevelData]) -> None:
         ),
         kind.keys | FRONT,
     )
+    is_plain[kind] = True
 
 
 def wrap_value(kind: type[LevelData], value: Any, level: TransformLevel, *, is_captured: bool = False) -> Tensor:
