@@ -246,7 +246,7 @@ def directions_without_recording(t, func, x):
     return func.grad(loss)(x), func.jvp(loss, (x,), (x,))
 
 
-def recorded_outside(t, func, x):
+def record_outside(t, func, x):
     found = []
     leaf = x.clone().requires_grad_()
     func.grad(lambda y: (y**3).sum())(leaf).sum().backward()
@@ -261,7 +261,7 @@ def recorded_outside(t, func, x):
     return *found, leaf.grad, value.requires_grad, slope.requires_grad
 
 
-def changed_primals(t, func, x):
+def change_primals(t, func, x):
     whole = x.clone()
     return func.jvp(lambda a: a.mul_(2).sin_(), (whole,), (x,)), whole
 
@@ -303,8 +303,8 @@ PROGRAMS = {
     "views in place": (views_in_place, (5, 4, 3)),
     "without recording": (without_recording, (3,)),
     "directions without recording": (directions_without_recording, (3,)),
-    "recorded outside": (recorded_outside, (4, 3)),
-    "changed primals": (changed_primals, (3,)),
+    "recorded outside": (record_outside, (4, 3)),
+    "changed primals": (change_primals, (3,)),
     "auxiliary values": (auxiliary_values, (3,)),
     "shared argument": (
         lambda t, func, w, x: func.vmap(func.grad(lambda w, x: ((x @ w) ** 2).sum()), in_dims=(None, 0))(w, x),
@@ -482,7 +482,7 @@ def test_custom_functions_pass_transforms_as_in_torch(name):
 # Refusals.
 
 
-def escaped(func, x):
+def escape(func, x):
     kept = []
     func.vmap(lambda a: kept.append(a) or a)(x)
     return kept[0] + 1
@@ -583,7 +583,7 @@ def test_refusals_are_torchs(name):
 @pytest.mark.parametrize("t", [torch, torchlike])
 def test_tensors_that_escape_from_vmap_are_refused(t):
     with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
-        escaped(t.func, t.ones(2, 3))
+        escape(t.func, t.ones(2, 3))
 
 
 @pytest.mark.parametrize("t", [torch, torchlike])
