@@ -530,6 +530,69 @@ def test_a_trace_has_the_calls_on_the_values(x):
     same(trace.replay(torchlike.ones(3)), torchlike.full((3,), 2.0))
 
 
+def test_autocast_casts_the_calls_on_the_values(x):
+    weight = torchlike.ones(3, 4, requires_grad=True)
+    with torchlike.autocast("cpu", dtype=torchlike.bfloat16):
+        y = F.linear(x, weight)
+        assert y.dtype is torchlike.bfloat16 and (x + 1).dtype is torchlike.float32
+        y.sum().backward()
+    assert x.grad.dtype is weight.grad.dtype is torchlike.float32
+
+
+def test_transforms_take_nested_tensors_that_a_function_captures(x):
+    weight, x = torchlike.randn(3, 4), x.detach()
+    found = torchlike.func.grad(lambda weight: F.linear(x, weight).sum())(weight)
+    same(found, x.values().sum(0).expand(3, 4))
+    each = torchlike.func.vmap(lambda weight: F.linear(x, weight).sum(1))(torchlike.stack([weight, weight * 2]))
+    same(each[1], 2 * F.linear(x, weight).sum(1))
+
+    def loss(values):
+        return torchlike.nested.nested_tensor_from_jagged(values, x.offsets()).square().sum()
+
+    same(torchlike.func.grad(loss)(x.values()), 2 * x.values())
+    for transform in (torchlike.func.vmap, torchlike.func.grad):
+        with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
+            transform(lambda x: x.sum())(x)
+
+
+def test_modes_see_the_calls_on_the_values(x):
+    seen = []
+
+    class Mode(dc.DispatchMode):
+        def __dispatch__(self, op, types, args=(), kwargs=None):
+            seen.append(op.name)
+            return op(*args, **(kwargs or {}))
+
+    with Mode():
+        y = x * 2
+    assert seen and "aten::mul" in seen[0] and y.is_nested
+
+
+def test_what_would_lose_a_gradient_is_refused(x):
+    class Double(torchlike.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    with pytest.raises(TypeError, match=r"Double.apply\(\) records no tensors of layout torchlike.jagged"):
+        Double.apply(x)
+    assert Double.apply(x.detach()).is_nested
+    with pytest.raises(TypeError, match="Parameter is not supported"):
+        torchlike.nn.Parameter(x.detach())
+
+
+def test_an_optimizer_moves_a_nested_leaf():
+    x = make(2, 3, requires_grad=True)
+    before = x.values().detach().clone()
+    (x * x).sum().backward()
+    torchlike.optim.SGD([x], 0.25).step()
+    same(x.values().detach(), before / 2)
+
+
 def test_explanations_name_the_kernel(x):
     assert "AutogradNestedTensor" in str(dc.explain("aten::add.Tensor", x, x))
 

@@ -339,6 +339,7 @@ def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
     """Return the data of a tensor without history in an object of a subclass."""
     if cls is Tensor:
         return tensor
+    refuse_layout(tensor, cls.__name__)
     bare = object.__new__(cls)
     bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
     share_memory(bare, tensor)

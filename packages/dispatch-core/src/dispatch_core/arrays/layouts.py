@@ -5,7 +5,8 @@ Note [Tensors of a layout]
     ``_dispatch_data`` a record: a dataclass whose fields are ordinary tensors of the frontend, and plain values. Kernels
     under layout keys see such tensors as the caller gave them, call operators on the components, and return tensors.
     Layers that work with arrays, `Pipeline` and `Tracer`, pass calls on whose mask has a layout key, and record the
-    calls on the components. Captured functions take such a tensor for a container of its components.
+    calls on the components. A layout whose components have the history lets further layers pass them on (``passed_by``).
+    Captured functions take such a tensor for a container of its components.
 
     A backend's key tells the device of an array, so each device has a class of records of its own, made when the first
     of its tensors becomes a component. Nothing else of a device need know the layout.
@@ -19,11 +20,12 @@ from typing import Any, Final, cast
 
 from ..errors import ArgumentError
 from ..forks import Order, forkable
-from ..keys.table import ARRAYS, DispatchKey, keys_of
+from ..keys.table import ARRAYS, LAYOUTS, DispatchKey, keys_of
 from .access import device
 from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, mask_of
 from .types import ArrayType
 
+_ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
 _PREFIXES: Final = ("Sparse", "SparseCsr", "NestedTensor")
 _lock: Final = forkable(Order.TABLE)
 #: class of records → the layout.
@@ -37,7 +39,8 @@ class TensorLayout:
 
     ``prefix`` is that of the layout keys ("Sparse", "SparseCsr" or "NestedTensor") and ``record`` a dataclass;
     ``shape``, ``dtype`` and ``strides`` read a record, whose field ``component`` is a tensor that lies where the whole
-    does. ``hint`` ends the errors for operators without a kernel for the layout. Raises ``ArgumentError`` for a prefix
+    does. ``hint`` ends the errors for operators without a kernel for the layout, and ``passed_by`` are the keys of further
+    layers that see the calls on the components alone. Raises ``ArgumentError`` for a prefix
     that no layout has, or a record that is no dataclass.
     """
 
@@ -51,6 +54,7 @@ class TensorLayout:
         dtype: Callable[[Any], Any],
         strides: Callable[[Any], tuple[Any, ...]] | None = None,
         hint: str = "",
+        passed_by: int = 0,
     ) -> None:
         if prefix not in _PREFIXES:
             raise ArgumentError(
@@ -59,6 +63,7 @@ class TensorLayout:
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
+        self.passed_by = passed_by | _ARRAY_LAYERS
         self._readers: dict[str, Any] = {"shape": shape, "dtype": dtype, "strides": strides}
         self._types: dict[DispatchKey, type] = {}
         #: The device keys of a component → the layout key.
@@ -118,6 +123,15 @@ def components_of(value: object) -> list[Any]:
         return []
     found = [getattr(record, each.name) for each in fields(cast("Any", record))]
     return [each for each in found if hasattr(each, "_dispatch_data")]
+
+
+def passing_layers(mask: int) -> int:
+    """Return the keys of the layers that pass on a call with the layout keys of a mask; see Note [Tensors of a layout]."""
+    found = _ARRAY_LAYERS
+    for key in keys_of(mask & LAYOUTS):
+        known = _known.get(key.name.removesuffix(key.backend))
+        found |= 0 if known is None else known.passed_by
+    return found
 
 
 def find_hint(key: DispatchKey) -> str:

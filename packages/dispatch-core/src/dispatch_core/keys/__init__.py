@@ -2,10 +2,11 @@
 
 from .context import apply_masks, exclude_keys, include_keys
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
-from .table import ARRAYS, AUTOGRAD, DISPATCH_KEY_PRIORITY, LAYOUTS, PROFILES, DispatchKey, keys_of
+from .table import ARRAYS, AUTOCAST, AUTOGRAD, DISPATCH_KEY_PRIORITY, LAYOUTS, PROFILES, DispatchKey, keys_of
 
 __all__ = [
     "ARRAYS",
+    "AUTOCAST",
     "AUTOGRAD",
     "DISPATCH_KEY_PRIORITY",
     "LAYOUTS",

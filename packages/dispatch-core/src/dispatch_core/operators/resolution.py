@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
-from ..arrays.layouts import find_hint
+from ..arrays.layouts import find_hint, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.reference import unchecked_mask
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
 
 Runner = Callable[..., Any]
-#: The layers that work with arrays, and leave tensors of a layout to their components; see Note [Tensors of a layout].
-_ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
@@ -69,9 +67,10 @@ def explain_passing_over(key: DispatchKey, slot: Slot) -> str:
 
 def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Slot, bool]]:
     """Yield the keys of ``mask`` by rank, with the slot of each and whether it is passed over."""
+    passing = passing_layers(mask) if mask & LAYOUTS else 0
     for key in keys_of(mask, entry.registry.profile):
         slot = entry.slot(key) if key.target is None or mask & key.target else OTHER_DEVICE
-        if mask & LAYOUTS and key & _ARRAY_LAYERS:
+        if key & passing:
             slot = OTHER_LAYOUT
         chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
         yield key, slot, is_passed_over(key, slot) and not chooses

@@ -29,6 +29,7 @@ from .saved import Saved, make_released_error, make_version_error, read_version,
 #: The function that calls one in function transforms; set by them.
 IN_TRANSFORMS: Final[list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = []
 _FORWARD_MODE: Final = dc.DispatchKey.FuncTorchGradWrapper
+_NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 
 
 class Context(Node):
@@ -228,6 +229,8 @@ class Function:
             tensor._state.edge if needed and tensor is not None and recorded else None
             for tensor, needed in zip(inputs, context.needs_input_grad, strict=True)
         ]
+        if recorded:
+            _refuse_nested(cls, inputs)
         level = tangents.dual_level.get()
         moved = [tangents.read_tangent(tensor, level) for tensor in inputs] if level else []
         output = cls._compute(context, args, kwargs, level) if compute is None else compute(context)
@@ -239,6 +242,7 @@ class Function:
             # A result that is an input is a tensor of its own, else recording it would change the input's history.
             results = _detach_those(results, given - kept)
         if recorded:
+            _refuse_nested(cls, results)
             _record(context, results, edges, single)
         if any(each is not None for each in moved):
             numbers = {id(arg): number for number, arg in enumerate(inputs) if arg is not None}
@@ -256,6 +260,15 @@ class Function:
             output = cls.forward(*args, **kwargs)
             setup_context(context, args, output)
         return output
+
+
+def _refuse_nested(function: type, values: list[Any]) -> None:
+    """Refuse to record nested tensors, whose history is that of their values."""
+    if any(isinstance(each, Tensor) and each._dispatch_mask & _NESTED for each in values):
+        raise TypeError(
+            f"{function.__name__}.apply() records no tensors of layout torchlike.jagged\n"
+            "Hint: pass x.values(), and make the nested tensor of the result by nested_tensor_from_jagged"
+        )
 
 
 def _detach_those(results: list[Any], numbers: set[int]) -> list[Any]:

@@ -147,7 +147,15 @@ def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captu
 
 
 def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is_captured: bool) -> Tensor:
-    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor]."""
+    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor].
+
+    Raises ``TypeError`` for a nested tensor, whose history is that of its values.
+    """
+    if value.is_nested:
+        raise TypeError(
+            "transforms take no arguments of layout torchlike.jagged; they may be captured\n"
+            "Hint: transform a function of x.values(), which makes the nested tensor by nested_tensor_from_jagged"
+        )
     made = wrap_value(kind, value, level, is_captured=is_captured)
     link(made, value)
     return made

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.frontends import TensorLayout
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys import AUTOCAST, DispatchKey
 
 from ..conversions import cpu, to
 from ..layouts import LayoutData, jagged, layout
@@ -103,6 +103,7 @@ JAGGED = TensorLayout(
     dtype=lambda record: dc.dtype(record.values),
     strides=lambda record: record.strides,
     hint="x.unbind() has the rows, x.values() all elements, and x.to_padded_tensor(0.) is a strided tensor",
+    passed_by=AUTOCAST | DispatchKey.FuncTorchDynamicLayerFrontMode,
 )
 _AUTOGRAD = DispatchKey.AutogradNestedTensor.value
 

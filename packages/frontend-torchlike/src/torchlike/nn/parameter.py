@@ -8,6 +8,7 @@ from typing import Any, Self
 from ..arguments import check_tensor
 from ..creation import FACTORIES
 from ..history.views import share_memory
+from ..layouts import refuse_layout
 from ..tensors import Tensor
 
 
@@ -28,6 +29,7 @@ class Parameter(Tensor):
         if data is None:
             data = FACTORIES["empty"](0)
         check_tensor(data, "Parameter", "data")
+        refuse_layout(data, "Parameter")
         alias = data.detach()
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask
@@ -62,6 +64,7 @@ class Buffer(Tensor):
         """Share the data of a tensor."""
         if data is not None:
             check_tensor(data, "Buffer", "data")
+            refuse_layout(data, "Buffer")
         self = super().__new__(cls)
         alias = FACTORIES["empty"](0) if data is None else data.detach()
         self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask
