@@ -101,6 +101,28 @@ def test_functions_methods_and_generators_are_decorated(x):
     assert dtypes == [bfloat16, float32] * 2
 
 
+def test_threads_may_call_one_decorated_function_at_once(x):
+    both, seen = threading.Barrier(2), []
+
+    @torchlike.autocast("cpu")
+    def product():
+        both.wait()
+        made = (x @ x).dtype
+        both.wait()
+        return made
+
+    def run():
+        for _ in range(3):
+            seen.append((product(), (x @ x).dtype))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [(bfloat16, float32)] * 6
+
+
 def test_float64_integers_and_what_is_written_to_are_not_cast(x):
     with torchlike.autocast("cpu"):
         assert (x.double() @ x.double()).dtype is float64

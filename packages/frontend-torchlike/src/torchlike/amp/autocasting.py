@@ -14,6 +14,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
 from dispatch_core.interrupts import Guard, by_subscript, whole
+from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import decorate
 from ..history.graph_settings import autocast_choices
@@ -24,15 +25,15 @@ from .settings import (
     check_device,
     choose,
     deeper,
+    find_key,
     get_autocast_dtype,
-    include,
     is_autocast_available,
     is_autocast_cache_enabled,
     is_autocast_enabled,
     is_present,
 )
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _SUPPORTED: Final = (bfloat16, float16)
 _set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(nesting_variable.set)
@@ -77,7 +78,9 @@ class autocast(Guard):  # noqa: N801  # torch's name
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._can_be_enabled()
-        self._keys: dc.include_keys | None = None
+        self._key: DispatchKey | None = None
+        #: What includes the key in each entry, the innermost last.
+        self._keys: list[dc.include_keys | None] = []
 
     def _can_be_enabled(self) -> bool:
         """Return whether the device and the dtype allow it; warn where they do not."""
@@ -94,21 +97,26 @@ class autocast(Guard):  # noqa: N801  # torch's name
         )
         return False
 
+    def _find_keys(self) -> dc.include_keys | None:
+        """Return what includes the device's key, where that is needed."""
+        if self._key is None and self._enabled:
+            self._key = find_key(self.device)
+        return None if self._key is None else dc.include_keys(self._key)
+
     def __enter__(self) -> Self:
         outer = self._tokens
-        if self._enabled and self._keys is None and is_present(self.device):
-            self._keys = include(self.device)
         choices = choose(self.device, enabled=self._enabled, dtype=self.fast_dtype, cache_enabled=self._cache_enabled)
-        nesting = deeper()
-        if self._keys is not None:
-            self._keys.__enter__()
+        nesting, keys = deeper(), self._find_keys()
+        if keys is not None:
+            keys.__enter__()
         try:
+            self._keys.append(keys)
             self._tokens = (_set_choices[choices], _set_nesting[nesting], outer)
             return self
         except BaseException:
             self._leave(outer)
-            if self._keys is not None:
-                self._keys.__exit__(None, None, None)
+            if keys is not None:
+                keys.__exit__(None, None, None)
             raise
 
     @whole
@@ -125,12 +133,18 @@ class autocast(Guard):  # noqa: N801  # torch's name
             self._finish()
             raise
         finally:
-            if self._keys is not None:
-                self._keys.__exit__(kind, error, trace)
+            keys = self._keys.pop()
+            if keys is not None:
+                keys.__exit__(kind, error, trace)
 
     def _again(self) -> autocast:
-        """Return a block for one call of a decorated function."""
-        return self
+        """Return a block for one call of a decorated function, which other threads may call, too."""
+        if self._key is None and self._enabled:
+            self._key = find_key(self.device)
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        made._tokens, made._keys = None, []
+        return made
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function: each call of it, and each step of a generator, runs in the block."""
@@ -142,13 +156,18 @@ class autocast(Guard):  # noqa: N801  # torch's name
         return decorate(self._again, func)
 
 
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``func`` with each call of it in a block (source: torch's function of the name)."""
+    return autocast_instance(func)
+
+
 @contextmanager
 def choose_again(choices: Choices | None) -> Iterator[None]:
     """Compute a block with the choices that held elsewhere, and with a cache of its own."""
     with ExitStack() as stack:
         for device in () if choices is None else choices.active:
-            if is_present(device):
-                stack.enter_context(include(device))
+            if (key := find_key(device)) is not None:
+                stack.enter_context(dc.include_keys(key))
         stack.callback(autocast_choices.reset, autocast_choices.set(choices))
         stack.callback(nesting_variable.reset, nesting_variable.set(Nesting(1, CastCache())))
         yield

@@ -108,13 +108,15 @@ def choose(device: str, *, enabled: bool, dtype: ScalarType, cache_enabled: bool
     return Choices(active, {**dtypes, device: dtype}, cache_enabled)
 
 
-def include(device: str) -> dc.include_keys:
-    """Return a guard that includes the Autocast key of a device, whose kernels are registered now."""
+def find_key(device: str) -> DispatchKey | None:
+    """Return the Autocast key of a device, whose kernels are registered now; None for a device that is not installed."""
+    if not is_present(device):
+        return None
     from .kernels import prepare
 
     key = DispatchKey(f"Autocast{dc.device_key(device).name}")
     run_outside(lambda: prepare(device, key))
-    return dc.include_keys(key)
+    return key
 
 
 def is_present(device: str) -> bool:
@@ -140,8 +142,8 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
         device_type, enabled = "cuda", bool(device_type)
     device = check_device(device_type, "set_autocast_enabled")
     _check(enabled, bool, "set_autocast_enabled", "enabled", 2)
-    if enabled and is_present(device):
-        include(device).__enter__()
+    if enabled and (key := find_key(device)) is not None:
+        dc.include_keys(key).__enter__()
     choices = choose(
         device,
         enabled=enabled,
