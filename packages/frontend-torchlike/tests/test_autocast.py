@@ -471,6 +471,16 @@ def test_levels_of_transforms_cast_as_calls_outside_of_them_do(x, weight):
     torchlike.testing.assert_close(rows[1], gradient, rtol=0.05, atol=0.01)
 
 
+def test_nested_tensors_are_cast_beside_dense_ones(weight):
+    rows = [torchlike.randn(2, 4), torchlike.randn(3, 4)]
+    ragged = torchlike.nested.nested_tensor(rows, layout=torchlike.jagged, requires_grad=True)
+    with torchlike.autocast("cpu"):
+        product = nn.functional.linear(ragged, weight)
+        assert (product.dtype, nn.functional.softmax(product, -1).dtype) == (bfloat16, bfloat16)
+    product.values().float().sum().backward()
+    assert ragged.grad.dtype is weight.grad.dtype is float32
+
+
 WRONG = {
     "a device that is not there": (
         lambda: torchlike.autocast("toaster"),

@@ -72,7 +72,8 @@ class OperatorCasts:
         self._own = ARRAYS_OF[key.backend]
         arrays = keyset.mask & ARRAYS
         self._is_alone = bool(arrays) and not arrays & ~self._own
-        self._is_mixed = bool(arrays & ~self._own)
+        #: Whether arguments may lie on several devices, or in several layouts, each of which has keys of its own.
+        self._is_mixed = bool(arrays & ~DispatchKey(key.backend).value)
         #: The keys of a conversion → the function that runs it.
         self._conversions: dict[int, Callable[..., Any]] = {}
         #: A level of a transform names no device, and what it makes of a leaf is its own: it sees and keeps no cast.
@@ -123,7 +124,6 @@ class OperatorCasts:
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
         mask = self.below | included_mask() & self._watchers
         if self._is_mixed:
-            # The keys of another device's argument are not this one's.
             mask = mask & ~(ARRAYS | AUTOGRAD) | value._dispatch_mask & (ARRAYS | AUTOGRAD)
         convert = self._conversions.get(mask)
         if convert is None:
