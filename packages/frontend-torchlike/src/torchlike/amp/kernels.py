@@ -22,7 +22,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_core.frontends import included_mask
+from dispatch_core.frontends import included_mask, run_outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
 from ..history.graph_settings import current_autocast
@@ -249,15 +249,20 @@ def _make_kernel(key: DispatchKey, name: str) -> dc.KernelFactory | None:
 
 
 def prepare(device: str, key: DispatchKey) -> None:
-    """Register the kernels under a device's Autocast key, once."""
+    """Register the kernels under a device's Autocast key, once, and outside the transaction of a plugin that is loading."""
+    if _DEVICES.get(key) != device:
+        run_outside(partial(_register, device, key))
+
+
+def _register(device: str, key: DispatchKey) -> None:
     with dc.registry.lock:
-        _DEVICES[key] = device
         if key not in _libraries:
             # Below the program's registrations, as the kernels of autograd.
             with dc.registry.transaction(level="backend"):
                 library = dc.Library("aten", "IMPL", key)
                 library.impl_lazily(partial(_make_kernel, key))
             _libraries[key] = library
+        _DEVICES[key] = device
 
 
 class _CompositeCasts(OperatorCasts):

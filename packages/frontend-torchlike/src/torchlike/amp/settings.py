@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16
-from dispatch_core.frontends import run_outside
 from dispatch_core.keys import DispatchKey
 
 from ..history.graph_settings import autocast_choices
@@ -110,12 +109,13 @@ def choose(device: str, *, enabled: bool, dtype: ScalarType, cache_enabled: bool
 
 def find_key(device: str) -> DispatchKey | None:
     """Return the Autocast key of a device, whose kernels are registered now; None for a device that is not installed."""
-    if not is_present(device):
-        return None
     from .kernels import prepare
 
-    key = DispatchKey(f"Autocast{dc.device_key(device).name}")
-    run_outside(lambda: prepare(device, key))
+    try:
+        key = DispatchKey(f"Autocast{dc.device_key(device).name}")
+    except dc.BackendNotFoundError:
+        return None
+    prepare(device, key)
     return key
 
 
