@@ -72,6 +72,10 @@ def exclude_key():
     return dc.exclude_keys("Autograd")
 
 
+def autocast():
+    return torchlike.autocast("cpu")
+
+
 def enter_device():
     return torchlike.device("meta")
 
@@ -138,6 +142,7 @@ GUARDS = [
     dc.profile,
     dc.trace,
     enter_device,
+    autocast,
 ]
 PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, loops]
 
@@ -150,6 +155,7 @@ def assert_nothing_is_on():
     assert torchlike.is_grad_enabled()
     assert not torchlike.is_inference_mode_enabled()
     assert dc.current_pipeline() is None
+    assert not torchlike.is_autocast_enabled("cpu")
     assert torchlike.get_default_device().type == "cpu"
     # The steps that an interrupted pipeline has left run before these, and then its key is taken out.
     later = SOURCE + WRITTEN

@@ -13,8 +13,8 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
+from dispatch_core.frontends import reset_masks, set_masks
 from dispatch_core.interrupts import Guard, by_subscript, whole
-from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import decorate
 from ..history.graph_settings import autocast_choices
@@ -31,12 +31,14 @@ from .settings import (
     is_autocast_cache_enabled,
     is_autocast_enabled,
     is_present,
+    masks_with,
 )
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _SUPPORTED: Final = (bfloat16, float16)
 _set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(nesting_variable.set)
+_reset_choices, _reset_nesting = autocast_choices.reset, nesting_variable.reset
 
 
 class autocast(Guard):  # noqa: N801  # torch's name
@@ -78,9 +80,6 @@ class autocast(Guard):  # noqa: N801  # torch's name
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._can_be_enabled()
-        self._key: DispatchKey | None = None
-        #: What includes the key in each entry, the innermost last.
-        self._keys: list[dc.include_keys | None] = []
 
     def _can_be_enabled(self) -> bool:
         """Return whether the device and the dtype allow it; warn where they do not."""
@@ -97,26 +96,16 @@ class autocast(Guard):  # noqa: N801  # torch's name
         )
         return False
 
-    def _find_keys(self) -> dc.include_keys | None:
-        """Return what includes the device's key, where that is needed."""
-        if self._key is None and self._enabled:
-            self._key = find_key(self.device)
-        return None if self._key is None else dc.include_keys(self._key)
-
     def __enter__(self) -> Self:
         outer = self._tokens
         choices = choose(self.device, enabled=self._enabled, dtype=self.fast_dtype, cache_enabled=self._cache_enabled)
-        nesting, keys = deeper(), self._find_keys()
-        if keys is not None:
-            keys.__enter__()
+        nesting, masks = deeper(), masks_with(self.device, enabled=self._enabled)
         try:
-            self._keys.append(keys)
-            self._tokens = (_set_choices[choices], _set_nesting[nesting], outer)
+            # See Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._tokens = (_set_choices[choices], _set_nesting[nesting], set_masks[masks], outer)
             return self
         except BaseException:
             self._leave(outer)
-            if keys is not None:
-                keys.__exit__(None, None, None)
             raise
 
     @whole
@@ -124,26 +113,21 @@ class autocast(Guard):  # noqa: N801  # torch's name
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            choices, nesting, outer = self._tokens  # type: ignore[misc]  # a block that is left was entered
-            nesting_variable.reset(nesting)
-            autocast_choices.reset(choices)
+            choices, nesting, masks, outer = self._tokens  # type: ignore[misc]  # a block that is left was entered
+            reset_masks(masks)
+            _reset_nesting(nesting)
+            _reset_choices(choices)
             self._tokens = outer
         except BaseException:
             # The interrupt may have come first.
             self._finish()
             raise
-        finally:
-            keys = self._keys.pop()
-            if keys is not None:
-                keys.__exit__(kind, error, trace)
 
     def _again(self) -> autocast:
         """Return a block for one call of a decorated function, which other threads may call, too."""
-        if self._key is None and self._enabled:
-            self._key = find_key(self.device)
         made = object.__new__(type(self))
         vars(made).update(vars(self))
-        made._tokens, made._keys = None, []
+        made._tokens = None
         return made
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:

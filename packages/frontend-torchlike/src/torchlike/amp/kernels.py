@@ -207,6 +207,8 @@ _WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | D
 
 #: An Autocast key → the device whose it is; a PrivateUse key may be claimed by another one later.
 _DEVICES: Final[dict[DispatchKey, str]] = {}
+#: A device → its Autocast key, once its kernels are registered.
+KEYS: Final[dict[str, DispatchKey]] = {}
 _libraries: Final[dict[DispatchKey, dc.Library]] = {}
 
 
@@ -250,7 +252,7 @@ def _make_kernel(key: DispatchKey, name: str) -> dc.KernelFactory | None:
 
 def prepare(device: str, key: DispatchKey) -> None:
     """Register the kernels under a device's Autocast key, once, and outside the transaction of a plugin that is loading."""
-    if _DEVICES.get(key) != device:
+    if _DEVICES.get(key) != device or KEYS.get(device) is not key:
         run_outside(partial(_register, device, key))
 
 
@@ -262,7 +264,7 @@ def _register(device: str, key: DispatchKey) -> None:
                 library = dc.Library("aten", "IMPL", key)
                 library.impl_lazily(partial(_make_kernel, key))
             _libraries[key] = library
-        _DEVICES[key] = device
+        _DEVICES[key], KEYS[device] = device, key
 
 
 class _CompositeCasts(OperatorCasts):

@@ -1,10 +1,9 @@
 """What the running context has chosen for autocast: on which devices it is on, in which dtypes, and the cache of casts.
 
 Note [Autocast is a key and a setting]
-    A block includes the Autocast key of its device in the context's masks: calls outside of blocks know nothing of it. The
-    setting says whether autocast is on, and in which dtype, and is read by the kernels. So a block that turns autocast off
-    leaves the key alone, whose kernels then pass every call on as it is.
-    Threads start with neither, and an asyncio task with what its context had.
+    A block includes the Autocast key of its device in the context's masks, and one that turns autocast off takes it out:
+    other calls know nothing of it. The setting, which the kernels read, says in which dtype. Threads start with neither, and
+    an asyncio task with what its context had.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16
+from dispatch_core.frontends import current_masks, set_masks, with_included, without_included
 from dispatch_core.keys import DispatchKey
 
 from ..history.graph_settings import autocast_choices
@@ -119,6 +119,16 @@ def find_key(device: str) -> DispatchKey | None:
     return key
 
 
+def masks_with(device: str, *, enabled: bool) -> Any:
+    """Return the context's masks with the key of a device included, or without it."""
+    if enabled:
+        key = find_key(device)
+        return current_masks() if key is None else with_included(key)
+    from .kernels import KEYS
+
+    return without_included(KEYS[device]) if device in KEYS else current_masks()
+
+
 def is_present(device: str) -> bool:
     """Return whether a device is installed, so that there can be tensors on it."""
     return device in dc.backends()
@@ -142,8 +152,7 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
         device_type, enabled = "cuda", bool(device_type)
     device = check_device(device_type, "set_autocast_enabled")
     _check(enabled, bool, "set_autocast_enabled", "enabled", 2)
-    if enabled and (key := find_key(device)) is not None:
-        dc.include_keys(key).__enter__()
+    set_masks[masks_with(device, enabled=bool(enabled))]
     choices = choose(
         device,
         enabled=enabled,
