@@ -33,7 +33,7 @@ from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
-    from .operators.kernel_handle import find_composite
+    from .operators.kernel_handle import find_composite, find_functional
     from .pipelines.capture_parts import CapturePart, Finish
     from .pipelines.capturing import Recording
     from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
@@ -65,6 +65,7 @@ __all__ = [
     "current_session",
     "find_array_type",
     "find_composite",
+    "find_functional",
     "find_layout",
     "has_masks",
     "included_mask",
@@ -96,6 +97,7 @@ __all__ = [
 #: Names of modules that most programs never load, those of the pipelines above all.
 _LATE = {
     "find_composite": ".operators.kernel_handle",
+    "find_functional": ".operators.kernel_handle",
     "CapturePart": ".pipelines.capture_parts",
     "Finish": ".pipelines.capture_parts",
     "Pending": ".pipelines.pending",

@@ -10,6 +10,7 @@ from dispatch_core.tracebacks import api_boundary as _api_boundary
 from .functions import FUNCTIONS
 from .lazy_names import missing_name
 from .levels import custom_functions  # noqa: F401  # registers the layer, and how custom functions pass it
+from .levels.functionalizing import functionalize
 from .levels.gradients import grad, grad_and_value, vjp
 from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
 from .levels.mapping import vmap
@@ -19,6 +20,7 @@ from .tensors import Tensor
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

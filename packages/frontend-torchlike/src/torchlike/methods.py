@@ -70,6 +70,12 @@ def _make_capture_part(recording: Any) -> Any:
     return CapturedState(recording)
 
 
+def _make_value_block() -> Any:
+    from .levels.functionalizing import ValueBlock  # few programs trace without writes
+
+    return ValueBlock()
+
+
 def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
     from .autograd.custom import make_kernel  # few programs define operators
 
@@ -161,6 +167,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "_construct": staticmethod(construct),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
     "_make_capture_part": staticmethod(_make_capture_part),
+    "_make_value_block": staticmethod(_make_value_block),
     "_make_short_runner": staticmethod(_make_short_runner),
     "_repr_html_": _to_html,
     "backward": _backward,

@@ -84,6 +84,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     _dispatch_view: ClassVar[Callable[..., Any]]
     _dispatch_views: ClassVar[Callable[..., Any]]
     _make_capture_part: ClassVar[Callable[..., Any]]
+    _make_value_block: ClassVar[Callable[[], Any]]
     _make_short_runner: ClassVar[Callable[..., Any]]
 
     def __dir__(self) -> list[str]:
@@ -142,6 +143,10 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     @staticmethod
     def _dispatch_environment() -> Any:
         return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
+
+    @staticmethod
+    def _dispatch_functional() -> Any:
+        return Tensor._make_value_block()
 
     @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:

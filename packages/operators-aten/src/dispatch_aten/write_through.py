@@ -53,6 +53,8 @@ def write_through(base: Array, views: Sequence[Step], part: Array) -> Array:
     >>> write_through(base, [(aten.t.default, ()), (aten.select.int, (0, 1))], np.array([1.0, 2.0]))
     array([[0., 1., 0.],
            [0., 2., 0.]])
+    >>> write_through(np.zeros(2), [(aten.expand.default, ((3, 2),)), (aten.select.int, (0, 1))], np.ones(2))
+    array([1., 1.])
     """
     held, metas = [base], [contiguous(dc.shape(base), dc.dtype(base))]
 
@@ -69,7 +71,18 @@ def write_through(base: Array, views: Sequence[Step], part: Array) -> Array:
         metas.append(
             contiguous(dc.shape(view), dc.dtype(view)) if found is None else contiguous(found.shape, found.dtype)
         )
-    for number in reversed(range(len(views))):
+    last = len(views)
+    for number in range(last - 1):
+        # A view of an expanded one shows some of its rows, of which the last need not be one.
+        if views[number][0].name == "aten::expand" and metas[number + 1].numel != metas[number].numel:
+            places = arange_like(base, metas[number].numel)
+            places = reshape_to(places, metas[number].shape)
+            for operator, args in views[number:]:
+                places = _call(operator, operator, places, args)
+            part = _place(partial(make, number), metas[number], metas[-1], part, places)
+            last = number
+            break
+    for number in reversed(range(last)):
         operator, args = views[number]
         inverse = _INVERSES.get(operator.name, partial(_by_position, operator))
         part = inverse(partial(make, number), metas[number], metas[number + 1], part, *args)

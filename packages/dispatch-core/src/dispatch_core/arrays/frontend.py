@@ -28,6 +28,7 @@ Note [The boundary contract]
                                            node, or goes on with ``usual``, and where nothing is recorded with ``short``
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
     ``_dispatch_capture(recording)``       (static) a captured function's call begins: see `pipelines.capture_parts`
+    ``_dispatch_functional()``             (static) a `FunctionalBlock`, in which values take the place of writes
     ``_dispatch_environment()``            (static) a value of the settings on which a captured call depends
 
     The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .._record import Record
 from ..changes import notify_change
@@ -82,6 +83,25 @@ class ViewCode(Record):
     constants: dict[str, Any]
 
 
+class FunctionalBlock(Protocol):
+    """A block of a program in which a frontend computes values in the place of writes."""
+
+    def begin(self) -> None:
+        """Enter the block."""
+
+    def end(self) -> None:
+        """Leave the block, by no more calls."""
+
+    def finish(self) -> None:
+        """Write to the tensors from outside the values that they should hold, once each; called after the end."""
+
+    def leave(self, tensor: Any) -> Any:
+        """Return the tensor that stands, after that, for one of the block; another one as it is."""
+
+    def settle(self) -> None:
+        """Let the tensors of the block that are still in use be ordinary ones; the last call."""
+
+
 class Frontend(Record, Generic[T]):
     """A registered frontend: its tensor class, the marker bit that its tensors carry, and its hooks."""
 
@@ -105,6 +125,7 @@ class Frontend(Record, Generic[T]):
     short_gradient: Callable[[Any, int, Any, Callable[..., Any], Callable[..., Any]], Callable[..., Any]] | None = None
     records: Callable[[], bool] | None = None
     remake: Callable[[Any], bool] | None = None
+    functional: Callable[[], FunctionalBlock] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``; a tensor, as a layer may have made of it, stays as it is.
@@ -213,6 +234,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_short_gradient", None),
             getattr(tensor_type, "_dispatch_records", None),
             getattr(tensor_type, "_dispatch_remake", None),
+            getattr(tensor_type, "_dispatch_functional", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from .._record import replace
 from ..arrays.access import dtype, shape, to_data
-from ..arrays.frontend import Frontend, frontend_of
+from ..arrays.frontend import FRONTENDS, Frontend, FunctionalBlock, frontend_of
 from ..arrays.owners import TYPE_MASKS
 from ..calls.signature import CallSignature
 from ..errors import ArgumentError, DispatchError
@@ -204,7 +204,10 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     ``str`` shows the graph, ``code`` is a Python function that does the same, ``replay`` runs it on other tensors. A
     composite is one operator of the graph: the calls in it are not recorded. Blocks nest, and the outer one records
     everything. A call by explicit keyset is recorded as the operator alone. With ``decompose``, the calls of a composite are
-    recorded in its place; that is needed where the block runs backward through composites.
+    recorded in its place; that is needed where the block runs backward through composites. With ``functional``, frontends
+    that can compute values in the place of writes: the graph then has no operator that writes, but for one ``copy_`` at the
+    end for each tensor from outside the block that was written to. Such a trace is the last block to be entered, and the
+    first to be left.
 
     >>> from dispatch_core import Library, Registry
     >>> r = Registry()
@@ -221,13 +224,15 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     3
     """
 
-    def __init__(self, *, decompose: bool = False, registry: Registry | None = None) -> None:
+    def __init__(self, *, decompose: bool = False, functional: bool = False, registry: Registry | None = None) -> None:
         self._tokens = None
         self._has_run = False
+        self._blocks = _make_blocks() if functional else []
         self._recorder = _Recorder(the_registry(registry), decompose=decompose)
         self._graph: Graph | None = None
         self._outputs: Any = None
         self._has_outputs = False
+        self._returned: tuple[Any, ...] = ()
 
     def __enter__(self) -> Self:
         recorder = self._recorder
@@ -239,6 +244,8 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self._has_run = True
         try:
             self._tokens = (_set_recorders[recorders], context.set_state[state], None)
+            for block in self._blocks:
+                block.begin()
             return self
         except BaseException:
             self._leave(None)
@@ -249,6 +256,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
+            self._end_blocks()
             token, state, _ = self._tokens  # type: ignore[misc]  # a trace that is left was entered
             context.reset_state(state)
             _recorders.reset(token)
@@ -260,6 +268,25 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self._graph = self._make_graph()
         self._recorder.open = False
         self._recorder._known.clear()
+        for block in self._blocks:
+            block.settle()
+
+    def _end_blocks(self) -> None:
+        """End the functional blocks; what they write at last is recorded, and is no result."""
+        blocks = self._blocks
+        if not blocks:
+            return
+        for block in reversed(blocks):
+            block.end()
+        if not self._has_outputs:
+            self._outputs, self._has_outputs = _last_results(self._recorder), True
+        for block in blocks:
+            block.finish()
+        if self._returned:
+            left = list(self._returned)
+            for block in blocks:
+                left = [block.leave(tensor) for tensor in left]
+            self._outputs = self._find_values(left)
 
     def returns(self, *tensors: Any) -> None:
         """Set the outputs of the graph, inside the block: one tensor, or several as a tuple; else it is the last result.
@@ -268,6 +295,13 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         """
         if not self._recorder.open:
             raise DispatchError("trace.returns: the block has ended", hint="call it inside the with block")
+        if self._blocks:  # they have values that the graph knows at the end
+            self._returned = tensors
+        else:
+            self._outputs = self._find_values(tensors)
+        self._has_outputs = True
+
+    def _find_values(self, tensors: Iterable[Any]) -> Any:
         found = []
         for number, tensor in enumerate(tensors):
             value = self._recorder.value_of(tensor)
@@ -277,8 +311,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
                     hint="give tensors that recorded operators took or returned",
                 )
             found.append(value)
-        self._outputs = found[0] if len(found) == 1 else tuple(found)
-        self._has_outputs = True
+        return found[0] if len(found) == 1 else tuple(found)
 
     @property
     def graph(self) -> Graph:
@@ -312,8 +345,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
     def _make_graph(self) -> Graph:
         recorder = self._recorder
-        last = next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
-        outputs = self._outputs if self._has_outputs else last
+        outputs = self._outputs if self._has_outputs else _last_results(recorder)
         return Graph(
             recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs
         )
@@ -326,6 +358,21 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
         steps, inputs = len(self._recorder.steps), len(self._recorder.inputs)
         return f"<trace: {show_number_of('step', steps)}, {show_number_of('input', inputs)}>"
+
+
+def _last_results(recorder: _Recorder) -> Any:
+    return next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
+
+
+def _make_blocks() -> list[FunctionalBlock]:
+    """Return the blocks of the frontends that compute values in the place of writes."""
+    found = [each.functional() for each in list(FRONTENDS.values()) if each.functional is not None]
+    if not found:
+        raise DispatchError(
+            "trace(functional=True): no frontend computes values in the place of writes",
+            hint="import the frontend first; _dispatch_functional is its part",
+        )
+    return found
 
 
 def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:

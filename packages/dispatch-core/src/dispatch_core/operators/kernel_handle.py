@@ -23,6 +23,7 @@ from .overloads import OpOverload
 from .registration import KernelFactory
 from .registries import Registry, the_registry
 from .resolution import Resolution
+from .runners import find_functional as _find_functional
 from .runners import make_kernel
 
 
@@ -210,6 +211,22 @@ def find_composite(op: Any, key: KeyLike) -> Callable[..., Any] | None:
         return fn
     found: Callable[..., Any] = entry.registry.engine.make_caller_runner(entry, fn, prefix)
     return found
+
+
+def find_functional(op: Any) -> OpOverload | None:
+    """Return the overload that computes the values that an in-place or ``out=`` overload writes, or None.
+
+    It takes the same arguments without those that are only written to, and is found by their names and types.
+
+    >>> from dispatch_core import Library, Registry
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> names = library.define("double(Tensor x) -> Tensor"), library.define("double_(Tensor(a!) x) -> Tensor(a!)")
+    >>> find_functional(r.ops.demo.double_).name
+    'demo::double'
+    """
+    found = _find_functional(as_overload(op)._entry)
+    return None if found is None else found.op
 
 
 def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:

@@ -122,7 +122,10 @@ def _write_through(root: Any, chain: Any, data: Any) -> Any:
     """Return the array ``root`` with ``data`` in the elements that ``chain`` is a view of."""
     from dispatch_aten.write_through import write_through  # devices whose arrays can be written never need it
 
-    return write_through(root, list_views(chain), data)
+    found = write_through(root, list_views(chain), data)
+    # A record that stands for an array may keep more than the elements.
+    keep = getattr(root, "with_data", None)
+    return found if keep is None else keep(found)
 
 
 def _is_view_of_same(data: Any, before: Any) -> bool:

@@ -15,7 +15,6 @@ Note [Versions of a level's tensor]
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -49,6 +48,8 @@ class LevelData:
 
     #: The leading dimensions of the tensor below that the level hides.
     hidden: ClassVar[int] = 0
+    #: Whether a write reaches the tensor below; else it gives the level's tensor another record.
+    is_mutable: ClassVar[bool] = True
     #: The device keys of the tensor below.
     keys: ClassVar[int]
     value: Tensor
@@ -65,6 +66,14 @@ class LevelData:
     def dtype(self) -> Any:
         """The scalar type of the elements."""
         return dc.dtype(self.value)
+
+    def strides(self) -> tuple[int, ...]:
+        """Return the strides as the function sees them."""
+        return dc.strides(self.value)[self.hidden :]
+
+    def storage_offset(self) -> int:
+        """Return the offset of the first element as the function sees it."""
+        return dc.storage_offset(self.value)
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the text of the tensor, in torch's layout."""
@@ -109,17 +118,16 @@ def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
 
 def _announce(kind: type[LevelData]) -> None:
     owner = frontends.array_types(kind.keys)
-    hidden = kind.hidden
-    strides: Callable[[Any], tuple[int, ...]] = lambda data: dc.strides(data.value)[hidden:]  # noqa: E731  # one of a row
     frontends.add_stand_in(
         dc.ArrayType(
             kind,
             shape=attrgetter("shape"),
             dtype=attrgetter("dtype"),
-            strides=strides if any(each.strides is not None for each in owner) else None,
-            storage_offset=lambda data: dc.storage_offset(data.value),
+            strides=kind.strides if any(each.strides is not None for each in owner) else None,
+            storage_offset=kind.storage_offset,
             storage=lambda data: dc.storage_of(data.value),
             device_index=lambda data: dc.device(data.value).index,
+            mutable=kind.is_mutable,
         ),
         kind.keys | FRONT,
     )

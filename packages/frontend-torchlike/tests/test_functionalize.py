@@ -1,0 +1,276 @@
+"""Functions whose writes become values: the same results, views and gradients, and graphs without operators that write.
+
+Random programs of views, writes and fresh values run as they are and under `functionalize`, and must agree in results,
+errors, and in what a later write to any result reaches.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import dispatch_core as dc
+import torchlike as torch
+from torchlike.func import functionalize, grad, jacrev, vmap
+
+VIEWS = (
+    lambda r, x: x.transpose(r.randrange(x.dim()), r.randrange(x.dim())) if x.dim() else x.unsqueeze(0),
+    lambda r, x: x[r.randrange(x.shape[0])] if x.dim() and x.shape[0] else x.view(-1),
+    lambda r, x: x[r.randrange(2) :: r.choice((1, 2))] if x.dim() else x.unsqueeze(0),
+    lambda r, x: x[..., : r.randrange(1, 4)] if x.dim() else x.reshape(1),
+    lambda r, x: x.reshape(-1),
+    lambda r, x: x.view(-1),
+    lambda r, x: x.flatten(),
+    lambda r, x: x.unsqueeze(r.randrange(x.dim() + 1)),
+    lambda r, x: x.squeeze(),
+    lambda r, x: x.diagonal() if x.dim() >= 2 else x.unsqueeze(0),
+    lambda r, x: r.choice(x.split(r.choice((1, 2)), 0)) if x.dim() and x.numel() else x.unsqueeze(0),
+    lambda r, x: r.choice(x.unbind(0)) if x.dim() and x.shape[0] else x.unsqueeze(0),
+    lambda r, x: r.choice(x.chunk(2)) if x.dim() and x.shape[0] else x.unsqueeze(0),
+    lambda r, x: x.expand(2, *x.shape),
+    lambda r, x: x.contiguous(),
+    lambda r, x: x.permute(*r.sample(range(x.dim()), x.dim())),
+    lambda r, x: x.unfold(0, 1, 1) if x.dim() and x.shape[0] else x.unsqueeze(0),
+    lambda r, x: x.to(torch.float32),
+    lambda r, x: x.detach(),
+    lambda r, x: x.view(torch.int32).view(torch.float32),
+)
+FRESH = (
+    lambda r, x, y: x + 1,
+    lambda r, x, y: x.clone().t_(),
+    lambda r, x, y: x.clone().unsqueeze_(0),
+    lambda r, x, y: (x + 0).squeeze_(),
+    lambda r, x, y: x * y if x.shape == y.shape else x * 2,
+    lambda r, x, y: torch.zeros_like(x),
+    lambda r, x, y: torch.ones(x.shape),
+    lambda r, x, y: torch.cat([x, x]) if x.dim() else x - 1,
+)
+WRITES = (
+    lambda r, x, y: x.add_(1),
+    lambda r, x, y: x.mul_(2),
+    lambda r, x, y: x.zero_(),
+    lambda r, x, y: x.fill_(3),
+    lambda r, x, y: x.copy_(y),
+    lambda r, x, y: x.add_(y),
+    lambda r, x, y: x.__setitem__(0, 7.0),
+    lambda r, x, y: x.__setitem__(..., y),
+    lambda r, x, y: x.masked_fill_(x > 2, -1.0),
+    lambda r, x, y: torch.add(x, 1, out=x),
+    lambda r, x, y: x.index_fill_(0, torch.tensor([0]), 4.0),
+    lambda r, x, y: x.index_put_((torch.tensor([0]),), torch.tensor(2.0)),
+    lambda r, x, y: x.cumsum_(0),
+    lambda r, x, y: x.uniform_(),
+    lambda r, x, y: x.fill_diagonal_(2.0),
+    lambda r, x, y: x.pow_(2),
+)
+
+
+def make_program(seed, *, differentiable=False):
+    """Return a function of two tensors that runs random steps, and returns all tensors that it has and its errors."""
+    rng = random.Random(seed)
+    length = rng.randrange(3, 14)
+    views = VIEWS[:-2] if differentiable else VIEWS
+
+    def program(*inputs):
+        rng = random.Random(seed)
+        pool, errors = list(inputs), []
+        for _ in range(length):
+            kind, x, y, own = rng.random(), rng.choice(pool), rng.choice(pool), random.Random(rng.random())
+            try:
+                if kind < 0.45:
+                    pool.append(own.choice(views)(own, x))
+                elif kind < 0.6:
+                    pool.append(own.choice(FRESH)(own, x, y))
+                else:
+                    own.choice(WRITES)(own, x, y)
+            except (RuntimeError, IndexError) as error:
+                errors.append((type(error).__name__, str(error)))
+        return pool, errors
+
+    return program
+
+
+def make_inputs(seed):
+    torch.manual_seed(seed)
+    base = torch.randn(3, 4)
+    return base, [base.t()[1:] if seed % 3 else base, torch.randn(2, 3, 2)]
+
+
+def assert_equal(found, expected):
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    assert torch.allclose(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_random_program_does_the_same_without_writes(seed, remove):
+    program = make_program(seed)
+    base, given = make_inputs(seed)
+    expected, errors = program(*given)
+    if any("some elements of the input" in text for _, text in errors):
+        return  # it reads the memory that it writes to, which is refused
+    own_base, own = make_inputs(seed)
+    with dc.trace() as trace:
+        found, own_errors = functionalize(program, remove=remove)(*own)
+    assert [name for name, _ in own_errors] == [name for name, _ in errors]
+    writing = [step.op.name for step in trace.graph.steps if getattr(step, "op", None) and step.op.schema.is_mutable]
+    assert writing in ([], ["aten::copy_"], ["aten::copy_"] * 2)
+    for one, other in zip([own_base, *own, *found], [base, *given, *expected], strict=True):
+        assert_equal(one, other)
+    # Equal results share memory with each other, and with the inputs, as they do without.
+    for one, other in zip(found, expected, strict=True):
+        assert [one is each for each in own] == [other is each for each in given]
+        try:
+            other.add_(1)
+        except RuntimeError:
+            continue
+        one.add_(1)
+        for left, right in zip([*own, *found], [*given, *expected], strict=True):
+            assert_equal(left, right)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gradients_of_a_random_program_are_the_same_without_writes(seed):
+    program = make_program(seed, differentiable=True)
+
+    def total(x, y):
+        pool, errors = program(x * 1, y * 1)
+        return sum(((each.clamp(-3, 3) * each.cos()).sum() for each in pool), torch.zeros(())), errors
+
+    def run(function):
+        _, given = make_inputs(seed)
+        given = [each.clone().requires_grad_() for each in given]
+        found, errors = function(*given)
+        return torch.autograd.grad(found, given, allow_unused=True), errors
+
+    try:
+        expected, errors = run(total)
+    except RuntimeError:
+        return  # a value that backward needs was written to
+    if errors:
+        return  # what autograd refuses is computed where nothing is written
+    found, _ = run(functionalize(total))
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) is (other is None)
+        if one is not None:
+            assert_equal(one, other)
+
+
+def write_and_sum(x):
+    y = x.clone()
+    y[0].mul_(3)
+    y[1:].add_(x[:2])
+    return (y * y).sum()
+
+
+def test_it_composes_with_the_other_transforms_in_both_orders():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    rows = torch.stack([x, x + 1])
+    expected, each = grad(write_and_sum)(x), vmap(grad(write_and_sum))(rows)
+    for composed in (grad(functionalize(write_and_sum)), functionalize(grad(write_and_sum))):
+        assert_equal(composed(x), expected)
+    for composed in (
+        functionalize(vmap(grad(write_and_sum))),
+        vmap(functionalize(grad(write_and_sum))),
+        vmap(grad(functionalize(write_and_sum))),
+    ):
+        assert_equal(composed(rows), each)
+    assert_equal(jacrev(functionalize(lambda x: x.clone().mul_(x)))(x), torch.diag(2 * x))
+    for composed in (functionalize(vmap(lambda row: row.add_(1))), vmap(functionalize(lambda row: row.add_(1)))):
+        given = torch.zeros(2, 3)
+        assert composed(given).tolist() == given.tolist() == [[1.0] * 3] * 2
+
+
+def test_arguments_captured_tensors_and_their_views_are_written_to_once():
+    x, captured = torch.zeros(3), torch.zeros(2, 2)
+    column = captured.t()[0]
+
+    def function(x):
+        for _ in range(3):
+            x.add_(1)
+            column.add_(x[:2])
+        return x, captured[0], column, x[1:]
+
+    with dc.trace() as trace:
+        whole, row, same, part = functionalize(function)(x)
+    assert [step.op.name for step in trace.graph.steps].count("aten::copy_") == 2
+    assert (x.tolist(), captured.tolist()) == ([3] * 3, [[6, 0], [6, 0]])
+    assert whole is x
+    assert same is column
+    assert row._base is captured
+    assert part._base is x
+    x.zero_()
+    assert part.tolist() == [0, 0]
+
+
+def test_a_trace_without_writes_is_replayed_and_leaves_ordinary_tensors():
+    x, parameter = torch.ones(3), torch.nn.Parameter(torch.ones(3))
+    tail = x[1:]
+    with dc.trace(functional=True) as trace:
+        y = x * 2
+        first = y[0]
+        first.mul_(5)
+        x.add_(y)
+        tail.zero_()
+        with torch.no_grad():
+            parameter.sub_(0.5)
+        trace.returns(x.sum(), y, x)
+    writing = [step.op.name for step in trace.graph.steps if step.op.schema.is_mutable]
+    assert writing == ["aten::copy_"] * 2
+    assert [step.op.name for step in trace.graph.steps[-2:]] == writing
+    assert (x.tolist(), parameter.tolist(), y.tolist()) == ([11, 0, 0], [0.5] * 3, [10, 2, 2])
+    y.zero_()
+    assert first.item() == 0
+    total, product, same = trace.replay(torch.ones(3) * 2, torch.zeros(3))
+    assert (total.item(), product.tolist(), same.tolist()) == (22, [20, 4, 4], [22, 0, 0])
+    assert (x + 1)._dispatch_mask == torch.ones(1)._dispatch_mask
+
+
+def test_a_trace_without_writes_takes_the_composites_apart_that_write_to_their_buffers():
+    layer, x = torch.nn.BatchNorm1d(2), torch.randn(4, 2)
+    expected = torch.nn.BatchNorm1d(2)
+    with dc.trace(functional=True) as trace:
+        found = layer(x)
+    assert {step.op.name for step in trace.graph.steps if step.op.schema.is_mutable} == {"aten::copy_"}
+    assert_equal(found, expected(x))
+    assert_equal(layer.running_var, expected.running_var)
+    found.sum().backward()
+
+
+def test_what_has_no_functional_form_is_refused_by_name():
+    shared = torch.zeros(4)
+    x, y = shared.detach()[:2], shared.detach()[1:]
+
+    def write(x, y):
+        x.add_(1)
+        return y.sum()
+
+    with pytest.raises(RuntimeError, match="shares its memory with another one in a way that is not known"):
+        functionalize(write)(x, y)
+    with pytest.raises(RuntimeError, match=r"cannot change the shape or the strides of a tensor from outside.*\n?.*t_"):
+        functionalize(lambda x: x.t_())(torch.zeros(2, 3))
+    with pytest.raises(RuntimeError, match="as_strided takes a contiguous tensor that is no view"):
+        functionalize(lambda x: x.t().as_strided((2,), (1,)))(torch.zeros(2, 3))
+    with pytest.raises(RuntimeError, match="Valid options for parameter 'remove' are 'mutations' or"):
+        functionalize(write, remove="views")
+    with pytest.raises(RuntimeError, match="backward\\(\\) called inside a functorch transform"):
+        functionalize(lambda x: (x * x).sum().backward())(torch.ones(2, requires_grad=True))
+    with dc.Library("lonely", "DEF") as library:
+        library.impl(library.define("write_(Tensor(a!) x) -> Tensor(a!)"), lambda x: x, "CPU")
+        with pytest.raises(RuntimeError, match="neither a functional overload nor a composite tells what it writes"):
+            functionalize(dc.ops.lonely.write_)(torch.ones(2))
+
+
+def test_an_error_in_the_function_leaves_the_writes_before_it_as_without():
+    x = torch.zeros(2)
+
+    def fail(x):
+        x.add_(1)
+        raise OSError("on purpose")
+
+    with pytest.raises(OSError, match="on purpose"):
+        functionalize(fail)(x)
+    assert x.tolist() == [1, 1]
+    assert torch.func.grad(torch.sin)(torch.zeros(())).item() == 1
