@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .calls import Batch, BatchedCall, Rule, aten, with_batch
+from .empty_batches import run_on_a_row
 
 
 def _merge(tensor: Any, dim: int) -> Any:
@@ -25,7 +26,7 @@ def _merge(tensor: Any, dim: int) -> Any:
 def _split(tensor: Any, dim: int, outer: int, size: int) -> Any:
     """Return a tensor with the batch in front, which a dimension has after ``outer`` groups."""
     shape = list(tensor.shape)
-    inner = shape[dim] // (outer * size) if outer * size else 0
+    inner = shape[dim] // (outer * size)
     parted = aten.reshape.default(tensor, [*shape[:dim], outer, size, inner, *shape[dim + 1 :]])
     moved = aten.permute.default(parted, [dim + 1, *range(dim + 1), *range(dim + 2, len(shape) + 2)])
     return aten.reshape.default(moved, [size, *shape[:dim], outer * inner, *shape[dim + 1 :]])
@@ -37,7 +38,7 @@ def _convolve(call: BatchedCall) -> Any:
         plain = None if type(bias) is Batch else bias
         if type(own) is Batch:
             found = call.run(input=_merge(own.tensor, 0), bias=plain)
-            found = aten.reshape.default(found, [size, -1 if size else 0, *found.shape[1:]])
+            found = aten.reshape.default(found, [size, -1, *found.shape[1:]])
         else:
             found = with_batch(call.run(bias=None), size)
             plain = None
@@ -98,7 +99,7 @@ def _backward(call: BatchedCall, grad: Any, own: Any, weight: Any, groups: int, 
 
 
 RULES: Final[dict[str, Rule]] = {
-    "convolution": _convolve,
-    "_convolution": _convolve,
-    "convolution_backward": _convolve_backward,
+    "convolution": run_on_a_row(_convolve),
+    "_convolution": run_on_a_row(_convolve),
+    "convolution_backward": run_on_a_row(_convolve_backward),
 }

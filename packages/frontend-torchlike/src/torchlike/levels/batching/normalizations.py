@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .calls import Batch, BatchedCall, Rule, align, aten
+from .empty_batches import run_on_a_row
 
 
 def _scale_and_shift(found: Any, weight: Any, bias: Any, lay_out: Any) -> Any:
@@ -56,7 +57,7 @@ def _samples(tensor: Any) -> Any:
 
 def _parts(tensor: Any, size: int) -> Any:
     shape = tensor.shape
-    return aten.view.default(tensor, [size, shape[0] // size if size else 0, *shape[1:]])
+    return aten.view.default(tensor, [size, shape[0] // size, *shape[1:]])
 
 
 def _by_channel(rank: int) -> Any:
@@ -112,6 +113,10 @@ def _group_norm_backward(call: BatchedCall) -> Any:
     return tuple(found)
 
 
+_BATCH_NORMS: Final = """
+    _native_batch_norm_legit.no_stats _native_batch_norm_legit_functional _native_batch_norm_legit_no_training
+    native_batch_norm_backward
+"""
 _STATISTICS: Final = ("weight", "bias", "running_mean", "running_var", "save_mean", "save_invstd")
 
 
@@ -136,19 +141,16 @@ def _join_channels(tensor: Any) -> Any:
 
 def _part_channels(tensor: Any, size: int) -> Any:
     if len(tensor.shape) == 1:
-        return aten.view.default(tensor, [size, tensor.shape[0] // size if size else 0])
+        return aten.view.default(tensor, [size, tensor.shape[0] // size])
     samples, channels, *rest = tensor.shape
-    parted = aten.reshape.default(tensor, [samples, size, channels // size if size else 0, *rest])
+    parted = aten.reshape.default(tensor, [samples, size, channels // size, *rest])
     return aten.transpose.int(parted, 0, 1)
 
 
 RULES: Final[dict[str, Rule]] = {
     "native_layer_norm": _layer_norm,
     "native_layer_norm_backward": _layer_norm_backward,
-    "native_group_norm": _group_norm,
-    "native_group_norm_backward": _group_norm_backward,
-    "_native_batch_norm_legit.no_stats": _batch_norm,
-    "_native_batch_norm_legit_functional": _batch_norm,
-    "_native_batch_norm_legit_no_training": _batch_norm,
-    "native_batch_norm_backward": _batch_norm,
+    "native_group_norm": run_on_a_row(_group_norm),
+    "native_group_norm_backward": run_on_a_row(_group_norm_backward),
+    **dict.fromkeys(_BATCH_NORMS.split(), run_on_a_row(_batch_norm)),
 }

@@ -98,9 +98,8 @@ _ALONG: Final = """
     sum.dim_IntList mean.dim prod.dim_int amax amin max.dim min.dim argmax argmin any.dim all.dim var.correction
     std.correction var_mean.correction norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype linalg_vector_norm logsumexp aminmax
     count_nonzero count_nonzero.dim_IntList cumsum cumprod cummax cummin cummaxmin_backward logcumsumexp sort sort.stable
-    topk kthvalue mode median.dim
-    nanmedian.dim _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _safe_softmax glu glu_backward
-    _fft_c2c _fft_c2r _fft_r2c linalg_cross
+    topk kthvalue mode median.dim nanmedian.dim _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data
+    _safe_softmax glu glu_backward _fft_c2c _fft_c2r _fft_r2c linalg_cross
 """
 
 RULES: Final[dict[str, Rule]] = {

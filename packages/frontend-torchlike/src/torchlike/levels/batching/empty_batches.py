@@ -1,0 +1,24 @@
+"""Batches without a row, for operators that refuse tensors without elements in some dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .calls import Batch, BatchedCall, Rule, aten, map_results
+
+
+def run_on_a_row(rule: Rule) -> Rule:
+    """Return a rule that computes one row of zeros where the batch has none, and gives back no row of the results."""
+
+    def run(call: BatchedCall) -> Any:
+        if call.size:
+            return rule(call)
+        values = {name: _make_row(value) if type(value) is Batch else value for name, value in call.values.items()}
+        results = rule(BatchedCall(call.op, 1, values))
+        return map_results(results, lambda each: None if each is None else aten.slice.Tensor(each, 0, 0, 0))
+
+    return run
+
+
+def _make_row(value: Batch) -> Batch:
+    return Batch(aten.new_zeros.default(value.tensor, [1, *value.tensor.shape[1:]]))
