@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.caches import keep
-from dispatch_core.keys import ARRAYS, keys_of
+from dispatch_core.keys import ARRAYS, AUTOCAST, keys_of
 
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
@@ -25,7 +25,6 @@ from .tensors import Tracked, data_of, note_write, stand_for, wrap_value
 __all__ = ["ForwardLevel", "GradLevel"]
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
-_AUTOCAST: Final = sum(key.value for key in dc.DispatchKey if key.kind == "autocast")
 
 
 class GradLevel(TransformLevel):
@@ -67,7 +66,7 @@ class GradLevel(TransformLevel):
             return self._make(op, values)
         for tensor in written_tensors(op, values):
             self._check_write(op, tensor)
-        autograd, casts = autograd_bit(mask & ARRAYS), keyset.mask & _AUTOCAST
+        autograd, casts = autograd_bit(mask & ARRAYS), keyset.mask & AUTOCAST
         composite = _find_composite(op, autograd)
         if composite is not None and casts:
             from ..amp.kernels import run_composite  # loaded, as there are kernels under these keys
