@@ -218,7 +218,8 @@ def arrays(session: nox.Session) -> None:
     folder = "packages/backend-array-api"
     page = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says"
     pages = [f"{page}[guides-{name}]" for name in ("array-libraries", "data")]
-    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, "tests/interop", *pages)
+    crossing = ("tests/interop", "tests/test_compositions.py", *pages)
+    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
 @nox.session(requires=["wheels"])
