@@ -123,6 +123,14 @@ def layers(fall=None):
     return x.tolist(), len(trace.graph.steps), len(profile.events)
 
 
+def transforms(fall=None):
+    def square(x):
+        fall and fall[signal.SIGINT]
+        return x * x
+
+    return torchlike.vmap(torchlike.func.grad(square))(SOURCE).tolist()
+
+
 def loops(fall=None):
     """Be interrupted where a loop jumps back: inside the block, whose handler takes the mode back."""
     with torchlike.no_grad():
@@ -144,7 +152,7 @@ GUARDS = [
     enter_device,
     autocast,
 ]
-PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, loops]
+PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, transforms, loops]
 
 
 def name_of(program):
@@ -223,6 +231,7 @@ def test_an_interrupt_before_any_third_line_leaves_nothing_on(program):
     lines = interrupt(program, 0)
     assert lines
     step = int(os.environ.get("DISPATCH_TEST_EVERY", "3")) if lines > 100 else 1
+    step *= 6 if program is transforms else 1  # three layers deep, and slow under a trace function
     for place in range(1, lines + 1, step):
         if program.__name__ == "set_off" and place <= 4:
             continue  # torch's way: the mode is set by the call, and Ctrl-C after it cannot be told from a call alone

@@ -290,7 +290,42 @@ def rows_in_python(t, func, x):
     return func.vmap(unpack)(x)
 
 
+def read_and_write_by_rows_numbers(t, func, x):
+    places = t.tensor([0, 1, 1, 0])
+
+    def change(row, place):
+        twice = row.repeat(2, 1)
+        twice[place] = row * 2
+        twice[place, 1:] = twice[place, place]
+        return twice, twice[:, place]
+
+    return func.vmap(change)(x, places), func.vmap(lambda place: x[place])(places)
+
+
+def statistics_of_rows(t, func, x):
+    layer = t.nn.BatchNorm1d(3, track_running_stats=False).double()
+    parameters = {name: each.detach() for name, each in layer.named_parameters()}
+    return func.vmap(lambda x: func.functional_call(layer, parameters, (x,)))(x)
+
+
+def attention(t, func, x):
+    layer = t.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True).double()
+    for place, parameter in enumerate(layer.parameters()):
+        with t.no_grad():
+            values = t.linspace(-1, 1, parameter.numel(), dtype=parameter.dtype)
+            parameter.copy_(values.reshape(parameter.shape) + place / 10)
+    parameters = {name: each.detach() for name, each in layer.named_parameters()}
+
+    def loss(parameters, x):
+        return func.functional_call(layer, parameters, (x[None],)).pow(2).sum()
+
+    return func.vmap(func.grad(loss), in_dims=(None, 0))(parameters, x)
+
+
 PROGRAMS = {
+    "numbers of rows as indices": (read_and_write_by_rows_numbers, (4, 3)),
+    "statistics of rows": (statistics_of_rows, (5, 4, 3)),
+    "attention": (attention, (3, 5, 4)),
     "per-sample gradients": (per_sample_gradients, (4, 3), (3, 5), (5, 3)),
     "gradients of a module": (gradients_of_a_module, (4, 3)),
     "ensemble": (ensemble, (4, 3)),
@@ -556,6 +591,10 @@ REFUSALS = {
     "jacfwd of complex numbers": lambda t, func, x: func.jacfwd(lambda a: a)(t.complex(x, x)),
     "jacrev in chunks of nothing": lambda t, func, x: func.jacrev(lambda a: a, chunk_size=0)(x),
     "states of no modules": lambda t, func, x: func.stack_module_state([]),
+    "statistics that rows share": lambda t, func, x: func.vmap(
+        lambda a: t.nn.functional.batch_norm(a[None], t.zeros(3).double(), t.ones(3).double(), training=True)
+    )(x),
+    "the data of a tensor": lambda t, func, x: func.grad(lambda a: setattr(a, "data", a))(x),
     "custom function without rule": lambda t, func, x: func.vmap(lambda a: call_function(t, a, a))(x),
     "custom function with two rules": lambda t, func, x: func.vmap(
         lambda a: call_function(t, a, a, generate_vmap_rule=True, vmap=staticmethod(lambda *args: args))

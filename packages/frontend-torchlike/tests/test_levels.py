@@ -345,3 +345,23 @@ def test_backward_of_a_transform_needs_no_graph_outside():
     with torchlike.no_grad():
         assert func.grad(lambda y: (y**2).sum())(x).tolist() == [2.0, 2.0]
         assert not func.grad(lambda y: (y**2).sum())(x.clone().requires_grad_()).requires_grad
+
+
+def test_tensors_of_a_layout_are_refused_by_name():
+    ragged = torchlike.nested.nested_tensor([torchlike.ones(2, 3), torchlike.ones(1, 3)], layout=torchlike.jagged)
+    for transform in (func.vmap(lambda x: x * 2), func.grad(lambda x: x.values().sum())):
+        with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
+            transform(ragged)
+    assert func.vmap(lambda x: x * ragged.values().sum())(torchlike.ones(2)).tolist() == [9.0, 9.0]
+
+
+def test_forward_mode_stands_around_transforms():
+    forward = torchlike.autograd.forward_ad
+    x, way = torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 0.0])
+    with forward.dual_level():
+        dual = forward.make_dual(x, way)
+        for found in (func.grad(lambda y: (y**3).sum())(dual), func.jvp(lambda y: y**3, (dual,), (x * 0 + 1,))[1]):
+            assert forward.unpack_dual(found).tangent.tolist() == [6.0, 0.0]
+        assert forward.unpack_dual(func.vmap(lambda y: y**2)(dual)).tangent.tolist() == [2.0, 0.0]
+    with pytest.raises(RuntimeError, match=r"dual_level\(\) is not supported inside of a function transform"):
+        func.vmap(lambda y: forward.dual_level().__enter__())(x)

@@ -19,6 +19,7 @@ from .creation import FACTORIES, tensor
 from .dtypes import format_type
 from .foreign_data import is_foreign
 from .history.metadata import is_plain
+from .history.transforms import FRONT
 from .literals import is_sequence
 from .tensors import Tensor
 
@@ -147,8 +148,10 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             elif not isinstance(item, Tensor):
                 result = _select(result, dim, item, place)
                 place += 1
-            elif item.dim() or _is_mask(item) or item.is_meta:
-                if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
+            elif item.dim() or _is_mask(item) or item.is_meta or item._dispatch_mask & FRONT:
+                if not item.dim() and _is_mask(
+                    item
+                ):  # a mask without dimensions keeps or drops one that is added for it
                     result = _unsqueeze(result, dim)
                     item = item.reshape(1).to(ScalarType.Bool)
                 left.extend([None] * (dim - covered))

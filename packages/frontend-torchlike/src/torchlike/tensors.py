@@ -27,6 +27,7 @@ from .history.graph_settings import current_autocast
 from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind, remake
+from .history.transforms import refuse_in_transform
 from .history.view_hooks import find_view_code, make_view_hooks
 from .history.views import join, share_memory
 from .lazy_names import LeftOut
@@ -186,6 +187,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        refuse_in_transform("data")
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if PARTS:

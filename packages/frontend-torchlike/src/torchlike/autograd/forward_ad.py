@@ -24,6 +24,7 @@ from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..history.tangents import read_tangent, set_tangent
+from ..history.transforms import refuse_in_transform
 from ..tensors import Tensor
 from .fallback import find_tensors
 from .gradients import grad
@@ -64,6 +65,7 @@ class dual_level:  # noqa: N801  # torch's name
     def __enter__(self) -> int:
         if _level.get():
             raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        refuse_in_transform("dual_level")
         self._stack = ExitStack()
         self._stack.callback(_level.reset, _level.set(next(_numbers)))
         self._stack.enter_context(dc.include_keys(_KEY))

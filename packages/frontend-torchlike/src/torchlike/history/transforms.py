@@ -16,6 +16,7 @@ _TEXTS: Final = {
         "instead or call backward() outside of functorch transforms."
     ),
     "data": "mutating directly with `.data` inside functorch transform is not allowed.",
+    "dual_level": "forward_ad.dual_level() is not supported inside of a function transform\nHint: use torch.func.jvp there",
 } | {
     name: (
         f"You are attempting to call Tensor.{name}(){also} inside of a function being transformed by a functorch transform. "

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from dispatch_core import OperatorNotFoundError
+from dispatch_core.caches import keep
 
 from ..tensors import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
 
-__all__ = ["call_in_order", "map_tensors", "signature_of", "tensors_of", "wrap_results", "written_tensors"]
+__all__ = ["call_in_order", "map_tensors", "signature_of", "split", "tensors_of", "wrap_results", "written_tensors"]
+
+
+class _CallShape:
+    """Where the tensors of an operator's calls are; what a signature tells, looked up once."""
+
+    __slots__ = ("is_fresh", "keywords", "lists", "signature", "singles", "writes")
+
+    def __init__(self, signature: Any) -> None:
+        self.signature = signature
+        parameters = list(enumerate(signature.parameters))
+        self.lists = tuple(index for index, each in parameters if "list" in each.tensors)
+        self.singles = tuple(index for index, each in parameters if each.tensors and "list" not in each.tensors)
+        self.writes = signature.writes
+        self.keywords = tuple((index, each.name) for index, each in parameters if each.keyword_only)
+        #: Whether there is one result, a fresh tensor.
+        results = signature.results
+        self.is_fresh = len(results) == 1 and results[0].kind == "fresh" and not results[0].is_list
+
+
+_SHAPES: Final[dict[Any, _CallShape]] = {}
+_KEPT: Final = 4096
+
+
+def _shape_of(op: Any) -> _CallShape:
+    shape = _SHAPES.get(op)
+    signature = op._entry.tables.signature
+    if shape is None or shape.signature is not signature:
+        shape = keep(_SHAPES, op, _CallShape(signature_of(op)), _KEPT)
+    return shape
 
 
 def signature_of(op: Any) -> Any:
@@ -26,27 +56,46 @@ def signature_of(op: Any) -> Any:
 
 def map_tensors(op: Any, function: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a call's arguments with ``function`` applied to each tensor."""
-    mapped: tuple[Any, ...] = signature_of(op).map_tensors(function, values)
-    return mapped
+    shape = _shape_of(op)
+    mapped = list(values)
+    for index in shape.singles:
+        if (value := mapped[index]) is not None:
+            mapped[index] = function(value)
+    for index in shape.lists:
+        if (value := mapped[index]) is not None:
+            mapped[index] = [None if each is None else function(each) for each in value]
+    return tuple(mapped)
 
 
-def tensors_of(op: Any, values: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the tensors among a call's arguments."""
-    return (tensor for _, tensor in signature_of(op).tensors(values))
+def tensors_of(op: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Return the tensors among a call's arguments."""
+    shape = _shape_of(op)
+    found = [values[index] for index in shape.singles]
+    for index in shape.lists:
+        found += values[index] or ()
+    return [each for each in found if each is not None]
 
 
-def written_tensors(op: Any, values: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the tensors that a call writes to."""
-    signature = signature_of(op)
-    if signature.writes:
-        for index, tensor in signature.tensors(values):
-            if signature.parameters[index].writes:
-                yield tensor
+def written_tensors(op: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Return the tensors that a call writes to."""
+    found: list[Any] = []
+    for index in _shape_of(op).writes:
+        value = values[index]
+        found += value if isinstance(value, (list, tuple)) else (value,)
+    return [each for each in found if each is not None]
+
+
+def split(op: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return a call's arguments as positional and keyword arguments."""
+    keywords = _shape_of(op).keywords
+    if not keywords:
+        return values, {}
+    return values[: keywords[0][0]], {name: values[index] for index, name in keywords}
 
 
 def call_in_order(op: Any, values: tuple[Any, ...]) -> Any:
     """Call an operator."""
-    positional, keywords = signature_of(op).split(values)
+    positional, keywords = split(op, values)
     return op(*positional, **keywords)
 
 
@@ -55,7 +104,10 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
 
     A written argument stands for itself, a view is one of the level's tensor, and other tensors are fresh.
     """
-    signature = signature_of(op)
+    shape = _shape_of(op)
+    if shape.is_fresh and found is not None:
+        return wrap_value(kind, found, level)
+    signature = shape.signature
     if not signature.results:
         return found
     pairs = zip(signature.results, signature.unpack(found), strict=True)

@@ -60,6 +60,16 @@ _MASKS: Final = {
 _STATIC: Final = frozenset({"aten::_ctc_loss", "aten::linalg_lstsq", *_MASKS})
 
 
+#: Operators that write to arguments that their schemas do not name: these, and the argument that tells whether they do.
+_UNNAMED_WRITES: Final = dict.fromkeys(
+    ("aten::batch_norm", "aten::native_batch_norm"), (("running_mean", "running_var"), "training")
+) | {"aten::instance_norm": (("running_mean", "running_var"), "use_input_stats")}
+_STATISTICS: Final = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "
+    "not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False."
+)
+
+
 def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
     """Refuse a call with batched tensors whose result would depend on the row's values, or whose rows would share a write.
 
@@ -76,9 +86,19 @@ def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
         raise NotBatchableError(
             f"Batching rule not implemented for {name}; the fallback path doesn't work on out= or view ops."
         )
+    if name in _UNNAMED_WRITES:
+        _check_statistics(op, values, level, *_UNNAMED_WRITES[name])
     shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
     if shared and any(map(level.owns, tensors_of(op, values))):
         _refuse_shared_write(op, values, level)
+
+
+def _check_statistics(op: Any, values: tuple[Any, ...], level: Any, names: tuple[str, ...], switch: str) -> None:
+    """Refuse to write statistics of rows into tensors that rows share."""
+    given = {argument.name: value for argument, value in zip(op.schema.arguments, values, strict=True)}
+    written = [given[name] for name in names if given[name] is not None]
+    if given[switch] and level.owns(values[0]) and not all(map(level.owns, written)):
+        raise NotBatchableError(_STATISTICS)
 
 
 def _flatten(value: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import ARRAYS
+from dispatch_core.keys import ARRAYS, LAYOUTS, keys_of
 
 from ..history.device_keys import autograd_bit
 from ..history.metadata import is_plain
@@ -102,12 +102,18 @@ class Tracked(LevelData):
         return f"GradTrackingTensor(lvl={self.level.depth}, value=\n{self._indent()}\n)"
 
 
+_LAYOUT_ARGUMENTS: Final = (
+    "transforms take no arguments of layout torchlike.jagged or torchlike.sparse_coo (here of {}); they may be captured\n"
+    "Hint: transform a function of x.values(), which makes the tensor of them"
+)
 _types: Final[dict[tuple[type[LevelData], int], type[LevelData]]] = {}
 
 
 def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     """Return the class of records of a kind for some device keys, known to the dispatcher as a type of array."""
     found = _types.get((kind, keys))
+    if keys & LAYOUTS:
+        raise TypeError(_LAYOUT_ARGUMENTS.format(" and ".join(key.name for key in keys_of(keys & LAYOUTS))))
     if found is None:
         found = _types[kind, keys] = type(kind.__name__, (kind,), {"__slots__": (), "keys": keys})
     # The dispatcher forgets the types of a backend that is taken back.
@@ -155,15 +161,7 @@ def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captu
 
 
 def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is_captured: bool) -> Tensor:
-    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor].
-
-    Raises ``TypeError`` for a nested tensor, whose history is that of its values.
-    """
-    if value.is_nested:
-        raise TypeError(
-            "transforms take no arguments of layout torchlike.jagged; they may be captured\n"
-            "Hint: transform a function of x.values(), which makes the nested tensor by nested_tensor_from_jagged"
-        )
+    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor]."""
     made = wrap_value(kind, value, level, is_captured=is_captured)
     link(made, value)
     return made

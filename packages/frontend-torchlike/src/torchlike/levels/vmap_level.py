@@ -17,7 +17,7 @@ from dispatch_core.caches import keep
 
 from ..tensors import Tensor
 from .batching import Batch, find_rule
-from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
+from .calls import call_in_order, map_tensors, split, tensors_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
 from .refusals import NotBatchableError, check_call, closed_error
@@ -82,7 +82,7 @@ class VmapLevel(TransformLevel):
 
     def apply(self, op: Any, rule: Any, values: tuple[Any, ...]) -> Any:
         """Run a batching rule one level below, and return its results as tensors of the level."""
-        positional, keywords = signature_of(op).split(map_tensors(op, self._mark, values))
+        positional, keywords = split(op, map_tensors(op, self._mark, values))
         with below():
             found = rule(op, self.size, positional, keywords)
         for tensor in written_tensors(op, values):
