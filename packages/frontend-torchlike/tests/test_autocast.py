@@ -487,6 +487,8 @@ WRONG = {
         RuntimeError,
         "unsupported autocast device_type",
     ),
+    "no name": (lambda: torchlike.autocast("not a device"), RuntimeError, "Invalid device string: 'not a device'"),
+    "no name of a device": (lambda: torchlike.amp.is_autocast_available(""), RuntimeError, "Invalid device string: ''"),
     "no string": (
         lambda: torchlike.autocast(torchlike.device("cpu")),
         ValueError,

@@ -159,6 +159,44 @@ def test_a_disabled_scaler_leaves_all_as_it_is():
         assert torchlike.cpu.amp.GradScaler(2.0).get_scale() == 2.0
 
 
+def test_an_optimizer_may_unscale_by_itself():
+    class Scaling(torchlike.optim.SGD):
+        _step_supports_amp_scaling = True
+        seen = ()
+
+        def step(self):
+            self.seen += ((self.grad_scale.item(), self.found_inf.item()),)
+
+    weight = torchlike.ones(1, requires_grad=True)
+    optimizer = Scaling([weight], lr=1.0)
+    scaler = GradScaler("cpu", init_scale=4.0)
+    iterate(scaler, weight, optimizer)
+    iterate(scaler, weight, optimizer, INF)
+    assert (optimizer.seen, weight.grad.item(), scaler.get_scale()) == (((4.0, 0.0), (4.0, 1.0)), INF, 2.0)
+    assert not hasattr(optimizer, "grad_scale")
+
+    class Older(Scaling):
+        def step(self, *, grad_scaler):
+            self.seen += (grad_scaler,)
+            grad_scaler.unscale_(self)
+
+    optimizer = Older([weight], lr=1.0)
+    with pytest.warns(FutureWarning, match="GradScaler is going to stop passing itself"):
+        iterate(scaler, weight, optimizer)
+    assert (optimizer.seen, weight.grad.item()) == ((scaler,), 1.0)
+
+
+def test_a_program_may_let_float16_gradients_be_unscaled():
+    class Permissive(GradScaler):
+        def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
+            return super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
+
+    weight = torchlike.ones(1, dtype=float16, requires_grad=True)
+    optimizer = torchlike.optim.SGD([weight], lr=0.5)
+    iterate(Permissive("cpu", init_scale=4.0), weight, optimizer)
+    assert weight.item() == 0.5
+
+
 def _after_a_step(call):
     weight, optimizer = make()
     scaler = GradScaler("cpu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,13 +32,12 @@ class OptState(enum.Enum):
     STEPPED = 2
 
 
-class _Progress:
-    """What is known of an optimizer since the last update."""
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    """Return what is known of an optimizer after an update.
 
-    def __init__(self) -> None:
-        self.stage = OptState.READY
-        #: 1 where a gradient on the device was infinite or nan, else 0.
-        self.found_inf: dict[dc.Device, Tensor] = {}
+    The second entry tells for each device whether a gradient there was infinite or nan, as a tensor of 1 or 0.
+    """
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
 class GradScaler:
@@ -87,10 +87,10 @@ class GradScaler:
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._init_growth_tracker, self._growth_tracker = 0, None
-        #: id of an optimizer → its progress.
-        self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
+        #: id of an optimizer → its progress since the last update.
+        self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
-    def _state(self, function: str) -> tuple[Tensor, Tensor]:
+    def _check_scale_growth_tracker(self, function: str) -> tuple[Tensor, Tensor]:
         """Return the factor and the number of good steps; ``AssertionError`` before the first loss."""
         for name in ("_scale", "_growth_tracker"):
             if getattr(self, name) is None:
@@ -117,6 +117,13 @@ class GradScaler:
             return type(outputs)(made) if isinstance(outputs, (list, tuple)) else made
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
+    def _unscale_grads_(
+        self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+    ) -> dict[dc.Device, Tensor]:
+        """Multiply an optimizer's gradients; programs override it, to let ``allow_fp16`` be True."""
+        with no_grad():
+            return _unscale(_gradients(optimizer, allow_fp16=allow_fp16), inv_scale, found_inf)
+
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer's parameters by the factor: at most once before its step.
 
@@ -124,38 +131,81 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        scale, _ = self._state("unscale_")
-        progress = self._progress[id(optimizer)]
-        if progress.stage is OptState.UNSCALED:
+        scale, _ = self._check_scale_growth_tracker("unscale_")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if progress.stage is OptState.STEPPED:
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         with no_grad():
-            inverse = scale.double().reciprocal().float() if scale.device.type != "mps" else scale.reciprocal()
-            progress.found_inf = _unscale(_gradients(optimizer), inverse)
-        progress.stage = OptState.UNSCALED
+            inverse = scale.double().reciprocal().float()
+        found_inf = _full((), 0.0, dtype=float32, device=scale.device)
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, found_inf, False)
+        state["stage"] = OptState.UNSCALED
+
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if any(each.item() for each in optimizer_state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the optimizer's ``step`` on unscaled gradients, unless one is infinite or nan, and return its result.
 
-        Raises ``RuntimeError`` for a closure, and where the optimizer has stepped since the last update.
+        An optimizer with ``_step_supports_amp_scaling`` unscales by itself, by its attributes ``grad_scale`` and
+        ``found_inf``. Raises ``RuntimeError`` for a closure, and where the optimizer has stepped since the last update.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        self._state("step")
-        progress = self._progress[id(optimizer)]
-        if progress.stage is OptState.STEPPED:
+        self._check_scale_growth_tracker("step")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if progress.stage is OptState.READY:
-            self.unscale_(optimizer)
-        if not progress.found_inf:
-            raise AssertionError("No inf checks were recorded for this optimizer.")
-        found = None
-        if not any(each.item() for each in progress.found_inf.values()):
-            found = optimizer.step(*args, **kwargs)
-        progress.stage = OptState.STEPPED
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            found = self._step_by_itself(optimizer, state, *args, **kwargs)
+        else:
+            if state["stage"] is OptState.READY:
+                self.unscale_(optimizer)
+            if not state["found_inf_per_device"]:
+                raise AssertionError("No inf checks were recorded for this optimizer.")
+            found = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return found
+
+    def _step_by_itself(self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Let an optimizer that supports scaling unscale its gradients and skip the step."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let "
+                "the optimizer use them directly.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            return optimizer.step(*args, grad_scaler=self, **kwargs)
+        is_unscaled = state["stage"] is OptState.UNSCALED
+        if not is_unscaled:
+            self._check_inf_per_device(optimizer)
+        scale, _ = self._check_scale_growth_tracker("step")
+        known = getattr(optimizer, "grad_scale", None)
+        optimizer.grad_scale = known if is_unscaled else scale if known is None else scale * known
+        optimizer.found_inf = sum(each.to(scale.device) for each in state["found_inf_per_device"].values())
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
+
+    def _check_inf_per_device(self, optimizer: Any) -> dict[dc.Device, Tensor]:
+        """Look for infinite gradients of an optimizer, and leave them as they are."""
+        scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
+        one, found_inf = (_full((), value, dtype=float32, device=scale.device) for value in (1.0, 0.0))
+        found = self._unscale_grads_(optimizer, one, found_inf, True)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[dc.Device, Tensor]:
+        found: dict[dc.Device, Tensor] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
         return found
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
@@ -165,7 +215,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        scale, tracker = self._state("update")
+        scale, tracker = self._check_scale_growth_tracker("update")
         with no_grad():
             if isinstance(new_scale, float):
                 scale.fill_(new_scale)
@@ -173,14 +223,15 @@ class GradScaler:
                 self._check_new_scale(new_scale)
                 scale.copy_(new_scale.reshape(()))
             else:
-                found = [each for progress in self._progress.values() for each in progress.found_inf.values()]
+                states = self._per_optimizer_states.values()
+                found = [each for state in states for each in state["found_inf_per_device"].values()]
                 if not found:
                     raise AssertionError("No inf checks were recorded prior to update.")
                 combined = found[0].to(device=scale.device)
                 for each in found[1:]:
                     combined = combined + each.to(device=scale.device)
                 self._update(scale, tracker, combined != 0)
-        self._progress = defaultdict(_Progress)
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _check_new_scale(self, new_scale: Any) -> None:
         is_good = (
@@ -278,7 +329,7 @@ class GradScaler:
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self).copy()
         if self._enabled:
-            if self._progress:
+            if self._per_optimizer_states:
                 raise AssertionError(
                     "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
                     "scaler.update()."
@@ -288,8 +339,8 @@ class GradScaler:
         return state
 
 
-def _gradients(optimizer: Any) -> Iterator[Tensor]:
-    """Yield the gradients of an optimizer's parameters, those of sparse ones' elements."""
+def _gradients(optimizer: Any, *, allow_fp16: bool) -> Iterator[Tensor]:
+    """Yield the gradients of an optimizer's parameters, the elements of sparse ones."""
     for group in optimizer.param_groups:
         for param in group["params"]:
             if not isinstance(param, Tensor):
@@ -297,12 +348,16 @@ def _gradients(optimizer: Any) -> Iterator[Tensor]:
             gradient: Any = param.grad
             if gradient is None:
                 continue
-            if gradient.dtype is float16:
+            if not allow_fp16 and gradient.dtype is float16:
                 raise ValueError("Attempting to unscale FP16 gradients.")
-            yield gradient._values() if getattr(gradient, "is_sparse", False) else gradient
+            if getattr(gradient, "is_sparse", False):
+                if gradient.dtype is float16:  # whose sums may be infinite
+                    param.grad = gradient = gradient.coalesce()
+                gradient = gradient._values()
+            yield gradient
 
 
-def _unscale(gradients: Iterable[Tensor], inverse: Tensor) -> dict[dc.Device, Tensor]:
+def _unscale(gradients: Iterable[Tensor], inverse: Tensor, found_inf: Tensor) -> dict[dc.Device, Tensor]:
     """Multiply gradients by ``inverse``; return for each device 1 if one of its gradients is infinite or nan, else 0.
 
     As torch's operator ``_amp_foreach_non_finite_check_and_unscale_``, and without reading a value.
@@ -312,8 +367,7 @@ def _unscale(gradients: Iterable[Tensor], inverse: Tensor) -> dict[dc.Device, Te
     for gradient in gradients:
         device = gradient.device
         if device not in found:
-            factors[device] = inverse.to(device=device)
-            found[device] = _full((), 0.0, dtype=float32, device=device)
+            factors[device], found[device] = inverse.to(device=device), found_inf.to(device=device)
         is_bad: Any = FUNCTIONS["isfinite"](gradient).logical_not().any()
         found[device] = FUNCTIONS["maximum"](found[device], is_bad.to(float32))
         gradient.mul_(factors[device])

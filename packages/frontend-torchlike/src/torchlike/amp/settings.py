@@ -62,7 +62,11 @@ def is_autocast_available(device_type: str) -> bool:
 
     >>> is_autocast_available("cpu"), is_autocast_available("meta"), is_autocast_available("toaster")
     (True, True, False)
+
+    Raises ``RuntimeError`` for a text that cannot be a device's name.
     """
+    if not device_type.isidentifier():
+        raise RuntimeError(f"Invalid device string: '{device_type}'")
     return device_type in _DEFAULTS or device_type in dc.backends()
 
 
