@@ -192,6 +192,8 @@ ROW_WISE = {
     "reshape": lambda x: x.reshape(x.shape[0], x.shape[1], 2, 2).sum(-1),
     "slice": lambda x: x[:, :, 1:3] + x[..., 0:1],
     "select": lambda x: x[..., 2],
+    "greater of two": lambda x: torchlike.max(x, x * 2) - x.min(-x),
+    "sizes of another": lambda x: x.view_as(x * 2) + x.unsqueeze(2).reshape_as(x),
     "chunk": lambda x: x.chunk(2, -1)[1] * x.split([1, 3], 2)[0],
     "cat": lambda x: torchlike.cat([x, x * 2], -1),
     "stack": lambda x: torchlike.stack([x, x], 2),
@@ -379,11 +381,12 @@ REFUSED = [
     (lambda x: x.expand(4, 3, 4), "cannot expand shape"),
     (lambda x: F.layer_norm(x, (x.size(1), 4)), "over the ragged dim"),
     (lambda x: F.linear(x.transpose(1, 2), torchlike.ones(2, 3)), "on ragged dim"),
-    (lambda x: F.linear(torchlike.ones(2, 4), x), "nested"),
+    (lambda x: F.linear(torchlike.ones(2, 4), x), "torchlike.jagged in this argument"),
     (lambda x: F.conv1d(x, torchlike.ones(1, 1, 1)), "aten::conv1d.* no kernel"),
     (lambda x: torchlike.add(x, 1, out=x), "no kernel"),
     (lambda x: x.sum(5), "Dimension out of range"),
     (lambda x: x.nonzero(), "aten::nonzero"),
+    (torchlike.where, "aten::where"),
     (lambda x: torchlike.einsum("bij->bji", x), "einsum"),
     (lambda x: x.numpy(), r"numpy\(\) is not supported"),
     (lambda x: x.tolist(), "not supported for tensors of layout torchlike.jagged"),
@@ -595,6 +598,17 @@ def test_an_optimizer_moves_a_nested_leaf():
 
 def test_explanations_name_the_kernel(x):
     assert "AutogradNestedTensor" in str(dc.explain("aten::add.Tensor", x, x))
+
+
+def test_it_has_the_names_that_programs_for_torch_read_components_by(x):
+    assert (
+        (x._offsets is x.offsets())
+        and x._lengths is None
+        and x._ragged_idx == 1
+        and x._values is x._dispatch_data.values
+    )
+    y = torchlike.nested.nested_tensor_from_jagged(x.values(), x.offsets(), x.offsets().diff())
+    assert (y._max_seqlen, y._min_seqlen, y._get_max_seqlen(), x.transpose(1, 2)._ragged_idx) == (5, 0, 5, 2)
 
 
 def test_a_program_may_replace_a_rule(x):

@@ -21,6 +21,7 @@ _RULES: Final[dict[Rule, str]] = {
         " bernoulli empty_like zeros_like ones_like full_like rand_like randn_like randint_like fill.Scalar hardswish"
         " log_sigmoid"
     ),
+    pointwise.apply_pointwise: "max.other min.other",
     pointwise.write_pointwise: "copy_ zero_ fill_ dropout_ normal_ uniform_ bernoulli_",
     reductions.reduce: ("sum nansum mean prod any all max max.dim min min.dim amax amin argmax argmin count_nonzero"),
     reductions.take_dims: (
@@ -89,8 +90,8 @@ _ELEMENT_WISE: Final = frozenset(
     " special_gammainc special_gammaincc special_gammaln special_i0 special_log1p special_logit special_multigammaln"
     " special_ndtr special_polygamma special_psi special_round special_sinc special_xlogy".split()
 )
-#: Operators that torch calls pointwise, and that read more than one element.
-_NOT_ELEMENT_WISE: Final = frozenset(["equal"])
+#: Overloads of such names that read more than one element.
+_NOT_ELEMENT_WISE: Final = frozenset(["equal", "where"])
 
 
 def _make_factory(name: str) -> dc.KernelFactory:

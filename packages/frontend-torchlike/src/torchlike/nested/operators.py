@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import dispatch_core as dc
+from dispatch_core.keys import LAYOUTS
 
 from ..size import check_dim
 from ..tensors import Tensor
@@ -39,6 +40,8 @@ class Operator:
     def __call__(self, values: Sequence[Any]) -> Any:
         """Call the operator."""
         split = self.positional
+        if split == len(values):
+            return self.op(*values)
         return self.op(*values[:split], **dict(zip(self.names[split:], values[split:], strict=True)))
 
     def bind(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -100,20 +103,9 @@ def refuse_operator(operator: Operator, values: tuple[Any, ...]) -> NoReturn:
     )
 
 
-def is_tensor_type(operator: Operator, name: str) -> bool:
-    """Return whether an argument of an operator is a tensor."""
-    argument = next(each for each in operator.op.schema.arguments if each.name == name)
-    return str(argument.type).startswith("Tensor")
-
-
 def strided_only(operator: Operator, values: Sequence[Any]) -> None:
-    """Refuse nested tensors among further arguments of a rule."""
+    """Refuse tensors of a layout, such as nested ones, among further arguments of a rule."""
     for value in values:
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, NestedTensor):
-                operator.refuse("not supported with a nested tensor in this argument")
-
-
-def tensors_of(values: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors among arguments."""
-    return [each for each in values if isinstance(each, Tensor)]
+            if isinstance(each, Tensor) and each._dispatch_mask & LAYOUTS:
+                operator.refuse(f"not supported with a tensor of layout {each.layout} in this argument")

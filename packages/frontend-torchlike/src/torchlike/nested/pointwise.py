@@ -12,21 +12,31 @@ from collections.abc import Sequence
 from typing import Any
 
 import dispatch_core as dc
+from dispatch_core.keys import LAYOUTS
 
 from ..functions import FUNCTIONS
 from ..tensors import Tensor
 from .operators import Operator, find_nested
 from .padding import locate, unpad
-from .tensor import Jagged, NestedTensor, wrap_values
+from .tensor import Jagged, NestedTensor, replace_values, wrap_values
 
 
 def apply_pointwise(operator: Operator, values: tuple[Any, ...]) -> Any:
     """Apply an element-wise operator; see Note [Operands]."""
-    tensors = [each for each in values if isinstance(each, NestedTensor)]
-    first = max(tensors, key=lambda each: each.dim())
+    first = find_widest(values)
     record = first._dispatch_data
     found = operator([align(operator, first, each) if isinstance(each, Tensor) else each for each in values])
     return wrap_all(record, found)
+
+
+def find_widest(values: tuple[Any, ...]) -> NestedTensor:
+    """Return the nested tensor among arguments with the most dimensions, the first of several."""
+    found = None
+    for each in values:
+        if isinstance(each, NestedTensor) and (found is None or each.dim() > found.dim()):
+            found = each
+    assert found is not None
+    return found
 
 
 def write_pointwise(operator: Operator, values: tuple[Any, ...]) -> Any:
@@ -40,9 +50,11 @@ def write_pointwise(operator: Operator, values: tuple[Any, ...]) -> Any:
 
 def apply_to_values(operator: Operator, values: tuple[Any, ...]) -> Any:
     """Apply an operator that treats each row of the values alone, such as a dtype's conversion or a draw."""
-    record = find_nested(values)._dispatch_data
+    first = find_nested(values)
     found = operator([each._dispatch_data.values if isinstance(each, NestedTensor) else each for each in values])
-    return wrap_all(record, found)
+    if isinstance(found, Tensor) and found.device != first.device:
+        return replace_values(first, found)
+    return wrap_all(first._dispatch_data, found)
 
 
 def wrap_all(record: Jagged, found: Any) -> Any:
@@ -55,10 +67,16 @@ def wrap_all(record: Jagged, found: Any) -> Any:
 def align(operator: Operator, first: NestedTensor, other: Tensor) -> Tensor:
     """Return the elements of an operand for the places of a nested tensor's values; see Note [Operands]."""
     record = first._dispatch_data
+    if other is first:
+        return record.values
     if isinstance(other, NestedTensor):
-        if not fits(record, dc.shape(other)):
+        theirs = other._dispatch_data
+        has_same_rows = record.ragged == theirs.ragged == 1 and record.offsets is theirs.offsets
+        if not (has_same_rows and record.lengths is theirs.lengths) and not fits(record, dc.shape(other)):
             refuse_shapes(operator, first, other)
-        return other._dispatch_data.values
+        return theirs.values
+    if other._dispatch_mask & LAYOUTS:
+        operator.refuse(f"not supported between a nested tensor and one of layout {other.layout}")
     rank = first.dim()
     if other.dim() > rank:
         raise NotImplementedError(

@@ -68,6 +68,15 @@ class Jagged(LayoutData):
                 self.longest = found
         return found
 
+    def find_shortest(self) -> int:
+        """Return the length of the shortest row, as `find_longest` does."""
+        found = self.shortest
+        if found is None:
+            found = int(self.row_lengths().min().item()) if dc.shape(self.offsets)[0] > 1 else 0
+            if frontends.recording() is None:
+                self.shortest = found
+        return found
+
     def to_text(self, tensor: Tensor) -> str:
         """Return the sizes, the offsets and the history, as torch does."""
         history = f", requires_grad={tensor.requires_grad}" if tensor.requires_grad else ""
@@ -134,6 +143,15 @@ class NestedTensor(Tensor):
 
     def _dispatch_mutated(self) -> None:
         self._dispatch_data.values._dispatch_mutated()
+
+    def dim(self) -> int:
+        """Return the number of dimensions, the batch's included."""
+        return self._dispatch_data.values.dim() + 1
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, the batch's included."""
+        return self._dispatch_data.values.dim() + 1
 
     @property
     def _base(self) -> None:
@@ -227,6 +245,32 @@ class NestedTensor(Tensor):
         """Return the lengths of the rows where there may be gaps between them, else None."""
         return self._dispatch_data.lengths
 
+    # The names that programs written for torch read them by.
+
+    @property
+    def _values(self) -> Tensor:
+        return self._dispatch_data.values
+
+    @property
+    def _offsets(self) -> Tensor:
+        return self._dispatch_data.offsets
+
+    @property
+    def _lengths(self) -> Tensor | None:
+        return self._dispatch_data.lengths
+
+    @property
+    def _ragged_idx(self) -> int:
+        return self._dispatch_data.ragged
+
+    def _get_max_seqlen(self) -> int:
+        return self._dispatch_data.find_longest()
+
+    def _get_min_seqlen(self) -> int:
+        return self._dispatch_data.find_shortest()
+
+    _max_seqlen, _min_seqlen = property(_get_max_seqlen), property(_get_min_seqlen)
+
     # What reads sizes.
 
     def numel(self) -> int:
@@ -269,19 +313,25 @@ def nest(
     longest: int | None = None,
 ) -> NestedTensor:
     """Return the nested tensor of these components, which are not looked at."""
-    made = object.__new__(NestedTensor)
-    data = JAGGED.make(
-        values=values, offsets=offsets, lengths=lengths, ragged=ragged, shortest=shortest, longest=longest
+    return _hold(
+        JAGGED.make(values=values, offsets=offsets, lengths=lengths, ragged=ragged, shortest=shortest, longest=longest)
     )
-    made._dispatch_data = data
-    made._dispatch_mask = JAGGED.key_of(data) | _AUTOGRAD | frontend.marker
+
+
+def _hold(record: Jagged) -> NestedTensor:
+    made = object.__new__(NestedTensor)
+    made._dispatch_data = record
+    made._dispatch_mask = JAGGED.key_of(record) | _AUTOGRAD | frontend.marker
     return made
 
 
 def wrap_values(record: Jagged, values: Tensor, ragged: int | None = None) -> NestedTensor:
-    """Return a nested tensor of other values with the same rows, in the dimension ``ragged`` where it has moved."""
+    """Return a nested tensor of other values with the same rows, in the dimension ``ragged`` where it has moved.
+
+    The values lie on the device of the record's.
+    """
     kept = record.ragged if ragged is None else ragged
-    return nest(values, record.offsets, record.lengths, kept, record.shortest, record.longest)
+    return _hold(type(record)(values, record.offsets, record.lengths, kept, record.shortest, record.longest))
 
 
 def replace_values(tensor: NestedTensor, values: Tensor) -> NestedTensor:

@@ -87,7 +87,8 @@ def view(operator: Operator, values: tuple[Any, ...]) -> Any:
 
 def view_like(operator: Operator, values: tuple[Any, ...]) -> Any:
     """View or copy the values in the sizes of another tensor."""
-    return FUNCTIONS[operator.packet.removesuffix("_as")](values[0], dc.shape(values[1]))
+    packet = getattr(dc.ops.aten, operator.packet.removesuffix("_as"))
+    return packet.default(values[0], dc.shape(values[1]))
 
 
 def flatten(operator: Operator, values: tuple[Any, ...]) -> Any:
