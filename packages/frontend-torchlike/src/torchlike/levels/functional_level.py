@@ -4,17 +4,11 @@ Note [Writes as values]
     The data of the level's tensors are records that cannot be written, so they are treated as the arrays of a device whose
     arrays cannot be (`history.rebinding`): a write computes the functional overload and gives the tensor another record; one
     to a view is carried to the base by the inverses of the views (`dispatch_aten.write_through`), and all views of the base
-    are made again. A captured tensor that is written to is given its last value when the level ends, by one ``copy_``.
-
-Note [Layouts as in the program]
-    Whether ``view`` is refused, and ``reshape`` copies, depends on strides, and a value that takes the place of a written
-    one may have others. So a record keeps the layout that the program would see, which the shape rules give, and a value
-    with another one is reshaped where the program views.
+    are made again. A tensor from outside that is written to is given its last value when the level ends, by one ``copy_``.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, ClassVar, Final
 from weakref import ref
 
@@ -24,74 +18,16 @@ from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_wri
 from dispatch_core import frontends
 from dispatch_core.caches import keep
 
-from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.rebinding import rebind
-from ..history.view_chains import replay
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, written_tensors
-from .functional_operators import functional_of
+from .functional_data import Functional, describe, make_functional
+from .functional_operators import find_copy, find_differentiable, functional_of
+from .outside_tensors import OutsideTensors
 from .stack import TransformLevel, below
-from .tensors import LevelData, data_of, make_data, wrap_value
+from .tensors import data_of, wrap_value
 
-__all__ = ["Functional", "FunctionalLevel"]
-
-
-class Functional(LevelData):
-    """The data of a tensor under `functionalize`: a value, and the layout that the program sees."""
-
-    __slots__ = ("layout",)
-    is_mutable = False
-
-    layout: TensorMeta
-
-    def strides(self) -> tuple[int, ...]:
-        """Return the strides as the program sees them."""
-        return self.layout.strides
-
-    def storage_offset(self) -> int:
-        """Return the offset of the first element as the program sees it."""
-        return self.layout.storage_offset
-
-    @property
-    def is_displaced(self) -> bool:
-        """Return whether the value has other strides than the program sees."""
-        return dc.strides(self.value) != self.layout.strides
-
-    def with_data(self, data: Functional) -> Functional:
-        """Return the record of another value in the same place."""
-        if data.layout.shape != self.layout.shape:
-            return data
-        return _make(data.value, data.level, self.layout)
-
-    def to_text(self, tensor: Tensor) -> str:
-        """Return the text of the tensor, in torch's layout."""
-        return f"FunctionalTensor(lvl={self.level.depth}, value=\n{self._indent()}\n)"
-
-
-def _make(value: Any, level: TransformLevel, layout: TensorMeta | None = None) -> Functional:
-    data: Any = make_data(Functional, value, level, is_captured=False)
-    data.layout = describe(data.value) if layout is None else layout
-    return data
-
-
-def describe(tensor: Any) -> TensorMeta:
-    """Return the description of a tensor, by which shape rules tell the layouts of others."""
-    if isinstance(data := getattr(tensor, "_dispatch_data", tensor), Functional):
-        return data.layout
-    return TensorMeta(
-        tuple(dc.shape(tensor)), tuple(dc.strides(tensor)), dc.dtype(tensor), dc.storage_offset(tensor) or 0
-    )
-
-
-class _Captured:
-    """A tensor from outside, its stand-in, and whether it was written to."""
-
-    __slots__ = ("inner", "is_written", "outer", "records")
-
-    def __init__(self, outer: Tensor, inner: Tensor) -> None:
-        self.outer, self.inner = outer, inner
-        #: Whether a write was one that is recorded for backward.
-        self.is_written = self.records = False
+__all__ = ["FunctionalLevel"]
 
 
 class FunctionalLevel(TransformLevel):
@@ -99,17 +35,12 @@ class FunctionalLevel(TransformLevel):
 
     kind: ClassVar[str] = "functionalize"
 
-    def __init__(self, *, removes_views: bool = False) -> None:
+    def __init__(self, *, removes_views: bool = False, settles: bool = False) -> None:
         super().__init__()
         self.removes_views = removes_views
-        #: id → a tensor from outside.
-        self._captured: dict[int, _Captured] = {}
-        #: id of a storage of the level, or place in memory outside → those that lie there and are no views of each other.
-        self._roots: dict[int, _Captured] = {}
-        self._places: dict[Any, list[_Captured]] = {}
-        #: id of a storage of the level → the storage, and the tensor that holds its value outside.
-        self._left: dict[int, tuple[Any, Tensor]] = {}
-        self._made: list[ref[Tensor]] = []
+        self._outside = OutsideTensors(self._stand_in)
+        #: The tensors of a block whose end lets them be ordinary ones; see `settle`.
+        self._made: list[ref[Tensor]] | None = [] if settles else None
         #: Whether records are computed with, in the place of tensors.
         self._is_rebinding = False
 
@@ -121,36 +52,34 @@ class FunctionalLevel(TransformLevel):
         data = data_of(tensor)
         return data is not None and data.level is self
 
-    # What goes in
-
     def enter(self, value: Any) -> Any:
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
-        if not isinstance(value, Tensor) or self.owns(value):
-            return value
-        known = self._captured.get(id(value))
-        if known is None:
-            known = self._captured[id(value)] = _Captured(value, self._make_inner(value))
-        return known.inner
+        return value if not isinstance(value, Tensor) or self.owns(value) else self._outside.enter(value)
 
-    def _make_inner(self, value: Tensor) -> Tensor:
-        """Return the tensor for one from outside: a view of another's where that is known to lie in the same memory."""
-        state = value._state
-        if state.is_view and state.base is not None:
-            self.enter(state.base)
-        place = dc.storage_of(value)
-        others = self._places.setdefault(place, [])
-        for other in others:
-            chain = other.outer._state.chain
-            if _extends(state.chain, chain):
-                return replay(other.inner, state.chain, chain)
-        inner = wrap_value(Functional, value, self)
-        inner._dispatch_data.layout = describe(value)
-        found = _Captured(value, inner)
-        others.append(found)
-        self._roots[id(inner._state.shared_storage())] = found
-        return inner
+    def _stand_in(self, value: Tensor) -> Tensor:
+        return self._wrap(make_functional(value, self))
 
-    # Calls
+    def leave(self, value: Any) -> Any:
+        """Return the tensor outside for one of the level, once that is closed and written back; anything else as it is."""
+        return self._outside.leave(value) if self.owns(value) else value
+
+    def write_back(self) -> None:
+        """Write the last values of the tensors from outside to them; the level is closed."""
+        self._outside.write_back()
+
+    def settle(self) -> None:
+        """Let the level's tensors that are still in use be the tensors outside, once it is closed and written back."""
+        for made in self._made or ():
+            tensor = made()
+            if tensor is None or not self.owns(tensor):
+                continue
+            outside = self.leave(tensor)
+            state = getattr(outside, "_autograd", None)
+            if state is None and hasattr(tensor, "_autograd"):
+                del tensor._autograd
+            elif state is not None:
+                tensor._autograd = state
+            tensor._dispatch_data, tensor._dispatch_mask = outside._dispatch_data, outside._dispatch_mask
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         signature = signature_of(op)
@@ -184,10 +113,10 @@ class FunctionalLevel(TransformLevel):
         """Run a call on the values; return one result for each that the schema promises."""
         # Random numbers are drawn in the order in which the elements lie in memory.
         given = map_tensors(op, self._in_place if op.namespace == "functionalize" else self._value_of, values)
-        op = _find_differentiable(op)
+        op = find_differentiable(op)
         with below():
             if self.removes_views and any(each.kind == "view" for each in signature_of(op).results):
-                op = _find_copy(op)
+                op = find_copy(op)
             return signature_of(op).unpack(call_in_order(op, given))
 
     def _value_of(self, tensor: Any) -> Any:
@@ -248,14 +177,13 @@ class FunctionalLevel(TransformLevel):
         return signature.pack(results)
 
     def _hold(self, value: Any, layout: TensorMeta | None, is_raw: bool) -> Any:
-        data = _make(value, self, layout)
+        data = make_functional(value, self, layout)
         return data if is_raw else self._wrap(data)
 
     def _wrap(self, data: Functional) -> Tensor:
         made = wrap_value(Functional, data.value, self)
         made._dispatch_data = data
-        self._made.append(ref(made))
-        return made
+        return self._note(made)
 
     def _view(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that returns views of its first tensor."""
@@ -276,19 +204,21 @@ class FunctionalLevel(TransformLevel):
             elif data.is_displaced and name in _BY_STRIDES:
                 given = (data.value.contiguous(), *values[1:])
             if self.removes_views:
-                function = _find_copy(function)
+                function = find_copy(function)
             found = call_in_order(function, given)
         call = (base, *values[1:])
         if not result.is_list:
-            record = _make(found, self, layouts)
+            record = make_functional(found, self, layouts)
             return record if is_raw else self._note(frontend.view(base, record, op, call))  # type: ignore[misc]
         records = [
-            _make(each, self, layout) for each, layout in zip(found, layouts or (None,) * len(found), strict=True)
+            make_functional(each, self, layout)
+            for each, layout in zip(found, layouts or (None,) * len(found), strict=True)
         ]
         return records if is_raw else [self._note(each) for each in frontend.views(base, records, op, call)]  # type: ignore[misc]
 
     def _note(self, made: Tensor) -> Tensor:
-        self._made.append(ref(made))
+        if self._made is not None:
+            self._made.append(ref(made))
         return made
 
     def _check_places(self, base: Any) -> None:
@@ -307,7 +237,7 @@ class FunctionalLevel(TransformLevel):
         """Run the composite of a call that no functional overload computes."""
         if "inplace_view" in op.tags:
             for tensor in written_tensors(op, values):
-                if not self.owns(tensor) or id(tensor._state.shared_storage()) in self._roots:
+                if not self.owns(tensor) or self._outside.is_one(tensor):
                     raise OperatorError(
                         "functionalize cannot change the shape or the strides of a tensor from outside the function",
                         operator=op.name,
@@ -349,77 +279,15 @@ class FunctionalLevel(TransformLevel):
     def _give(self, tensor: Tensor, value: Any, layout: TensorMeta | None) -> None:
         """Set a tensor to another value, and make its views again; see Note [Writes as values]."""
         inner = self.enter(tensor)
-        root = self._roots.get(id(inner._state.shared_storage()))
-        if root is not None:
-            self._note_write(root)
+        self._outside.note_write(inner)
         data: Functional = inner._dispatch_data
         is_resized = layout is not None and layout.shape != data.layout.shape
         before, self._is_rebinding = self._is_rebinding, True
         try:
-            rebind(inner, _make(value, self, layout if is_resized else data.layout))
+            rebind(inner, make_functional(value, self, layout if is_resized else data.layout))
         finally:
             self._is_rebinding = before
         inner._dispatch_mutated()
-
-    def _note_write(self, root: _Captured) -> None:
-        if len(self._places[dc.storage_of(root.outer)]) > 1:
-            raise RuntimeError(
-                f"functionalize: a tensor of shape {list(root.outer.shape)} that is written to shares its memory with"
-                " another one in a way that is not known\nHint: use the tensor that both are views of, before its views"
-            )
-        root.is_written = True
-        root.records |= is_grad_enabled()
-
-    # What comes out
-
-    def write_back(self) -> None:
-        """Write the last values of the tensors from outside to them, by one ``copy_`` each; the level is closed."""
-        for root in self._roots.values():
-            if root.is_written:
-                value = root.inner._dispatch_data.value
-                with nullcontext() if root.records else no_grad():
-                    if value.shape != root.outer.shape:
-                        root.outer.resize_(value.shape)
-                    root.outer.copy_(value)
-
-    def leave(self, value: Any) -> Any:
-        """Return the tensor outside for one of the level, once that is closed and written back; anything else as it is."""
-        if not self.owns(value):
-            return value
-        for known in self._captured.values():
-            if known.inner is value:
-                return known.outer
-        state = value._state
-        root = self._roots.get(id(state.shared_storage()))
-        if root is not None:
-            return replay(root.outer, state.chain, root.inner._state.chain)
-        return self._leave_fresh(value, state)
-
-    def _leave_fresh(self, value: Any, state: Any) -> Any:
-        aliases, storage = state.storage.aliases, state.storage
-        known = self._left.get(id(storage))
-        if known is None:
-            found = (value._dispatch_data if aliases is None else aliases.data).value
-            place = dc.storage_of(found)
-            # A value may be that of two tensors, or of one from outside, which are not one in the program.
-            if place in self._places or any(place == dc.storage_of(each) for _, each in self._left.values()):
-                found = found.clone()
-            known = self._left[id(storage)] = storage, found
-        return known[1] if aliases is None else replay(known[1], state.chain)
-
-    def settle(self) -> None:
-        """Let the level's tensors that are still in use be the tensors outside, once it is closed and written back."""
-        for made in self._made:
-            tensor = made()
-            if tensor is None or not self.owns(tensor):
-                continue
-            outside = self.leave(tensor)
-            state = getattr(outside, "_autograd", None)
-            if state is None and hasattr(tensor, "_autograd"):
-                del tensor._autograd
-            elif state is not None:
-                tensor._autograd = state
-            tensor._dispatch_data, tensor._dispatch_mask = outside._dispatch_data, outside._dispatch_mask
 
 
 #: Views that go by strides; of a value with other ones than the program sees, of a copy in order.
@@ -429,41 +297,6 @@ _COMPOSITES: Final = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
 )
-#: The primitives of which the inverses of views are made → operators that do the same and can be differentiated.
-_DIFFERENTIABLE: Final = {
-    "prims::broadcast_to": "expand",
-    "prims::permute": "permute",
-    "prims::reshape": "reshape",
-    "prims::slice": "slice.Tensor",
-    "prims::slice_scatter": "slice_scatter",
-    "prims::take": "take",
-}
-
-
-def _find_differentiable(op: Any) -> Any:
-    name = _DIFFERENTIABLE.get(op.name)
-    return op if name is None else _overload(*name.split("."))
-
-
-def _overload(packet: str, overload: str = "default") -> Any:
-    return getattr(getattr(dc.ops.aten, packet), overload)
-
-
-def _find_copy(op: Any) -> Any:
-    """Return the operator that copies what a view shows; the view itself where there is none."""
-    try:
-        return _overload(f"{op.name.removeprefix('aten::').partition('.')[0]}_copy", op.overload_name)
-    except (AttributeError, dc.OperatorNotFoundError):
-        return op
-
-
-def _extends(chain: Any, before: Any) -> bool:
-    """Return whether a view is one of what another chain of views leads to."""
-    while chain is not before and chain is not None:
-        chain = chain[0]
-    return chain is before
-
-
 _FOUND: Final[dict[tuple[Any, str], tuple[int, Any]]] = {}
 _KEPT: Final = 4096
 

@@ -1,7 +1,7 @@
-"""Functional overloads of operators that exist in place alone, for `functionalize` and for graphs without writes.
+"""The operators that `functionalize` calls in the place of others: what writes, shows another's memory, or is a primitive.
 
-Their namespace is ``functionalize``: ``functionalize::uniform`` returns the numbers that ``aten::uniform_`` would write,
-drawn in the same way.
+Functional overloads of operators that exist in place alone are defined here. Their namespace is ``functionalize``:
+``functionalize::uniform`` returns the numbers that ``aten::uniform_`` would write, drawn in the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-__all__ = ["functional_of"]
+__all__ = ["find_copy", "find_differentiable", "functional_of"]
 
 _NAMES: Final = (
     "bernoulli_.float cauchy_ exponential_ fill_diagonal_ geometric_ log_normal_ normal_ random_ random_.from random_.to"
@@ -43,3 +43,32 @@ def _make_kernel(op: Any) -> Callable[..., Any]:
         return op(dc.ops.aten.clone(self), *args, **kwargs)
 
     return run
+
+
+#: The primitives of which the inverses of views are made → operators that do the same and can be differentiated.
+_DIFFERENTIABLE: Final = {
+    "prims::broadcast_to": "expand",
+    "prims::permute": "permute",
+    "prims::reshape": "reshape",
+    "prims::slice": "slice.Tensor",
+    "prims::slice_scatter": "slice_scatter",
+    "prims::take": "take",
+}
+
+
+def find_differentiable(op: Any) -> Any:
+    """Return the operator that stands for a primitive; any other as it is."""
+    name = _DIFFERENTIABLE.get(op.name)
+    return op if name is None else _overload(*name.split("."))
+
+
+def _overload(packet: str, overload: str = "default") -> Any:
+    return getattr(getattr(dc.ops.aten, packet), overload)
+
+
+def find_copy(op: Any) -> Any:
+    """Return the operator that copies what a view shows; the view itself where there is none."""
+    try:
+        return _overload(f"{op.name.removeprefix('aten::').partition('.')[0]}_copy", op.overload_name)
+    except (AttributeError, dc.OperatorNotFoundError):
+        return op

@@ -50,8 +50,10 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """
     if remove not in _KINDS:
         raise RuntimeError(
-            "functionalize(f, remove='mutations'): Valid options for parameter 'remove' are"
-            f" {' or '.join(map(repr, _KINDS))}, got {remove!r}"
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced with"
+            " their out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all aliasing"
+            " operators {view} will be replaced with their non-aliasing counterparts, {view}_copy."
         )
 
     @wraps(func)
@@ -72,7 +74,7 @@ class ValueBlock:
     """A block of a program whose writes become values: what ``dc.trace(functional=True)`` asks the frontend for."""
 
     def __init__(self) -> None:
-        self._level = FunctionalLevel()
+        self._level = FunctionalLevel(settles=True)
         self._guard = above(self._level)
 
     def begin(self) -> None:

@@ -8,7 +8,9 @@ from . import checkpoint as checkpoint
 from . import data as data
 from . import deterministic as deterministic
 from . import dlpack as dlpack
+from . import flop_counter as flop_counter
 from . import hooks as hooks
+from . import module_tracker as module_tracker
 from . import pytree as pytree
 from . import tensorboard as tensorboard
 __all__ = [
