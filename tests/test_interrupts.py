@@ -18,6 +18,7 @@ import dispatch_core as dc
 import torchlike
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
+from dispatch_core.layers.mode_stack import current_entry
 
 ROOT = str(Path(__file__).parents[1] / "packages")
 INSTALLED = tuple(str(Path(module.__file__).parent) for module in (dc, torchlike))
@@ -131,6 +132,34 @@ def transforms(fall=None):
     return torchlike.vmap(torchlike.func.grad(square))(SOURCE).tolist()
 
 
+class PassOn(dc.DispatchMode):
+    def __dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def modes(fall=None):
+    with PassOn(), PassOn():
+        x = SOURCE + 1
+        fall and fall[signal.SIGINT]
+    return x.tolist()
+
+
+def functional_trace(fall=None):
+    with dc.trace(functional=True) as trace:
+        x = SOURCE.clone()[1:].add_(1)
+        fall and fall[signal.SIGINT]
+    return x.tolist(), len(trace.graph.steps)
+
+
+def compute_values(fall=None):
+    def write(x):
+        x = x.clone().add_(1)
+        fall and fall[signal.SIGINT]
+        return x
+
+    return torchlike.func.functionalize(write)(SOURCE).tolist()
+
+
 def loops(fall=None):
     """Be interrupted where a loop jumps back: inside the block, whose handler takes the mode back."""
     with torchlike.no_grad():
@@ -141,6 +170,7 @@ def loops(fall=None):
 SIZES = range(3)
 SOURCE, WRITTEN = torchlike.ones(3), torchlike.ones(3)
 GUARDS = [
+    PassOn,
     torchlike.no_grad,
     enable_again,
     set_off,
@@ -152,7 +182,19 @@ GUARDS = [
     enter_device,
     autocast,
 ]
-PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, transforms, loops]
+WITHOUT_WRITES = [functional_trace, compute_values]
+PROGRAMS = [
+    *map(use_guard, GUARDS),
+    pipeline,
+    several,
+    backward,
+    decorator,
+    layers,
+    transforms,
+    modes,
+    *WITHOUT_WRITES,
+    loops,
+]
 
 
 def name_of(program):
@@ -166,6 +208,7 @@ def assert_nothing_is_on():
     assert not torchlike.is_autocast_enabled("cpu")
     assert torchlike.get_default_device().type == "cpu"
     # The steps that an interrupted pipeline has left run before these, and then its key is taken out.
+    assert current_entry() is None
     later = SOURCE + WRITTEN
     assert not later._pending
     assert context.current() is None
@@ -231,7 +274,7 @@ def test_an_interrupt_before_any_third_line_leaves_nothing_on(program):
     lines = interrupt(program, 0)
     assert lines
     step = int(os.environ.get("DISPATCH_TEST_EVERY", "3")) if lines > 100 else 1
-    step *= 6 if program is transforms else 1  # three layers deep, and slow under a trace function
+    step *= 6 if program in (transforms, *WITHOUT_WRITES) else 1  # layers deep, and slow under a trace function
     for place in range(1, lines + 1, step):
         if program.__name__ == "set_off" and place <= 4:
             continue  # torch's way: the mode is set by the call, and Ctrl-C after it cannot be told from a call alone

@@ -224,3 +224,66 @@ def test_a_handler_is_named_as_in_torch():
 
     with Empty(), pytest.raises(NotImplementedError, match="Empty does not define __torch_dispatch__"):
         torch.ones(2)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_modes_stand_below_and_inside_of_transforms(device):
+    def loss(x):
+        y = x.clone()
+        y[1:].mul_(x[1:])
+        return (y * y).sum()
+
+    x = torch.arange(3.0).to(device)
+    rows = x.expand(2, 3)
+    plain = {
+        "grad": torch.func.grad(loss)(x),
+        "rows": torch.func.vmap(torch.func.grad(loss))(rows),
+        "functional": torch.func.functionalize(loss)(x),
+    }
+    with Noting() as mode:
+        found = {
+            "grad": torch.func.grad(loss)(x),
+            "rows": torch.func.vmap(torch.func.grad(loss))(rows),
+            "functional": torch.func.functionalize(loss)(x),
+        }
+    assert {"clone", "mul_.Tensor", "copy_", "slice_scatter"} <= set(mode.seen)
+    for name, expected in plain.items():
+        assert found[name].shape == expected.shape
+        assert device == "meta" or torch.equal(found[name], expected)
+
+    seen = []
+
+    def watched(x):
+        with Noting() as inner:
+            result = x.sin() * 2
+        seen.append(inner.seen)
+        return result
+
+    for transformed in (
+        lambda: torch.func.vmap(watched)(rows),
+        lambda: torch.func.grad(lambda x: watched(x).sum())(x),
+        lambda: torch.func.functionalize(watched)(x),
+    ):
+        transformed()
+    assert seen == [["sin", "mul.Scalar"]] * 3
+
+
+def test_values_in_the_place_of_writes_pass_through_the_rest_of_the_stack():
+    def write(x):
+        y = x.clone()
+        y[0].add_(1)
+        return y.sum()
+
+    x, function = torch.ones(3), torch.func.functionalize(write)
+    with torch.pipeline():
+        later = function(x)
+        assert later._pending
+    captured = torch.capture(lambda x: function(x) * 2)
+    assert [captured(x).item() for _ in range(4)] == [8] * 4
+    with dc.profile() as profile:
+        function(x)
+    assert "aten::slice_scatter" in {event.name for event in profile.events}
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = torch.func.functionalize(lambda x: x.mm(x).add_(1))(torch.ones(2, 2))
+    assert half.dtype == torch.bfloat16
+    assert (later.item(), half.tolist()) == (4, [[3, 3], [3, 3]])

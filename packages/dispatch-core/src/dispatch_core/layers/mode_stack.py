@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from ..interrupts import by_subscript
+from ..interrupts import by_subscript, take_back
 from ..keys import context
 from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.registries import Registry
@@ -80,6 +80,12 @@ class ActiveMode:
             finally:
                 reset_top(top)
 
+    def close(self) -> None:
+        """Take the entry back, unless that was done, or as much of it as was not."""
+        self.is_open, self.states = False, NEVER
+        for token in reversed(self.tokens):
+            take_back(token)
+
     def _find_inner(self, state: context.State | None) -> context.State:
         """Return the state that the handler runs in, for calls in ``state``."""
         included, excluded = (0, 0) if state is None else state
@@ -100,6 +106,11 @@ _top: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.mo
 current_entry: Final = _top.get
 reset_top: Final = _top.reset
 set_top: Final = by_subscript(_top.set)
+#: The mode that was entered last, whether a handler is running or not; its exit takes everything back that is inside.
+_entered: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.modes.entered", default=None)
+last_entered: Final = _entered.get
+reset_entered: Final = _entered.reset
+set_entered: Final = by_subscript(_entered.set)
 
 
 _known_keys: list[tuple[DispatchKey, ...]] = [()]

@@ -13,13 +13,23 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from ..errors import DispatchError
-from ..interrupts import take_back, whole
+from ..interrupts import whole
 from ..keys import context
 from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 from .mode_kernels import LAYER
-from .mode_stack import NEVER, PYTHON, ActiveMode, current_entry, reset_top, set_top
+from .mode_stack import (
+    NEVER,
+    PYTHON,
+    ActiveMode,
+    current_entry,
+    last_entered,
+    reset_entered,
+    reset_top,
+    set_entered,
+    set_top,
+)
 
 __all__ = ["DispatchMode"]
 
@@ -74,29 +84,32 @@ class DispatchMode:
         outer = current_entry() if state is not None and state[0] & PYTHON else None
         entry = ActiveMode(self, getattr(self, self.handler_name), registry, self.tensor_type, outer)
         included = context.with_included(PYTHON)
-        entry.tokens = (set_top[entry], context.set_state[included])
-        return self
+        try:
+            entry.tokens = (set_entered[entry], set_top[entry], context.set_state[included])
+            return self
+        except BaseException:
+            entry.close()
+            raise
 
     @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            entry = current_entry()
+            entry = last_entered()
             if entry is None or entry.mode is not self:
                 raise DispatchError(
                     f"{type(self).__qualname__}: the block ends where it is not the innermost mode",
                     hint="leave modes in the opposite order to that in which they were entered, in the same thread or task",
                 )
             entry.is_open, entry.states = False, NEVER
-            top, state = entry.tokens
+            entered, top, state = entry.tokens
             context.reset_state(state)
             reset_top(top)
+            reset_entered(entered)
         except BaseException:
             # The interrupt may have come first.
-            entry = locals().get("entry", current_entry())
+            entry = locals().get("entry", last_entered())
             if entry is not None and entry.mode is self:
-                entry.is_open, entry.states = False, NEVER
-                for token in reversed(entry.tokens):
-                    take_back(token)
+                entry.close()
             raise
