@@ -272,6 +272,92 @@ def test_another_device_has_the_same_sizes(seed, device):
         assert sizes(found) == sizes(wanted) and str(found.device) == device
 
 
+#: Functions of a tensor of any rank, whose ragged dimension stands anywhere.
+ARRANGED = {
+    "sums": lambda lib, x: [x.sum(dim) for dim in (1, -1, (0, 1, 2))],
+    "sum of two": lambda lib, x: x.sum((1, 2)),
+    "sum with the batch": lambda lib, x: x.sum((0, 2), keepdim=True),
+    "sum with the batch, first": lambda lib, x: x.sum((0, 1)),
+    "means": lambda lib, x: [x.mean(dim, keepdim=True) for dim in (1, 2)],
+    "extremes": lambda lib, x: [x.amax(1), x.amin(2), x.argmax(1), *x.max(2)],
+    "truths": lambda lib, x: [(x > 0).any(1), (x > 0).all(2)],
+    "softmax": lambda lib, x: x.softmax(1),
+    "softmax of the last": lambda lib, x: x.softmax(-1),
+    "transposed": lambda lib, x: x.transpose(1, 2),
+    "transposed matrices": lambda lib, x: x.transpose(-1, -2),
+    "permuted": lambda lib, x: x.permute(0, *range(x.dim() - 1, 0, -1)),
+    "unsqueezed": lambda lib, x: [x.unsqueeze(dim) for dim in (1, 2, -1)],
+    "selected": lambda lib, x: x.select(-1, 0),
+    "selected first": lambda lib, x: x.select(1, 0),
+    "padded": lambda lib, x: x.to_padded_tensor(0.5),
+    "rows": lambda lib, x: list(x.unbind()),
+    "flattened": lambda lib, x: x.flatten(1, 2),
+    "flattened last": lambda lib, x: x.flatten(-2),
+    "linear": lambda lib, x: lib.nn.functional.linear(x, lib.ones(2, 4)),
+    "layer_norm": lambda lib, x: lib.nn.functional.layer_norm(x, (4,)),
+    "layer_norm of two": lambda lib, x: lib.nn.functional.layer_norm(x, (3, 4)),
+    "rms_norm": lambda lib, x: lib.nn.functional.rms_norm(x, (4,)),
+    "matmul": lambda lib, x: x @ lib.ones(4, 2),
+    "matmul from the left": lambda lib, x: lib.ones(2, 3) @ x,
+    "matmul with itself": lambda lib, x: x @ x.transpose(-1, -2),
+    "plus a vector": lambda lib, x: x + lib.arange(4.0),
+    "plus a matrix": lambda lib, x: x + lib.arange(12.0).reshape(3, 4),
+    "plus a batch of one": lambda lib, x: x + lib.arange(12.0).reshape(1, 1, 3, 4),
+    "plus one for each": lambda lib, x: x + lib.arange(float(len(x))).reshape(-1, *[1] * (x.dim() - 1)),
+    "plus padded": lambda lib, x: x + x.to_padded_tensor(1.0),
+    "joined": lambda lib, x: lib.cat([x, x], -1),
+    "joined first": lambda lib, x: lib.cat([x, x], 1),
+    "stacked": lambda lib, x: lib.stack([x, x], -1),
+    "chunks": lambda lib, x: list(x.chunk(2, -1)),
+    "split": lambda lib, x: list(x.split(2, 2)),
+    "expanded": lambda lib, x: x.unsqueeze(-1).expand(*x.shape, 3),
+    "viewed": lambda lib, x: x.view(*x.shape, 1),
+    "reshaped": lambda lib, x: x.reshape(*x.shape[:-1], 2, 2),
+    "squeezed": lambda lib, x: x.unsqueeze(-1).squeeze(-1),
+    "copied": lambda lib, x: [x.clone(), x.transpose(1, 2).contiguous()],
+}
+#: Sizes of a row, with 0 for the ragged one.
+ROWS = {
+    "(B, j)": (0,),
+    "(B, j, 3, 4)": (0, 3, 4),
+    "(B, 3, j, 4)": (3, 0, 4),
+    "(B, 4, j)": (4, 0),
+    "(B, 2, 3, j)": (2, 3, 0),
+}
+
+
+@pytest.mark.parametrize("name", ARRANGED)
+@pytest.mark.parametrize("sizes_of_rows", ROWS.values(), ids=ROWS)
+def test_where_torch_computes_the_result_is_torchs_wherever_the_ragged_dimension_is(name, sizes_of_rows):
+    numbers = np.random.default_rng(0)
+    rows = [
+        numbers.standard_normal([size or length for size in sizes_of_rows]).astype(np.float32) for length in (2, 4, 1)
+    ]
+
+    def compute(lib):
+        x = lib.nested.nested_tensor([lib.from_numpy(row.copy()) for row in rows], layout=lib.jagged)
+        found = ARRANGED[name](lib, x)
+        # As strided tensors, since torch arranges values in several ways.
+        parts = [part for each in (found if isinstance(found, list) else [found]) for part in to_rows(each)]
+        return sizes(found), [part.detach().numpy() for part in parts]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = compute(torch)
+        except REFUSALS:
+            # Ours refuses, too, or takes a dimension that torch does not yet.
+            return
+        found = compute(torchlike)
+    assert found[0] == wanted[0]
+    for one, other in zip(found[1], wanted[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def to_rows(found):
+    return list(found.unbind()) if found.is_nested else [found]
+
+
 def train(lib, seed):
     """Return the losses of a small transformer on batches of other lengths each."""
     numbers = np.random.default_rng(seed)

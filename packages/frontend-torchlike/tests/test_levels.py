@@ -349,9 +349,9 @@ def test_backward_of_a_transform_needs_no_graph_outside():
 
 def test_tensors_of_a_layout_are_refused_by_name():
     ragged = torchlike.nested.nested_tensor([torchlike.ones(2, 3), torchlike.ones(1, 3)], layout=torchlike.jagged)
-    for transform in (func.vmap(lambda x: x * 2), func.grad(lambda x: x.values().sum())):
-        with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
-            transform(ragged)
+    with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
+        func.vmap(lambda x: x * 2)(ragged)
+    assert (func.grad(lambda x: x.values().sum())(ragged).values() == 1).all()
     assert func.vmap(lambda x: x * ragged.values().sum())(torchlike.ones(2)).tolist() == [9.0, 9.0]
 
 

@@ -553,9 +553,35 @@ def test_transforms_take_nested_tensors_that_a_function_captures(x):
         return torchlike.nested.nested_tensor_from_jagged(values, x.offsets()).square().sum()
 
     same(torchlike.func.grad(loss)(x.values()), 2 * x.values())
-    for transform in (torchlike.func.vmap, torchlike.func.grad):
-        with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
-            transform(lambda x: x.sum())(x)
+    with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
+        torchlike.func.vmap(lambda x: x.sum())(x)
+
+
+def test_transforms_that_pull_gradients_take_nested_arguments(x):
+    func, x = torchlike.func, x.detach()
+    found, value = func.grad_and_value(lambda x: (x**3).sum())(x)
+    assert found.is_nested and found.size(1) == x.size(1) and not found.requires_grad
+    same(found.values(), 3 * x.values() ** 2)
+    same(value, (x.values() ** 3).sum())
+    twice = func.grad(lambda x: func.grad(lambda x: (x**3).sum())(x).square().sum())(x)
+    same(twice.values(), 36 * x.values() ** 3)
+    weight = torchlike.ones(3, 4)
+    by_x, by_weight = func.grad(lambda x, w: F.linear(x, w).sum(), argnums=(0, 1))(x, weight)
+    same(by_x.values(), torchlike.full_like(x.values(), 3.0))
+    same(by_weight, x.values().sum(0).expand(3, 4))
+    result, multiply = func.vjp(lambda x: x * x, x)
+    same(multiply(torchlike.ones_like(result))[0].values(), 2 * x.values())
+    for call in (
+        lambda: func.jvp(lambda x: x.sum(), (x,), (x,)),
+        lambda: func.linearize(lambda x: x.sum(), x),
+        lambda: func.jvp(lambda w: F.linear(x, w), (weight,), (weight,)),
+        lambda: func.jacrev(lambda x: x.sum(1))(x),
+        lambda: func.jacrev(lambda w: F.linear(x, w))(weight),
+        lambda: func.jacfwd(lambda x: x.sum(1))(x),
+        lambda: func.hessian(lambda x: x.sum())(x),
+    ):
+        with pytest.raises(TypeError, match=r"inputs and outputs of layout torchlike\.jagged are not supported"):
+            call()
 
 
 def test_modes_see_the_calls_on_the_values(x):

@@ -20,7 +20,7 @@ from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
 from .stack import TransformLevel, below
-from .tensors import Tracked, data_of, note_write, stand_for, wrap_value
+from .tensors import NESTED, Tracked, data_of, note_write, stand_for, wrap_value
 
 __all__ = ["ForwardLevel", "GradLevel"]
 
@@ -52,10 +52,15 @@ class GradLevel(TransformLevel):
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
         if not isinstance(value, Tensor) or self.owns(value):
             return value
+        if value._dispatch_mask & NESTED:
+            # A nested tensor has as many rows as before, and a level's tensor for their elements.
+            return value._dispatch_data.map_values(partial(self.enter, is_captured=is_captured))
         return stand_for(Tracked, value, self, is_captured=is_captured)
 
     def leave(self, value: Any) -> Any:
         """Return the tensor below a tensor of the level; anything else as it is."""
+        if isinstance(value, Tensor) and value._dispatch_mask & NESTED:
+            return value._dispatch_data.map_values(self.leave)
         return value._dispatch_data.value if self.owns(value) else value
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:

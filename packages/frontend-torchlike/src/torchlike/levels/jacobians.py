@@ -22,7 +22,7 @@ from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import make_writable, require_grad
+from .tensors import NESTED, make_writable, require_grad
 
 __all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize"]
 
@@ -42,10 +42,12 @@ class _Linear:
             entered = tree_map(level.enter, list(primals))
             for place in chosen:
                 leaves, spec = tree_flatten(entered[place])
+                _refuse_nested("jvp", leaves)
                 own += map(mark, leaves)
                 entered[place] = tree_unflatten(map(make_writable, leaves), spec)
             output, aux = split_aux(func(*entered), has_aux, _JVP)
             self._results, self._spec = tree_flatten(output)
+            _refuse_nested("jvp", self._results)
             check_outputs(self._results, _JVP)
             # The gradients that enter, and backward's results as functions of them.
             self._entering = [self._make_weight(each) for each in self._results if each.requires_grad]
@@ -179,6 +181,15 @@ def _list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[l
         yield parts
 
 
+def _refuse_nested(who: str, values: Sequence[Any]) -> None:
+    """Refuse nested tensors among what is differentiated: a direction has one shape, and so has a row of a Jacobian."""
+    if any(getattr(each, "_dispatch_mask", 0) & NESTED for each in values):
+        raise TypeError(
+            f"{who}(): inputs and outputs of layout torchlike.jagged are not supported\n"
+            "Hint: differentiate a function of x.values() that returns values(); grad and vjp take nested tensors"
+        )
+
+
 def _check_real(who: str, values: Any, which: str) -> None:
     for index, each in enumerate(tree_leaves(values)):
         if isinstance(each, Tensor) and each.dtype.is_complex:
@@ -221,6 +232,7 @@ def jacrev(
         results, outputs = tree_flatten(output)
         _check_real("jacrev", results, "outputs")
         leaves, inputs = tree_flatten(slice_argnums(args, argnums))
+        _refuse_nested("jacrev", [*results, *leaves])
         chunks = []
         for basis in _list_bases(results, chunk_size):
             if chunk_size == 1:  # a plain call, for functions that vmap does not serve
@@ -259,6 +271,7 @@ def jacfwd(
     def call(*args: Any) -> Any:
         _check_real("jacfwd", args, "inputs")
         leaves, inputs = tree_flatten(slice_argnums(args, argnums))
+        _refuse_nested("jacfwd", leaves)
         (basis,) = _list_bases(leaves, None)
 
         def push(*ways: Any) -> Any:

@@ -29,6 +29,7 @@ from ..tensors import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
 
 __all__ = [
+    "NESTED",
     "Batched",
     "LevelData",
     "Tracked",
@@ -39,6 +40,10 @@ __all__ = [
     "stand_for",
     "wrap_value",
 ]
+
+
+#: The key of nested tensors: their history is that of their values, which are a level's in their place.
+NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 
 
 class LevelData:
@@ -174,7 +179,8 @@ def link(tensor: Tensor, value: Tensor) -> None:
 
 
 def require_grad(tensor: Tensor) -> None:
-    """Make a level's tensor, which is a leaf, one to differentiate by."""
+    """Make a level's tensor, which is a leaf, one to differentiate by; of a nested tensor the values are."""
+    tensor = tensor._dispatch_data.values if tensor._dispatch_mask & NESTED else tensor
     tensor._state.requires_grad = True
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
 

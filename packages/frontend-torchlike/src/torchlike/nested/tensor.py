@@ -77,6 +77,10 @@ class Jagged(LayoutData):
                 self.shortest = found
         return found
 
+    def map_values(self, function: Callable[[Tensor], Tensor]) -> NestedTensor:
+        """Return a nested tensor of the same rows, with what ``function`` makes of the values."""
+        return nest(function(self.values), self.offsets, self.lengths, self.ragged, self.shortest, self.longest)
+
     def to_text(self, tensor: Tensor) -> str:
         """Return the sizes, the offsets and the history, as torch does."""
         history = f", requires_grad={tensor.requires_grad}" if tensor.requires_grad else ""
