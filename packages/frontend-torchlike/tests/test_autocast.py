@@ -471,6 +471,37 @@ def test_levels_of_transforms_cast_as_calls_outside_of_them_do(x, weight):
     torchlike.testing.assert_close(rows[1], gradient, rtol=0.05, atol=0.01)
 
 
+def test_functionalized_captured_and_deferred_transforms_give_the_same(x, weight):
+    from torchlike.func import functionalize, grad, vmap
+
+    weight, rows = weight.detach(), torchlike.stack([x, x])
+
+    def loss(weight, x):
+        product = x @ weight
+        product.add_(1.0)
+        product[0].mul_(2)
+        return nn.functional.mse_loss(product, x)
+
+    captured, captured_rows = torchlike.capture(grad(loss)), torchlike.capture(vmap(loss, (None, 0)))
+    with torchlike.autocast("cpu"):
+        value, gradient = loss(weight, x), grad(loss)(weight, x)
+        with torchlike.pipeline():
+            later = grad(loss)(weight, x)
+        with dc.trace(functional=True) as trace:
+            traced = loss(weight, x)
+        gradients = [grad(functionalize(loss))(weight, x), functionalize(grad(loss))(weight, x), later]
+        gradients += [captured(weight, x) for _ in range(3)]
+        values = [functionalize(loss)(weight, x), traced, *functionalize(vmap(loss, (None, 0)))(weight, rows)]
+        values += [each for _ in range(3) for each in captured_rows(weight, rows)]
+    assert (value.dtype, gradient.dtype) == (float32, float32)
+    for each in values:
+        torchlike.testing.assert_close(each, value)
+    for each in gradients:
+        torchlike.testing.assert_close(each, gradient)
+    assert "aten::_to_copy" in str(trace)
+    assert "aten::add_" not in str(trace)
+
+
 def test_nested_tensors_are_cast_beside_dense_ones(weight):
     rows = [torchlike.randn(2, 4), torchlike.randn(3, 4)]
     ragged = torchlike.nested.nested_tensor(rows, layout=torchlike.jagged, requires_grad=True)
