@@ -202,10 +202,16 @@ def test_other_devices_follow_the_lists_of_cuda(x):
             nn.functional.binary_cross_entropy(half, half)
 
 
-def test_raw_arrays_pass(x):
+def test_raw_arrays_and_other_frontends_tensors_pass(x):
+    class Box:
+        __slots__ = ("_dispatch_data", "_dispatch_mask")
+
     array = x.numpy()
+    box = dc.register_frontend("autocast_boxes", Box).wrap(array)
     with torchlike.autocast("cpu"):
         assert dc.ops.aten.mm(array, array).dtype == array.dtype
+        assert dc.ops.aten.mm(box, box)._dispatch_data.dtype == array.dtype
+        assert dc.ops.aten.mse_loss(box, box)._dispatch_data.dtype == array.dtype
 
 
 def test_a_leaf_is_cast_once_in_a_block(x, weight):

@@ -26,6 +26,7 @@ from dispatch_core.frontends import included_mask, run_outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
 from ..history.graph_settings import current_autocast
+from ..tensors import frontend
 from . import policies
 from .cast_cache import current_nesting
 
@@ -222,8 +223,8 @@ def _find_dtype(key: DispatchKey) -> ScalarType | None:
 def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> Callable[..., Any]:
     call = OperatorCasts(op, keyset, key)
     arrays = keyset.mask & ARRAYS
-    if not keyset.marker or (arrays and not arrays & ARRAYS_OF[key.backend]):
-        # Raw arrays, which are no frontend's, and other devices'.
+    if keyset.marker != frontend.marker or (arrays and not arrays & ARRAYS_OF[key.backend]):
+        # Raw arrays, another frontend's tensors, and other devices'.
         return call.run
     run, act = call.run, _POLICIES[policy]
 
