@@ -112,6 +112,7 @@ LAYERS: Final = (
     Layer("vmap", torch.func.vmap, lambda f: lambda x: torch.stack([f(row) for row in x.unbind(0)]), 1),
     Layer("grad", lambda f: torch.func.grad(lambda x: f(x).sum()), _differentiate),
     Layer("Autocast", lambda f: lambda x: _cast(f, x), _same),
+    Layer("functionalize", torch.func.functionalize, _same),
     Layer("Profiler", _open(dc.profile, lambda opened: len(opened.events)), _same),
     Layer("Tracer", _open(dc.trace, lambda opened: len(opened.graph.steps)), _same),
     Layer("modes", _open(_count, len), _same),
