@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,6 +55,18 @@ def test_its_ragged_size_equals_only_itself(x):
             wrong()
     with pytest.raises(ValueError, match="indeterminate"):
         assert size > 5
+
+
+def test_threads_agree_on_a_ragged_size(x):
+    made = torchlike.nested.nested_tensor_from_jagged(x.values(), x.offsets().clone())
+    barrier = threading.Barrier(4)
+
+    def read(_):
+        barrier.wait()
+        return made.size(1)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({*pool.map(read, range(4))}) == 1
 
 
 def test_ragged_sizes_die_with_their_offsets():
@@ -518,11 +532,13 @@ def test_a_captured_function_replays_with_other_rows():
     assert len(calls) < 5
 
 
-def test_a_profile_has_the_call_and_its_parts(x):
+def test_a_profile_has_the_call_and_its_parts(x, tmp_path):
     with dc.profile() as profile:
         F.linear(x, torchlike.ones(3, 4))
     assert {"aten::linear"} <= {event.name for event in profile.events}
     assert "aten::linear" in str(profile)
+    profile.export_chrome_trace(tmp_path / "trace.json")
+    assert f'[4, "{x.size(1)}", 4]' in (tmp_path / "trace.json").read_text()
 
 
 def test_a_trace_has_the_calls_on_the_values(x):

@@ -61,7 +61,8 @@ def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[
         if event.kind == "operator":
             arguments = {
                 "keys": [key.label for key in event.keys],
-                "input shapes": [list(each) for each in event.shapes],
+                # A size may be a symbol, as that of a nested tensor's rows.
+                "input shapes": [[size if type(size) is int else str(size) for size in each] for each in event.shapes],
             }
             if event.memory:
                 arguments["bytes of results"] = event.memory

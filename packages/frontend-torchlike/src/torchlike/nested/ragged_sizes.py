@@ -14,6 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from weakref import ref
 
+from dispatch_core.forks import Order, forkable
+
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
@@ -92,6 +94,7 @@ def _make_refusal(name: str) -> Callable[..., Any]:
 for _name in "add radd sub rsub floordiv rfloordiv truediv rtruediv mod rmod divmod pow rpow neg abs int float".split():
     setattr(NestedInt, f"__{_name}__", _make_refusal(_name))
 
+_lock: Final = forkable(Order.MEMORY)
 #: id of a tensor of offsets or lengths → a reference to it, and its size.
 _known: Final[dict[int, tuple[ref[Tensor], NestedInt]]] = {}
 
@@ -99,7 +102,11 @@ _known: Final[dict[int, tuple[ref[Tensor], NestedInt]]] = {}
 def ragged_size(source: Tensor) -> NestedInt:
     """Return the ragged size of nested tensors with these offsets, or lengths; see Note [Ragged sizes]."""
     known = _known.get(id(source))
-    return known[1] if known is not None and known[0]() is source else _keep(source, NestedInt(next(_numbers)))
+    if known is not None and known[0]() is source:
+        return known[1]
+    with _lock:  # two threads must not each make one
+        known = _known.get(id(source))
+        return known[1] if known is not None and known[0]() is source else _keep(source, NestedInt(next(_numbers)))
 
 
 def share_ragged_size(source: Tensor, copy: Tensor) -> Tensor:
