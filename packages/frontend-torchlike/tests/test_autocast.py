@@ -272,6 +272,20 @@ def test_two_steps_of_an_optimizer_in_one_block_see_the_new_weights(x, weight):
     assert losses[0] > losses[1] > losses[2]
 
 
+def test_writes_by_data_are_seen(x, weight):
+    def product():
+        return (x @ weight).float()
+
+    with torchlike.autocast("cpu"):
+        once = product()
+        weight.data.mul_(2)
+        twice = product()
+        weight.data = weight.detach() * 2
+        torchlike.testing.assert_close(product(), once * 4)
+        assert count_casts(product) == 2 + 1
+    torchlike.testing.assert_close(twice, once * 2)
+
+
 def test_several_backwards_may_use_one_cast(x, weight):
     with torchlike.autocast("cpu"):
         for _ in range(2):

@@ -23,7 +23,7 @@ from .history.captures import PARTS, current_part, see
 from .history.device_keys import autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .history.graph_settings import current_autocast
+from .history.graph_settings import current_autocast, current_nesting
 from .history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from .history.node import Storage, tick
 from .history.rebinding import become, check_expanded, rebind, remake
@@ -177,6 +177,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with versions of its own."""
+        if (nesting := current_nesting()) is not None:
+            nesting.cache.distrust(self)
         if PARTS and current_part() is not None:
             made = self.detach()
             del made._autograd
@@ -190,6 +192,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         refuse_in_transform("data")
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if (nesting := current_nesting()) is not None:
+            nesting.cache.distrust(self)
         if PARTS:
             see(self)
             see(value)

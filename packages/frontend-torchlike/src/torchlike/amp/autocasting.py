@@ -17,9 +17,9 @@ from dispatch_core.frontends import reset_masks, set_masks
 from dispatch_core.interrupts import Guard, by_subscript, whole
 
 from ..history.grad_mode import decorate
-from ..history.graph_settings import autocast_choices
+from ..history.graph_settings import autocast_choices, autocast_nesting
 from ..tensors import Tensor
-from .cast_cache import CastCache, Nesting, nesting_variable
+from .cast_cache import CastCache, Nesting
 from .settings import (
     Choices,
     check_device,
@@ -37,8 +37,8 @@ from .settings import (
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _SUPPORTED: Final = (bfloat16, float16)
-_set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(nesting_variable.set)
-_reset_choices, _reset_nesting = autocast_choices.reset, nesting_variable.reset
+_set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(autocast_nesting.set)
+_reset_choices, _reset_nesting = autocast_choices.reset, autocast_nesting.reset
 
 
 class autocast(Guard):  # noqa: N801  # torch's name
@@ -153,7 +153,7 @@ def choose_again(choices: Choices | None) -> Iterator[None]:
             if (key := find_key(device)) is not None:
                 stack.enter_context(dc.include_keys(key))
         stack.callback(autocast_choices.reset, autocast_choices.set(choices))
-        stack.callback(nesting_variable.reset, nesting_variable.set(Nesting(1, CastCache())))
+        stack.callback(autocast_nesting.reset, autocast_nesting.set(Nesting(1, CastCache())))
         yield
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from dispatch_core.frontends import current_session
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..tensors import Tensor
 
-__all__ = ["CastCache", "Nesting", "current_nesting", "nesting_variable"]
+__all__ = ["CastCache", "Nesting"]
 
 
 class CastCache:
@@ -26,15 +25,23 @@ class CastCache:
 
     A cast is good for the version that its leaf had, because an optimizer may have stepped since; for the grad mode, because
     one that was made under ``no_grad`` has no history; and in the pipeline or the recorded call that it was made in, because
-    a replay must cast the leaf again.
+    a replay must cast the leaf again. A leaf whose ``.data`` was asked for may be written to without a new version, and is
+    cast each time from then on.
     """
 
-    __slots__ = ("_entries", "_session")
+    __slots__ = ("_distrusted", "_entries", "_session")
 
     def __init__(self) -> None:
         #: id of a leaf → the leaf, what the cast is good for, and the cast.
         self._entries: dict[int, tuple[ref[Tensor], tuple[Any, ...], Tensor]] = {}
         self._session: object = None
+        #: id of a leaf of which no cast is kept → the leaf.
+        self._distrusted: dict[int, ref[Tensor]] = {}
+
+    def distrust(self, leaf: Tensor) -> None:
+        """Keep no cast of a leaf."""
+        # See Note [Where an array dies] in `dispatch_core.interrupts`.
+        self._distrusted[id(leaf)] = ref(leaf, partial(self._distrusted.pop, id(leaf)))
 
     def clear(self) -> None:
         """Forget all casts."""
@@ -42,6 +49,8 @@ class CastCache:
 
     def cast(self, leaf: Tensor, dtype: ScalarType, run: Callable[[Tensor, ScalarType], Tensor]) -> Tensor:
         """Return the kept cast of a leaf, or the one that ``run`` makes now."""
+        if id(leaf) in self._distrusted:
+            return run(leaf, dtype)
         session = current_session()
         if session is not self._session:
             self._session = session
@@ -51,7 +60,7 @@ class CastCache:
         if found is not None and found[0]() is leaf and found[1] == look:
             return found[2]
         made = run(leaf, dtype)
-        # See Note [Where an array dies] in `dispatch_core.interrupts`.
+        # As in `distrust`.
         self._entries[id(leaf)] = ref(leaf, partial(self._entries.pop, id(leaf))), look, made
         return made
 
@@ -61,7 +70,3 @@ class Nesting(NamedTuple):
 
     depth: int
     cache: CastCache
-
-
-nesting_variable: Final[ContextVar[Nesting | None]] = ContextVar("torchlike.autocast_nesting", default=None)
-current_nesting: Final = nesting_variable.get

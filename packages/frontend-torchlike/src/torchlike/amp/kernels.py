@@ -25,10 +25,9 @@ from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_core.frontends import included_mask, run_outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
-from ..history.graph_settings import current_autocast
+from ..history.graph_settings import current_autocast, current_nesting
 from ..tensors import frontend
 from . import policies
-from .cast_cache import current_nesting
 
 #: What a schema says of memory that is shared: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")

@@ -16,8 +16,8 @@ from dispatch_aten.dtypes import ScalarType, bfloat16, float16
 from dispatch_core.frontends import current_masks, set_masks, with_included, without_included
 from dispatch_core.keys import DispatchKey
 
-from ..history.graph_settings import autocast_choices
-from .cast_cache import CastCache, Nesting, current_nesting, nesting_variable
+from ..history.graph_settings import autocast_choices, autocast_nesting, current_nesting
+from .cast_cache import CastCache, Nesting
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -184,14 +184,14 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 def clear_autocast_cache() -> None:
     """Forget the casts that are kept (source: ``torch.clear_autocast_cache``)."""
-    nesting = current_nesting()
+    nesting: Nesting | None = current_nesting()
     if nesting is not None:
         nesting.cache.clear()
 
 
 def deeper(by: int = 1) -> Nesting:
     """Return the nesting of a block inside the present one, or of one around it: outermost ones share no cache."""
-    nesting = current_nesting()
+    nesting: Nesting | None = current_nesting()
     if nesting is None:
         return Nesting(by, CastCache())
     return Nesting(nesting.depth + by, nesting.cache if nesting.depth else CastCache())
@@ -199,11 +199,11 @@ def deeper(by: int = 1) -> Nesting:
 
 def autocast_increment_nesting() -> int:
     """Count one more block around the running code; return their number (source: torch's function of the name)."""
-    nesting_variable.set(deeper())
+    autocast_nesting.set(deeper())
     return deeper(0).depth
 
 
 def autocast_decrement_nesting() -> int:
     """Count one block less; return their number."""
-    nesting_variable.set(deeper(-1))
+    autocast_nesting.set(deeper(-1))
     return deeper(0).depth

@@ -22,6 +22,9 @@ anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anoma
 #: What autocast's blocks have chosen: `torchlike.amp.settings.Choices`, or None. Captured calls depend on it.
 autocast_choices: Final[ContextVar[Any]] = ContextVar("torchlike.autocast", default=None)
 current_autocast: Final = autocast_choices.get
+#: The blocks of autocast around the running code, and the casts that they share: `torchlike.amp.cast_cache.Nesting`.
+autocast_nesting: Final[ContextVar[Any]] = ContextVar("torchlike.autocast_nesting", default=None)
+current_nesting: Final = autocast_nesting.get
 
 
 def is_any_autocast_enabled() -> bool:
