@@ -365,3 +365,24 @@ def test_forward_mode_stands_around_transforms():
         assert forward.unpack_dual(func.vmap(lambda y: y**2)(dual)).tangent.tolist() == [2.0, 0.0]
     with pytest.raises(RuntimeError, match=r"dual_level\(\) is not supported inside of a function transform"):
         func.vmap(lambda y: forward.dual_level().__enter__())(x)
+
+
+def test_batch_norms_go_without_running_statistics():
+    network = torchlike.nn.Sequential(torchlike.nn.Linear(3, 3), torchlike.nn.BatchNorm1d(3))
+    assert func.replace_all_batch_norm_modules_(network) is network
+    assert list(network.buffers()) == []
+    assert func.vmap(network)(make_rows(2, 4, 3)).shape == (2, 4, 3)
+
+
+def test_a_tensor_is_unwrapped_one_level_or_all():
+    seen = []
+
+    def look(x):
+        seen.append((func.debug_unwrap(x), func.debug_unwrap(x, recurse=False)))
+        return x.sum()
+
+    rows = make_rows(2, 3)
+    func.vmap(func.grad(look))(rows)
+    whole, row = seen[0]
+    assert whole is rows
+    assert "BatchedTensor" in repr(row)

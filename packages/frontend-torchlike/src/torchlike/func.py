@@ -14,11 +14,14 @@ from .levels.functionalizing import functionalize
 from .levels.gradients import grad, grad_and_value, vjp
 from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
 from .levels.mapping import vmap
+from .levels.tensors import data_of
+from .nn.modules.batchnorm import _BatchNorm
 from .nn.modules.module import Module
 from .nn.utils import stateless
 from .tensors import Tensor
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "functionalize",
     "grad",
@@ -28,6 +31,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
@@ -99,6 +103,38 @@ def _stack_each(states: list[dict[str, Any]]) -> dict[str, Tensor]:
         found = FUNCTIONS["stack"](tensors)
         stacked[name] = found.detach().requires_grad_() if needs == {True} else found
     return stacked
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let all batch normalizations of a module go without running statistics, in place, as `vmap` needs them.
+
+    >>> import torchlike
+    >>> replace_all_batch_norm_modules_(torchlike.nn.BatchNorm1d(2)).running_mean is None
+    True
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """Return the tensor that a transform's tensor stands for, one level below or, with ``recurse``, below all levels.
+
+    For looking at values while debugging; what is computed of it is lost to the transforms.
+
+    >>> import torchlike
+    >>> seen = []
+    >>> _ = vmap(lambda x: seen.append(debug_unwrap(x)) or x)(torchlike.ones(2))
+    >>> seen
+    [tensor([1., 1.])]
+    """
+    while (data := data_of(tensor)) is not None:
+        tensor = data.value
+        if not recurse:
+            break
+    return tensor
 
 
 @_api_boundary
