@@ -89,13 +89,9 @@ class ActiveMode:
     def _find_inner(self, state: context.State | None) -> context.State:
         """Return the state that the handler runs in, for calls in ``state``."""
         included, excluded = (0, 0) if state is None else state
-        rank = DispatchKey.Python.rank
-        dropped = sum(key.value for key in DispatchKey if key.rank >= rank and key is not DispatchKey.Profiler)
-        if self.outer is not None:
-            dropped &= ~PYTHON
-        # A mask without the Autograd keys of backends yet to come is a small number, which costs less in tables.
-        autograd = sum(key.value for key in DispatchKey if key.value & AUTOGRAD)
-        inner = context.intern_state(included & ~dropped, excluded | autograd)
+        above, autograd = _key_masks[0]
+        kept = included & (~above if self.outer is not None else ~above & ~PYTHON)
+        inner = context.intern_state(kept, excluded | autograd)
         if self.is_open:
             self.states = state, inner
         return inner
@@ -114,12 +110,18 @@ set_entered: Final = by_subscript(_entered.set)
 
 
 _known_keys: list[tuple[DispatchKey, ...]] = [()]
+#: The keys above ``Python`` that handlers do without, and those of Autograd: without the ones of backends yet to come, which
+#: would make it a large number, that costs more in tables.
+_key_masks: list[tuple[int, int]] = [(0, 0)]
 
 
 def note_keys() -> None:
     """Let entries find their states again if there are new keys since: a backend brings an Autograd key of its own."""
     if DispatchKey._ordered is not _known_keys[0]:
         _known_keys[0] = DispatchKey._ordered
+        rank = DispatchKey.Python.rank
+        above = sum(key.value for key in DispatchKey if key.rank > rank and key is not DispatchKey.Profiler)
+        _key_masks[0] = above, sum(key.value for key in DispatchKey if key.value & AUTOGRAD)
         for entry in list(_entries):
             entry.states = NEVER
 

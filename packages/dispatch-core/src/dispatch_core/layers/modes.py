@@ -25,6 +25,7 @@ from .mode_stack import (
     ActiveMode,
     current_entry,
     last_entered,
+    note_keys,
     reset_entered,
     reset_top,
     set_entered,
@@ -80,6 +81,7 @@ class DispatchMode:
     def __enter__(self) -> Self:
         registry, state = the_registry(self.registry), context.current()
         registry.ensure_fallback(DispatchKey.Python, LAYER)
+        note_keys()
         # In the handler of the outermost mode none is on, though the variable holds that mode.
         outer = current_entry() if state is not None and state[0] & PYTHON else None
         entry = ActiveMode(self, getattr(self, self.handler_name), registry, self.tensor_type, outer)
