@@ -63,6 +63,8 @@ _NAMES = {
     "signal": "",
     "storages": "TypedStorage UntypedStorage",
     "sources": "asarray from_dlpack frombuffer to_dlpack",
+    "sparse": "",
+    "sparse.construction": "sparse_coo_tensor",
     "special": "",
     "absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",

@@ -93,6 +93,8 @@ from .sources import from_dlpack as from_dlpack
 from .sources import frombuffer as frombuffer
 from .sources import to_dlpack as to_dlpack
 from . import sources as sources
+from . import sparse as sparse
+from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
 from . import special as special
 from .absent_devices import cpu as cpu
 from .absent_devices import get_device_module as get_device_module
@@ -1956,6 +1958,7 @@ __all__ = [
     "sparse_bsc",
     "sparse_bsr",
     "sparse_coo",
+    "sparse_coo_tensor",
     "sparse_csc",
     "sparse_csr",
     "split",

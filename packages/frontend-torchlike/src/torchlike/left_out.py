@@ -23,9 +23,9 @@ _REASONS: Final = {
         r"q_\w+|qint\d+|quint\w+|qscheme|quantize\w*|quantized_\w+|dequantize|int_repr|empty_quantized|per_(channel|tensor)_\w+"
         r"|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+|Q(U?)Int\w+Storage"
     ),
-    "no tensor is sparse here": (
-        r"sparse_\w+|to_sparse\w*|to_dense|resize_as_sparse_|coalesce|is_coalesced|dense_dim|(ccol_|col_|crow_|row_)?indices(_copy)?"
-        r"|values(_copy)?|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
+    "sparse tensors have one layout here, that of coordinates": (
+        r"sparse_\w+|to_sparse\w+|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
+        r"|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
     ),
     "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
@@ -112,7 +112,7 @@ def explain_missing(namespace: str, name: str) -> str:
     """Return the end of an error's text about a name that is not there: why it is left out, and the nearest names.
 
     >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
-    ': torch has it, and it is left out, because no tensor is sparse here'
+    ': torch has it, and it is left out, because sparse tensors have one layout here, that of coordinates'
     >>> explain_missing("torch", "nested")
     ': torch has it, and it is left out, because no tensor is nested here'
     >>> explain_missing("nn", "Sequentail")

@@ -210,6 +210,21 @@ _UNCOMMON: Final = (
 _OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook requires_grad_ size stride"
 
 
+#: Methods for the sparse layout.
+_SPARSE: Final = (
+    "_dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense to_sparse"
+    " values"
+)
+
+
+def _load_sparse(name: str) -> Any:
+    from .sparse import methods  # few programs use any
+
+    found = getattr(methods, name)
+    complete_function(found, "Tensor", name)
+    return found
+
+
 def _load_uncommon(name: str) -> Any:
     from . import uncommon_methods  # few programs use any
 
@@ -255,6 +270,7 @@ def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS)
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
+    set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
     for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)

@@ -108,21 +108,24 @@ def format_tensor(tensor: Tensor) -> str:
             notes.append(f"size={shape}")
         ordinary = dtype == default
     else:
-        body = _write_elements(read_printable(tensor), len(start))
+        body = write_elements(read_printable(tensor), len(start))
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
     if tensor.grad_fn is not None:
         notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
-    return _add_notes(start + body, notes, len(start))
+    return add_notes(start + body, notes, len(start))
 
 
-def _add_notes(text: str, notes: list[str], indent: int) -> str:
-    """Add dtype, device and history after the elements, on new lines where the line gets too long."""
+def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = False) -> str:
+    """Add dtype, device and history after the elements, on new lines where the line gets too long.
+
+    With ``new_line`` they begin on one.
+    """
     width = len(text) - text.rfind("\n") + 1
-    for note in notes:
-        if width + len(note) + 2 > _options.linewidth:
+    for number, note in enumerate(notes):
+        if (new_line and not number) or width + len(note) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + note
             width = indent + len(note)
         else:
@@ -131,7 +134,8 @@ def _add_notes(text: str, notes: list[str], indent: int) -> str:
     return text + ")"
 
 
-def _write_elements(array: NDArray[Any], indent: int) -> str:
+def write_elements(array: NDArray[Any], indent: int) -> str:
+    """Return the elements in brackets; lines behind the first begin after ``indent`` blanks."""
     summarize = array.size > _options.threshold
     write, width = _choose_format(_take_edges(array) if summarize else array)
     return _write_nested(array, indent, write, width + 2, summarize)

@@ -59,6 +59,5 @@ REFUSED: Final = {
     "torch.overrides": "no class overrides functions of torchlike",
     "torch.package": "packages of torch carry code in pickles, which is never executed",
     "torch.quantization": "no tensor is quantized here",
-    "torch.sparse": "no tensor is sparse here",
     "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
 }

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import refuse_mixed
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from .autograd.function import Function
@@ -32,7 +33,10 @@ class _ToDevice(Function):
 
 @api_boundary
 def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
-    """Copy a tensor to another device."""
+    """Copy a tensor to another device; one of a layout by its own kernel."""
+    if tensor._dispatch_mask & LAYOUTS:
+        found: Tensor = dc.ops.aten._to_copy.default(tensor, device=target, dtype=dtype)
+        return found
     return _ToDevice.apply(tensor, target, dtype)
 
 

@@ -19,7 +19,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
-from dispatch_core.keys import AUTOGRAD, DispatchKey
+from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import PARTS, current_part, see_gradient
 from ..history.node import Leaf, Node
@@ -57,14 +57,19 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
                 del grad
                 taken = _take(grads, tensor)
                 leaf.grad = _clone(grads[0], tensor) if taken is None else taken
-        elif create_graph:
-            leaf.grad = before + grad
+        elif create_graph or (before._dispatch_mask & LAYOUTS and not grad._dispatch_mask & LAYOUTS):
+            leaf.grad = add_gradients(before, grad)
         else:
             before.add_(grad)
     if leaf.post_accumulate is not None and tensor is not None:
         for hook in list(leaf.post_accumulate.values()):
             if hook(tensor) is not None:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def add_gradients(one: Tensor, other: Tensor) -> Tensor:
+    """Return the sum of two gradients; a strided one stands before a sparse one, as torch adds them."""
+    return other + one if one._dispatch_mask & LAYOUTS and not other._dispatch_mask & LAYOUTS else one + other
 
 
 def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
@@ -160,10 +165,10 @@ _ITEM, _HELD = _count()
 def _clone(grad: Any, leaf: Tensor | None) -> Tensor:
     """Copy a gradient; grad mode is off here.
 
-    The copy lies in memory as its leaf does, if that has no gaps, and else row by row.
+    The copy lies in memory as its leaf does, if that has no gaps, and else row by row; one of a layout has no order.
     """
     copy: Tensor
-    if leaf is None or dc.strides(leaf) == dc.strides(grad):
+    if leaf is None or (leaf._dispatch_mask | grad._dispatch_mask) & LAYOUTS or dc.strides(leaf) == dc.strides(grad):
         copy = dc.ops.aten.clone.default(grad)
     elif leaf.is_contiguous() or not is_non_overlapping_and_dense(dc.shape(leaf), dc.strides(leaf)):
         copy = dc.ops.aten.clone.default(grad, memory_format=_CONTIGUOUS)

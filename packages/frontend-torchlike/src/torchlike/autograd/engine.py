@@ -21,7 +21,7 @@ from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, is_plain, to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output
-from .accumulation import accumulate
+from .accumulation import accumulate, add_gradients
 from .saved import check_cut
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _add_gradient(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
         arrived = buffers[node] = [None] * node.outputs
     number = edge.output_nr
     before = arrived[number]
-    arrived[number] = grad if before is None else before + grad
+    arrived[number] = grad if before is None else add_gradients(before, grad)
 
 
 def _run_hooks(node: Node, grads: list[Tensor | None], wanted: _Captures | None, runs: bool) -> None:
@@ -223,7 +223,7 @@ def _run_hooks(node: Node, grads: list[Tensor | None], wanted: _Captures | None,
         for number, state in node.retained.items():
             grad = grads[number]
             if grad is not None:
-                state.grad = grad.clone() if state.grad is None else state.grad + grad
+                state.grad = grad.clone() if state.grad is None else add_gradients(state.grad, grad)
     if wanted is not None:
         for number, grad in enumerate(grads):
             if (node, number) in wanted.found:

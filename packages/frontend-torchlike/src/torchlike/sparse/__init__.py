@@ -1,0 +1,10 @@
+"""Tensors of which most elements are zero, in the layout of coordinates (source: ``torch.sparse``)."""
+
+from __future__ import annotations
+
+from .construction import check_sparse_tensor_invariants
+from .functions import addmm, mm, sum  # noqa: A004  # torch's name
+
+from . import gradients, kernels  # isort: skip  # noqa: F401  # of the operators that the functions call
+
+__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum"]

@@ -1,0 +1,146 @@
+"""Operators that treat each element alone, or move the places: copies, dtypes, transpositions, functions of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dispatch_core as dc
+
+from ..functions import FUNCTIONS
+from ..size import check_dim
+from ..tensors import Tensor
+from .operators import coalesce
+from .tensor import Coo, is_sparse, record_of, replace_values, wrap_coo
+
+
+def become(self: Tensor, other: Tensor) -> Tensor:
+    """Put the components of another tensor into one, tell its history that it was written to, and return it."""
+    self._dispatch_data = other._dispatch_data
+    self._dispatch_mutated()
+    return self
+
+
+def copy_components(op: Any, self: Tensor, *rest: Any) -> Tensor:
+    """Return a tensor with the components, or with copies of them."""
+    record = record_of(self)
+    if op.packet.name.endswith("clone"):
+        return wrap_coo(record.indices.clone(), record.values.clone(), record.size, record.is_coalesced)
+    return replace_values(record, record.values)
+
+
+def convert(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+    """Copy to another dtype; the places stay."""
+    record = record_of(self)
+    indices = record.indices.to(device=device, copy=True)
+    values = record.values.to(device=device, dtype=dtype, copy=True)
+    return wrap_coo(indices, values, record.size, record.is_coalesced)
+
+
+def make_empty(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+    """Return a tensor of the same sizes without elements."""
+    record = record_of(self)
+    indices = record.indices.new_zeros((record.sparse_dim, 0), device=device)
+    values = record.values.new_zeros((0, *dc.shape(record.values)[1:]), dtype=dtype, device=device)
+    return wrap_coo(indices, values, record.size, True)
+
+
+def transpose(op: Any, self: Tensor, one: int, other: int) -> Tensor:
+    """Exchange two sparse dimensions."""
+    record, rank = record_of(self), len(record_of(self).size)
+    first, second = (check_dim(each, rank) % rank for each in (one, other))
+    order = list(range(rank))
+    order[first], order[second] = second, first
+    if max(first, second) >= record.sparse_dim:
+        raise RuntimeError(
+            "sparse transpose: transposed dimensions must be sparse Got sparse_dim: "
+            f"{record.sparse_dim}, d0: {first}, d1: {second}\nHint: to_dense() is a strided tensor"
+        )
+    return _arrange(record, order)
+
+
+def transpose_matrix(op: Any, self: Tensor) -> Tensor:
+    """Exchange the dimensions of a matrix."""
+    record = record_of(self)
+    if len(record.size) > 2 or record.sparse_dim > 2 or record.sparse_dim != len(record.size):
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {record.sparse_dim} sparse and"
+            f" {len(record.size) - record.sparse_dim} dense dimensions"
+        )
+    return _arrange(record, list(range(len(record.size)))[::-1])
+
+
+def permute(op: Any, self: Tensor, dims: list[int]) -> Tensor:
+    """Bring the dimensions into another order, sparse ones among themselves."""
+    record, rank = record_of(self), len(record_of(self).size)
+    if len(dims) != rank:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired"
+            f" ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [check_dim(each, rank) % rank for each in dims]
+    if len({*order}) != rank:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    if {*order[: record.sparse_dim]} != {*range(record.sparse_dim)}:
+        raise RuntimeError(
+            "transpositions between sparse and dense dimensions are not allowed.\nHint: to_dense() is a strided tensor"
+        )
+    return _arrange(record, order)
+
+
+def _arrange(record: Coo, order: list[int]) -> Tensor:
+    if order == sorted(order):
+        return replace_values(record, record.values)
+    rank = record.sparse_dim
+    moved = order[:rank]
+    indices, is_coalesced = record.indices, record.is_coalesced
+    if moved != sorted(moved):
+        indices, is_coalesced = FUNCTIONS["stack"]([indices[each] for each in moved]), False
+    values = record.values.permute(0, *[each - rank + 1 for each in order[rank:]])
+    return wrap_coo(indices, values, [record.size[each] for each in order], is_coalesced)
+
+
+def write_zeros(op: Any, self: Tensor) -> Tensor:
+    """Leave all elements out."""
+    return become(self, make_empty(op, self, None, None, None))
+
+
+def write_copy(op: Any, self: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    """Take the places and values of another sparse tensor."""
+    if tuple(self.shape) != tuple(source.shape):
+        raise RuntimeError(f"copy_(): sizes {list(self.shape)} and {list(source.shape)} differ")
+    record = record_of(source)
+    values = FUNCTIONS["clone"](record.values).to(dtype=dc.dtype(self), device=self.device)
+    return become(self, wrap_coo(record.indices.to(self.device).clone(), values, record.size, record.is_coalesced))
+
+
+def apply_to_values(op: Any, self: Tensor, *rest: Any) -> Tensor:
+    """Apply an operator that is linear to the values, whichever places are there twice."""
+    record = record_of(self)
+    return replace_values(record, op(record.values, *rest))
+
+
+def write_values(op: Any, self: Tensor, *rest: Any) -> Tensor:
+    """Apply a linear operator to the values in place."""
+    op(record_of(self).values, *rest)
+    self._dispatch_mutated()
+    return self
+
+
+def apply_to_sums(op: Any, *values: Any) -> Tensor:
+    """Apply an operator that keeps zeros to the values, those of one place summed first."""
+    tensors = [coalesce(each) if is_sparse(each) else each for each in values]
+    found = next(each for each in tensors if is_sparse(each))
+    record = record_of(found)
+    for each in tensors:
+        if isinstance(each, Tensor) and not (
+            is_sparse(each) and FUNCTIONS["equal"](record_of(each).indices, record.indices)
+        ):
+            raise RuntimeError(f"{op.packet.name}: expected sparse tensors with the same places")
+    return replace_values(record, op(*[record_of(each).values if is_sparse(each) else each for each in tensors]))
+
+
+def raise_power(op: Any, self: Tensor, exponent: Any) -> Tensor:
+    """Raise the elements to a power that keeps zeros."""
+    if exponent == 0:
+        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+    return apply_to_sums(op, self, exponent)

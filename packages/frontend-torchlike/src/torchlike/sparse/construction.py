@@ -1,0 +1,219 @@
+"""Sparse tensors of places and values, and of strided tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any, Final, Self
+
+import dispatch_core as dc
+from dispatch_core import frontends
+from dispatch_core.tracebacks import api_boundary
+
+from ..argument_types import DeviceLike
+from ..creation import as_tensor
+from ..dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
+from ..layouts import layout, sparse_coo, strided
+from ..tensors import Tensor
+from .operators import ops
+from .tensor import count_through, is_sparse, record_of
+
+_checks: Final[ContextVar[bool]] = ContextVar("torchlike.sparse_invariants", default=False)
+
+
+class check_sparse_tensor_invariants:  # noqa: N801  # torch's name
+    """Switch the check of everything that must hold of a sparse tensor, in a block or for good.
+
+    Source: ``torch.sparse.check_sparse_tensor_invariants``. Places beyond the sizes are refused also without it.
+
+    >>> import torchlike
+    >>> with check_sparse_tensor_invariants():
+    ...     torchlike.sparse_coo_tensor([[1, 0]], [1., 2.], (2,), is_coalesced=True)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.state = enable
+        self._saved: bool | None = None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Return whether everything is checked."""
+        return _checks.get()
+
+    @staticmethod
+    def enable() -> None:
+        """Check everything from now on."""
+        _checks.set(True)
+
+    @staticmethod
+    def disable() -> None:
+        """Check places alone from now on."""
+        _checks.set(False)
+
+    def __enter__(self) -> Self:
+        if self._saved is not None:
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context manager instance"
+            )
+        self._saved = _checks.get()
+        _checks.set(self.state)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._saved is not None
+        _checks.set(self._saved)
+        self._saved = None
+
+
+@api_boundary
+def sparse_coo_tensor(
+    indices: Any = None,
+    values: Any = None,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: DType | None = None,
+    device: DeviceLike = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+    layout: layout | None = None,
+) -> Tensor:
+    """Return a tensor of ``values`` in the places of ``indices``, a column each (source: ``torch.sparse_coo_tensor``).
+
+    ``values`` may have dimensions behind the first, which are dense. Without ``size`` the sizes are as small as they can
+    be; ``sparse_coo_tensor(size)`` has no elements. It has the history of ``values``, unless ``requires_grad`` makes it a
+    leaf. Raises ``RuntimeError`` for components that do not fit, and for places beyond the sizes, unless
+    ``check_invariants`` is False; where it is True, ``is_coalesced`` is checked as well.
+
+    >>> import torchlike
+    >>> torchlike.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if layout not in (None, sparse_coo):
+        raise RuntimeError(f"sparse_coo_tensor(): the layout is {sparse_coo}, not {layout}")
+    if pin_memory:
+        raise NotImplementedError("sparse_coo_tensor(): pin_memory=True is not supported")
+    if values is None:
+        return _make_empty(indices if size is None else size, dtype, device, requires_grad)
+    for given, what in ((indices, "indices"), (values, "values")):
+        if isinstance(given, str) or given is None:
+            raise TypeError(f"sparse_coo_tensor(): invalid data type '{type(given).__name__}' of {what}")
+        if isinstance(given, Tensor) and given.layout is not strided:
+            raise RuntimeError(f"sparse_coo_tensor(): expected {what} to have strided layout, but got {given.layout}")
+    elements = values if isinstance(values, Tensor) else as_tensor(values, dtype=dtype, device=device)
+    elements = elements.to(device=device, dtype=dtype)
+    places = indices if isinstance(indices, Tensor) else as_tensor(indices)
+    places = places.detach().to(device=elements.device, dtype=_LONG)
+    shape = _check_components(places, elements, size)
+    whole = _checks.get() if check_invariants is None else check_invariants
+    if check_invariants is not False and not places.is_meta:
+        _check_places(places, shape, bool(whole and is_coalesced))
+    made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(places, elements, shape, bool(is_coalesced))
+    return made.detach().requires_grad_() if requires_grad else made
+
+
+_LONG: Final = as_tensor(0).dtype
+
+
+def _make_empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    if not isinstance(size, (list, tuple)) or not all(isinstance(each, int) for each in size):
+        raise TypeError("sparse_coo_tensor(): without values, expected a size: a tuple of ints")
+    values = as_tensor([], dtype=dtype, device=device)
+    indices = as_tensor([], dtype=_LONG, device=values.device).reshape(len(size), 0)
+    made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(indices, values, list(size), True)
+    return made.requires_grad_(requires_grad)
+
+
+def _check_components(places: Tensor, values: Tensor, size: Sequence[int] | None) -> list[int]:
+    """Return the sizes; raises ``RuntimeError``, in torch's words, for components that do not fit."""
+    rest = list(dc.shape(values)[1:])
+    if size is not None and places.dim() and len(size) != dc.shape(places)[0] + len(rest):
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: "
+            f"len(size) = {len(size)}, sparse_dim = {dc.shape(places)[0]}, dense_dim = {len(rest)}"
+        )
+    if places.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    rank, count = dc.shape(places)
+    found = dc.shape(values)[0] if values.dim() else 1
+    if found != count or not values.dim():
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {count}, nnz from values: {found}"
+        )
+    if size is None:
+        lengths = [int(each) + 1 for each in places.max(1).values.tolist()] if count and rank else [0] * rank
+        return [*lengths, *rest]
+    shape = [int(each) for each in size]
+    if any(each < 0 for each in shape):
+        raise RuntimeError(f"sparse_coo_tensor(): size {shape} has a negative dimension")
+    if shape[rank:] != rest:
+        raise RuntimeError(f"values has incorrect size, expected {[count, *shape[rank:]]}, got {list(values.shape)}")
+    return shape
+
+
+def _check_places(places: Tensor, shape: list[int], is_coalesced: bool) -> None:
+    """Refuse places beyond the sizes, and with ``is_coalesced`` those that are not sorted, or there twice."""
+    rank, count = dc.shape(places)
+    if not count or not rank or (frontends.is_pending(places) and not is_coalesced):
+        return
+    lowest, highest = places.amin(1).tolist(), places.amax(1).tolist()
+    for dim, (low, high) in enumerate(zip(lowest, highest, strict=True)):
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {dim}")
+        if high >= shape[dim]:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {shape[dim]} but found index {high}"
+            )
+    if is_coalesced:
+        numbers = count_through(places, shape[:rank])
+        if not (numbers[1:] > numbers[:-1]).all():
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+
+
+@api_boundary
+def to_sparse(
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: layout | None = None,
+    blocksize: Any = None,
+    dense_dim: Any = None,
+) -> Tensor:
+    """Return the elements that are not zero as a sparse tensor (source: ``torch.Tensor.to_sparse``).
+
+    ``sparse_dim`` is the number of dimensions that the places have; those behind them are dense. Raises ``RuntimeError``
+    for a number that the tensor does not allow, ``NotImplementedError`` for other layouts than ``torchlike.sparse_coo``.
+
+    >>> import torchlike
+    >>> torchlike.tensor([0., 3., 0., 4.]).to_sparse()
+    tensor(indices=tensor([[1, 3]]),
+           values=tensor([3., 4.]),
+           size=(4,), nnz=2, layout=torchlike.sparse_coo)
+    """
+    if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
+        raise NotImplementedError(
+            f"to_sparse(): only the layout {sparse_coo} is supported\nHint: sparse_dim says which dimensions are sparse"
+        )
+    if is_sparse(self):
+        if sparse_dim not in (None, record_of(self).sparse_dim):
+            raise RuntimeError(
+                "to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not supported"
+            )
+        return self
+    if self.layout is not strided:
+        raise RuntimeError(f"to_sparse(): expected a strided tensor, but got {self.layout}")
+    rank = self.dim()
+    wanted = rank if sparse_dim is None else sparse_dim
+    if not 0 <= wanted <= rank:
+        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{rank}] range, but {wanted} is given")
+    if not wanted and rank:
+        raise RuntimeError(
+            f"dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0\nHint: it is 1 to {rank}"
+        )
+    found: Tensor = ops.to_sparse(self, wanted)
+    return found

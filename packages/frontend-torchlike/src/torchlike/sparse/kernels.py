@@ -1,0 +1,102 @@
+"""The kernels of sparse tensors for the operators of ``aten``: a rule for each, under the Sparse key of a device.
+
+They stand below autograd, whose formulas are those of strided tensors: a formula calls operators on sparse tensors. An
+operator without a rule is refused before anything is computed.
+
+Note [Rules]
+    A rule takes the operator and all its arguments in the order of the schema, calls operators on the components and
+    returns tensors. Grad mode is off: the history is that of the call. Where tensors of several layouts may meet, torch's
+    table, `mixed_layouts`, decides before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.decompositions import IMPLICIT
+from dispatch_core.keys import DispatchKey
+
+from ..history.grad_mode import no_grad
+from . import arithmetic, components, products, reductions, refusals
+from .mixed_layouts import RESULTS
+from .refusals import read_layouts, refuse_layouts, refuse_operator
+from .tensor import COVERED
+
+Rule = Callable[..., Any]
+#: Rule → the overloads that it serves.
+_RULES: Final[dict[Rule, str]] = {
+    components.copy_components: "clone alias detach",
+    components.convert: "_to_copy",
+    components.make_empty: "zeros_like empty_like",
+    components.transpose: "transpose.int",
+    components.transpose_matrix: "t",
+    components.permute: "permute",
+    components.write_zeros: "zero_",
+    components.write_copy: "copy_",
+    components.apply_to_values: "neg positive",
+    components.write_values: "neg_",
+    components.apply_to_sums: (
+        "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round expm1 log1p erf erfinv"
+        " deg2rad rad2deg isnan isinf isposinf isneginf signbit threshold_backward"
+    ),
+    components.raise_power: "pow.Tensor_Scalar",
+    arithmetic.add: "add.Tensor",
+    arithmetic.subtract: "sub.Tensor",
+    arithmetic.write_sum: "add_.Tensor",
+    arithmetic.write_difference: "sub_.Tensor",
+    refusals.refuse_number: "add.Scalar sub.Scalar rsub.Scalar add_.Scalar sub_.Scalar",
+    arithmetic.multiply: "mul.Tensor",
+    arithmetic.multiply_number: "mul.Scalar",
+    arithmetic.divide: "div.Tensor div.Tensor_mode",
+    arithmetic.divide_number: "div.Scalar div.Scalar_mode",
+    arithmetic.divide_down: "floor_divide floor_divide.Scalar",
+    arithmetic.write_product: "mul_.Tensor mul_.Scalar div_.Tensor div_.Scalar",
+    products.multiply_matrices: "mm",
+    products.multiply_vector: "mv",
+    products.add_product: "addmm",
+    reductions.sum_all: "sum",
+    reductions.sum_dims: "sum.dim_IntList",
+}
+RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
+
+
+class _RuleFactory(dc.KernelFactory):
+    #: A result that the schema calls a view is none: a transposed tensor has components of its own.
+    answers_for_results = True
+
+
+def _make_factory(name: str) -> dc.KernelFactory | None:
+    rule = RULES.get(name)
+    if rule is None and name in IMPLICIT:
+        return None  # the operators that it calls have rules, or are refused
+
+    known = RESULTS.get(name)
+
+    def make(op: Any, keyset: Any) -> Any:
+        run = partial(rule or refuse_operator, op)
+
+        def kernel(*values: Any) -> Any:
+            if known is not None and (layouts := read_layouts(values)) not in known:
+                refuse_layouts(op, layouts, values)
+            with no_grad():
+                return run(*values)
+
+        return kernel
+
+    return _RuleFactory(make, in_order=True)
+
+
+def register(key: DispatchKey) -> None:
+    """Register the kernels under the Sparse key of a device."""
+    # Below the program's registrations, whether made before or after it uses sparse tensors.
+    with dc.registry.transaction(level="backend"):
+        library = dc.Library("aten", "IMPL", key.name)
+        library.impl_lazily(_make_factory)
+        _libraries.append(library)
+
+
+_libraries: Final[list[dc.Library]] = []
+COVERED.register = register

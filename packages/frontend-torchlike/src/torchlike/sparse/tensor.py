@@ -1,0 +1,201 @@
+"""The record of a sparse tensor, and its places counted through.
+
+Note [Sparse tensors]
+    ``indices`` has a column for each element, ``values`` a row: a number, or an array of the dimensions behind those that
+    ``indices`` has, which are dense. A tensor is coalesced where the places are sorted and differ. The components have no
+    history: a sparse tensor has its own, as any tensor, and kernels under the Sparse key of its device call operators on
+    the components.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core.frontends import TensorLayout
+from dispatch_core.keys import DispatchKey
+
+from ..creation import as_tensor
+from ..functions import FUNCTIONS
+from ..interop import read_printable
+from ..layouts import LayoutData, layout, sparse_coo
+from ..printing import add_notes, write_elements
+from ..tensors import Tensor, wrap
+
+
+@dataclass(slots=True)
+class Coo(LayoutData):
+    """The data of a sparse tensor; see Note [Sparse tensors]."""
+
+    indices: Tensor
+    values: Tensor
+    size: tuple[int, ...]
+    is_coalesced: bool
+
+    layout: ClassVar[layout] = sparse_coo
+    densified_by: ClassVar[str] = "to_dense()"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the sizes of all dimensions."""
+        return self.size
+
+    @property
+    def dtype(self) -> Any:
+        """Return the type of the elements."""
+        return dc.dtype(self.values)
+
+    @property
+    def sparse_dim(self) -> int:
+        """Return the number of dimensions that the indices have."""
+        return dc.shape(self.indices)[0]
+
+    @property
+    def count(self) -> int:
+        """Return the number of elements that are there."""
+        return dc.shape(self.indices)[1]
+
+    def to_text(self, tensor: Tensor) -> str:
+        """Return the components, the sizes and the history, as torch does."""
+        shown = []
+        for name in ("indices", "values"):
+            component, start = getattr(self, name), f"{name}=tensor("
+            if component.is_meta:
+                body = f"..., size={tuple(component.shape)}"
+            elif not component.numel():
+                body = f"[], size={tuple(component.shape)}"
+            else:
+                body = write_elements(read_printable(component), _INDENT + len(start))
+            shown.append(f"{start}{body})")
+        notes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
+        notes += [f"size={tuple(self.size)}", *([] if tensor.is_meta else [f"nnz={self.count}"])]
+        if self.dtype not in (get_default_dtype(), ScalarType.Long, ScalarType.Bool):
+            notes.append(f"dtype={self.dtype!r}")
+        notes.append(f"layout={self.layout!r}")
+        if tensor.grad_fn is not None:
+            notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+        elif tensor.requires_grad:
+            notes.append("requires_grad=True")
+        return add_notes("tensor(" + (",\n" + " " * _INDENT).join(shown), notes, _INDENT, new_line=True)
+
+    def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+        """Return a copy with components of its own."""
+        made = wrap_coo(
+            copy.deepcopy(self.indices, memo), copy.deepcopy(self.values, memo), self.size, self.is_coalesced
+        )
+        made.requires_grad_(tensor.requires_grad)
+        if tensor.grad is not None:
+            made.grad = copy.deepcopy(tensor.grad, memo)
+        return made
+
+    def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
+        """Return the components of a pickled tensor."""
+        return _rebuild, (self.indices, self.values, self.size, self.is_coalesced, tensor.requires_grad)
+
+
+_INDENT = len("tensor(")
+
+
+def _rebuild(indices: Tensor, values: Tensor, size: tuple[int, ...], is_coalesced: bool, requires_grad: bool) -> Tensor:
+    return wrap_coo(indices, values, size, is_coalesced).requires_grad_(requires_grad)
+
+
+COO = TensorLayout(
+    "Sparse",
+    Coo,
+    component="values",
+    shape=lambda record: record.size,
+    dtype=lambda record: record.dtype,
+    strides=lambda record: (0,) * len(record.size),
+    hint="x.to_dense() is a strided tensor, and x.coalesce().values() has the elements that are there",
+)
+
+
+class _Covered(dict[DispatchKey, bool]):
+    """The Sparse keys that have kernels, which they get when the first of their tensors is made."""
+
+    #: Gives a key its kernels; set by `kernels`, whose rules make sparse tensors.
+    register: Callable[[DispatchKey], None]
+
+    def __missing__(self, key: DispatchKey) -> bool:
+        self.register(key)
+        self[key] = True
+        return True
+
+
+COVERED: Final = _Covered()
+
+
+def wrap_coo(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool = False) -> Tensor:
+    """Return the sparse tensor of these components, which are not looked at."""
+    assert COVERED[COO.key_for(values)]
+    return wrap(COO.make(indices=indices, values=values, size=tuple(size), is_coalesced=is_coalesced))
+
+
+def is_sparse(value: object) -> bool:
+    """Return whether a value is a sparse tensor."""
+    return isinstance(getattr(value, "_dispatch_data", None), Coo)
+
+
+def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate tensor layout") -> Coo:
+    """Return the record of a sparse tensor; raises ``RuntimeError``, in torch's words, for another."""
+    if not is_sparse(tensor):
+        found = tensor.layout._name.title().replace("_", "")
+        raise RuntimeError(f"{what} expected {words} but got {found}\nHint: to_sparse() makes a sparse tensor")
+    return record_of(tensor)
+
+
+def record_of(tensor: Tensor) -> Coo:
+    """Return the record of a sparse tensor."""
+    record: Coo = tensor._dispatch_data
+    return record
+
+
+def replace_values(record: Coo, values: Tensor, is_coalesced: bool | None = None) -> Tensor:
+    """Return a sparse tensor with other values in the same places."""
+    return wrap_coo(record.indices, values, record.size, record.is_coalesced if is_coalesced is None else is_coalesced)
+
+
+def count_through(indices: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the places as numbers, row by row.
+
+    >>> import torchlike
+    >>> count_through(torchlike.tensor([[0, 1], [2, 0]]), (2, 3))
+    tensor([2, 3])
+    """
+    if len(sizes) == 1:
+        return indices.reshape(-1)
+    steps = [[prod(sizes[dim + 1 :])] for dim in range(len(sizes))]
+    return (indices * as_tensor(steps, dtype=indices.dtype, device=indices.device).reshape(-1, 1)).sum(0)
+
+
+def places_of(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the places that numbers stand for; the inverse of `count_through`."""
+    if len(sizes) == 1:
+        return numbers.unsqueeze(0)
+    parts = []
+    for dim, size in enumerate(sizes):
+        whole = FUNCTIONS["floor_divide"](numbers, prod(sizes[dim + 1 :]) or 1)
+        parts.append(whole % (size or 1) if dim else whole)
+    return FUNCTIONS["stack"](parts) if parts else numbers.new_zeros((0, numbers.shape[0]))
+
+
+def gather(source: Tensor, indices: Tensor) -> Tensor:
+    """Return the elements of a strided or sparse tensor in these places, zeros where a sparse one has none."""
+    rank = dc.shape(indices)[0]
+    sizes, rest = tuple(source.shape[:rank]), tuple(source.shape[rank:])
+    wanted = count_through(indices, sizes)
+    if not is_sparse(source):
+        return FUNCTIONS["index_select"](source.reshape(prod(sizes), *rest), 0, wanted)
+    record = record_of(dc.ops.sparse.coalesce(source))
+    if not record.count:
+        return record.values.new_zeros((dc.shape(wanted)[0], *rest))
+    there = count_through(record.indices, sizes)
+    found = FUNCTIONS["searchsorted"](there, wanted).clamp(max=record.count - 1)
+    hits = (there.index_select(0, found) == wanted).to(record.values.dtype)
+    return record.values.index_select(0, found) * hits.reshape(-1, *[1] * len(rest))

@@ -1,0 +1,400 @@
+"""Sparse tensors of coordinates against SciPy and NumPy, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dispatch_core as dc
+import torchlike
+from torchlike.sparse.mixed_layouts import RESULTS
+
+INDICES = [[0, 1, 1], [2, 0, 2]]
+
+
+def make(rows=3, columns=4, *, seed=0, density=0.5, dtype=np.float64, requires_grad=False):
+    found = scipy.sparse.random_array((rows, columns), density=density, rng=seed, dtype=dtype, format="coo")
+    indices, values = (torchlike.from_numpy(np.array(each)) for each in (np.stack(found.coords), found.data))
+    return torchlike.sparse_coo_tensor(indices, values, (rows, columns)).requires_grad_(requires_grad), found
+
+
+def close(found, wanted):
+    np.testing.assert_allclose(np.asarray(found.detach().to_dense()), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture
+def s():
+    return torchlike.sparse_coo_tensor(INDICES, [3.0, 4.0, 5.0], (2, 3))
+
+
+# What a sparse tensor is.
+
+
+def test_a_sparse_tensor_answers_for_its_components(s):
+    assert s.shape == (2, 3) and s.dtype is torchlike.float32 and str(s.device) == "cpu" and s.numel() == 6
+    assert s.layout is torchlike.sparse_coo and s.is_sparse and not s.is_sparse_csr and s.stride() == (0, 0)
+    assert (s.sparse_dim(), s.dense_dim(), s._nnz(), len(s), s.dim()) == (2, 0, 3, 2, 2)
+    assert s._indices().tolist() == INDICES and s._values().tolist() == [3.0, 4.0, 5.0]
+    assert s.to_dense().tolist() == [[0.0, 0.0, 3.0], [4.0, 0.0, 5.0]]
+    x = torchlike.ones(2)
+    assert (x.sparse_dim(), x.dense_dim(), x.is_sparse) == (0, 1, False) and x.to_dense() is x
+    assert repr(s).splitlines() == [
+        "tensor(indices=tensor([[0, 1, 1],",
+        "                       [2, 0, 2]]),",
+        "       values=tensor([3., 4., 5.]),",
+        "       size=(2, 3), nnz=3, layout=torchlike.sparse_coo)",
+    ]
+
+
+def test_sizes_are_as_small_as_they_can_be():
+    assert torchlike.sparse_coo_tensor(INDICES, [3, 4, 5]).shape == (2, 3)
+    assert torchlike.sparse_coo_tensor([[1]], torchlike.ones(1, 4)).shape == (2, 4)
+    empty = torchlike.sparse_coo_tensor((2, 3), dtype=torchlike.float64)
+    assert (
+        empty._nnz() == 0 and empty.is_coalesced() and empty.to_dense().sum() == 0 and empty.dtype is torchlike.float64
+    )
+
+
+def test_coalescing_sums_what_is_there_twice():
+    twice = torchlike.sparse_coo_tensor([[1, 0, 1], [0, 2, 0]], [3.0, 4.0, -3.0], (2, 3))
+    assert not twice.is_coalesced()
+    once = twice.coalesce()
+    assert once.is_coalesced() and once.coalesce() is once
+    assert once.indices().tolist() == [[0, 1], [2, 0]] and once.values().tolist() == [4.0, 0.0]
+    assert twice._nnz() == 3
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 1), st.integers(-5, 5)), max_size=12),
+    st.sampled_from(["float32", "float64", "int64", "int32", "bool", "float16"]),
+    st.integers(1, 3),
+)
+def test_coalescing_generated_places(elements, dtype, rank):
+    array = np.array(elements, np.int64).reshape(-1, 4)
+    indices, size = array[:, :rank].T, (3, 4, 2)[:rank]
+    values = array[:, 3].astype(dtype)
+    x = torchlike.sparse_coo_tensor(torchlike.from_numpy(indices.copy()), torchlike.from_numpy(values), size)
+    wanted = np.zeros(size, dtype)
+    (np.logical_or if dtype == "bool" else np.add).at(wanted, tuple(indices), values)
+    found = x.coalesce()
+    np.testing.assert_array_equal(np.asarray(found.to_dense()), wanted)
+    np.testing.assert_array_equal(np.asarray(x.to_dense()), wanted)
+    order = sorted({tuple(each) for each in indices.T.tolist()})
+    assert [tuple(each) for each in np.asarray(found.indices()).T.tolist()] == order
+
+
+@pytest.mark.parametrize("sparse_dim", [1, 2, 3])
+def test_a_strided_tensor_and_back(sparse_dim):
+    array = np.random.default_rng(0).integers(0, 2, (3, 4, 2)).astype(np.float32)
+    x = torchlike.from_numpy(array).to_sparse(sparse_dim)
+    assert (x.sparse_dim(), x.dense_dim(), x.is_coalesced()) == (sparse_dim, 3 - sparse_dim, True)
+    np.testing.assert_array_equal(np.asarray(x.to_dense()), array)
+    number = torchlike.tensor(3.0).to_sparse()
+    assert number.to_dense().item() == 3.0 and number._indices().shape == (0, 1)
+
+
+# Arithmetic and products.
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(5))
+def test_products_and_sums_are_scipy_s(dtype, seed):
+    (a, one), (b, two) = make(4, 5, seed=seed, dtype=dtype), make(4, 5, seed=seed + 9, dtype=dtype)
+    d = np.random.default_rng(seed).normal(size=(5, 3)).astype(dtype)
+    dense = torchlike.from_numpy(d)
+    assert (a @ dense).layout is torchlike.strided and (a @ dense).dtype is a.dtype
+    close(a @ dense, one @ d)
+    close(dense.t() @ a.t(), d.T @ one.T)
+    close(a.mv(dense[:, 0]), one @ d[:, 0])
+    close(dense[:, 0] @ a.t(), one @ d[:, 0])
+    close(a @ b.t(), (one @ two.T).todense())
+    assert (a @ b.t()).is_sparse and (a + b).is_sparse
+    for found, wanted in ((a + b, one + two), (a - b, one - two), (a.coalesce() * b.coalesce(), one.multiply(two))):
+        close(found, wanted.todense())
+    close(torchlike.sparse.addmm(torchlike.ones(4, 3, dtype=a.dtype), a, dense, beta=2, alpha=3), 2 + 3 * (one @ d))
+    close(a.t(), one.T.todense())
+    close(a.sum(0), one.sum(0))
+    close(torchlike.sparse.sum(a, 1), one.sum(1))
+    assert float(a.sum()) == pytest.approx(one.sum(), rel=1e-5)
+
+
+def test_zeros_that_are_there_stay():
+    a = torchlike.sparse_coo_tensor([[0, 0], [0, 1]], [1.0, 1.0], (2, 2)).coalesce()
+    b = torchlike.sparse_coo_tensor([[0, 1], [0, 0]], [1.0, -1.0], (2, 2)).coalesce()
+    assert (a - a).indices().tolist() == [[0, 0], [0, 1]] and (a - a).values().tolist() == [0.0, 0.0]
+    assert (a @ b).indices().tolist() == [[0], [0]] and (a @ b).values().tolist() == [0.0]
+    assert (a * 0)._nnz() == 2
+
+
+@pytest.mark.parametrize("dtype", [torchlike.int64, torchlike.float16, torchlike.complex64])
+def test_products_in_other_dtypes_are_made_of_operators(dtype):
+    s, dense = torchlike.sparse_coo_tensor(INDICES, [3, 4, 5], (2, 3)).to(dtype), torchlike.ones(3, 2, dtype=dtype)
+    found = s @ dense
+    assert found.dtype is dtype and found.to(torchlike.complex64).real.tolist() == [[3.0, 3.0], [9.0, 9.0]]
+
+
+def test_dense_dimensions():
+    values = torchlike.arange(6.0).reshape(3, 2)
+    x = torchlike.sparse_coo_tensor([[1, 0, 1]], values, (3, 2))
+    assert (x + x).to_dense().tolist() == [[4.0, 6.0], [8.0, 12.0], [0.0, 0.0]]
+    assert (x * 2).coalesce().values().tolist() == [[4.0, 6.0], [8.0, 12.0]]
+    assert torchlike.sparse.sum(x, 0).tolist() == [6.0, 9.0] and x.sum(1).to_dense().tolist() == [5.0, 10.0, 0.0]
+
+
+def test_functions_that_keep_zeros_apply_to_sums():
+    twice = torchlike.sparse_coo_tensor([[0, 0, 2]], [1.0, 2.0, -4.0], (3,))
+    assert (twice**2).values().tolist() == [9.0, 16.0] and twice.abs().values().tolist() == [3.0, 4.0]
+    assert torchlike.relu(twice).to_dense().tolist() == [3.0, 0.0, 0.0]
+    assert twice.isnan().dtype is torchlike.bool and (-twice)._nnz() == 3
+
+
+def test_writes_in_place(s):
+    same, shared = s, s.detach()
+    s.mul_(2).add_(s.clone()).neg_()
+    assert s is same and s.to_dense().tolist() == [[0.0, 0.0, -12.0], [-16.0, 0.0, -20.0]] and s._version == 3
+    assert shared.shape == s.shape
+    x = torchlike.zeros(2, 3)
+    x.add_(s, alpha=-0.5).mul_(s)
+    assert x.tolist() == [[0.0, 0.0, -72.0], [-128.0, 0.0, -200.0]]
+    s.zero_()
+    assert s._nnz() == 0 and s.shape == (2, 3)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torchlike.sparse_coo_tensor(INDICES, [1, 2, 3]).add_(torchlike.sparse_coo_tensor(INDICES, [1.0, 2.0, 3.0]))
+
+
+# Gradients.
+
+
+def test_gradients_have_the_places_of_the_tensor(s):
+    s.requires_grad_()
+    w = torchlike.ones(3, 2, requires_grad=True)
+    torchlike.sparse.mm(s, w).sum().backward()
+    assert s.grad.is_sparse and s.grad._indices().tolist() == INDICES and s.grad._values().tolist() == [2.0, 2.0, 2.0]
+    assert w.grad.tolist() == [[4.0, 4.0], [0.0, 0.0], [8.0, 8.0]]
+    torchlike.sparse.sum(s * 3).backward()
+    assert s.grad.coalesce().values().tolist() == [5.0, 5.0, 5.0]
+
+
+def test_values_of_a_sparse_tensor_have_a_gradient():
+    values = torchlike.tensor([3.0, 4.0, 5.0], requires_grad=True)
+    s = torchlike.sparse_coo_tensor([[0, 1, 0], [2, 0, 2]], values, (2, 3))
+    assert not s.is_leaf and s.requires_grad and not s._values().requires_grad
+    (s.to_dense() ** 2).sum().backward()
+    assert values.grad.tolist() == [16.0, 8.0, 16.0]
+    leaf = torchlike.sparse_coo_tensor([[0]], [1.0], requires_grad=True)
+    assert leaf.is_leaf and leaf.requires_grad
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_the_gradient_of_to_dense_is_masked_unless_asked_otherwise(s, masked):
+    s.requires_grad_()
+    s.to_dense(masked_grad=masked).sum().backward()
+    assert s.grad._nnz() == (3 if masked else 6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gradients_agree_with_numbers(seed):
+    (a, _), (b, _) = make(3, 4, seed=seed), make(3, 4, seed=seed + 5)
+    indices, other = a._indices(), b.coalesce()
+
+    def run(values, dense):
+        s = torchlike.sparse_coo_tensor(indices, values, (3, 4))
+        mixed = torchlike.sparse.mm(s * 2 + other, dense) + (s.t() @ torchlike.sparse.mm(s, dense))[:3]
+        return mixed.sum() + torchlike.sparse.sum(s / 3)
+
+    dense = torchlike.randn(4, 2, dtype=torchlike.float64, requires_grad=True)
+    assert torchlike.autograd.gradcheck(run, (a._values().clone().requires_grad_(), dense))
+
+
+def test_sparse_gradients_are_added_to_each_other_and_to_strided_ones(s):
+    x = torchlike.ones(2, 3, requires_grad=True)
+    (x * s).to_dense().sum().backward()
+    assert x.grad.is_sparse and x.grad.to_dense().tolist() == s.to_dense().tolist()
+    (x * s).to_dense().sum().backward()
+    assert x.grad.is_sparse and x.grad.to_dense().tolist() == (2 * s).to_dense().tolist()
+    y = torchlike.ones(2, 3, requires_grad=True)
+    y.sum().backward()
+    (y * s).to_dense().sum().backward()
+    assert not y.grad.is_sparse and y.grad.tolist() == (torchlike.ones(2, 3) + s).tolist()
+    z = torchlike.ones(2, 3, requires_grad=True)
+    (z.sum() + (z * s).to_dense().sum()).backward()
+    assert z.grad.tolist() == y.grad.tolist()
+
+
+# Mixed layouts and refusals.
+
+
+def test_every_row_of_the_table_of_layouts_is_computed_with_its_layout():
+    for name, rows in RESULTS.items():
+        packet, _, overload = name.partition(".")
+        op = getattr(getattr(torchlike.ops.aten, packet), overload or "default")
+        for letters, layout in rows.items():
+            shapes = [(2,) if name == "mv" and place else (2, 2) for place in range(len(letters))]
+            made = [torchlike.ones(() if each == "0" else shape) for each, shape in zip(letters, shapes, strict=True)]
+            made = [each.to_sparse() if letter == "s" else each for each, letter in zip(made, letters, strict=True)]
+            assert op(*made).layout is getattr(torchlike, layout), (name, letters)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda s: s + 1, RuntimeError, r"add\(sparse, dense\) is not supported(.|\n)*Hint: to_dense"),
+        (
+            lambda s: s + torchlike.ones(2, 3),
+            RuntimeError,
+            r"add\(sparse, dense\) is not supported(.|\n)*Hint: to_dense",
+        ),
+        (lambda s: s.add_(torchlike.ones(2, 3)), RuntimeError, r"add\(sparse, dense\) is not supported"),
+        (lambda s: s / s, RuntimeError, "Sparse division requires a scalar"),
+        (lambda s: torchlike.ones(3) + s, RuntimeError, "does not currently support broadcasting"),
+        (lambda s: s + s.t(), RuntimeError, "expected sizes of 'self' and 'other' to match"),
+        (lambda s: s * s.t(), RuntimeError, "equal dimensionality"),
+        (lambda s: s @ torchlike.ones(2, 2), RuntimeError, "cannot be multiplied|Expected dim 0 size 3"),
+        (lambda s: s @ torchlike.ones(3, 2).double(), RuntimeError, "expected scalar type"),
+        (lambda s: s.long() @ s.long().t(), NotImplementedError, "sparse_matmul"),
+        (lambda s: s.mv(torchlike.ones(2)), RuntimeError, "expected self.size"),
+        (lambda s: s**0, RuntimeError, "zeroth power"),
+        (lambda s: s.indices(), RuntimeError, "uncoalesced tensor"),
+        (lambda s: s.values(), RuntimeError, "uncoalesced tensor"),
+        (lambda s: torchlike.ones(2).coalesce(), RuntimeError, "but got Strided(.|\n)*Hint: to_sparse"),
+        (lambda s: torchlike.ones(2)._nnz(), NotImplementedError, "but got torchlike.strided"),
+        (lambda s: s.transpose(0, 2), IndexError, "out of range"),
+        (lambda s: s.permute(0), RuntimeError, "number of dimensions"),
+        (lambda s: s.permute(0, 0), RuntimeError, "duplicate"),
+        (lambda s: s.sum((0, 0)), RuntimeError, "appears multiple times"),
+        (torchlike.exp, dc.NoKernelError, r"layout torchlike.sparse_coo(.|\n)*Hint: x.to_dense"),
+        (lambda s: s[0:1], dc.NoKernelError, "no kernel for tensors of layout"),
+        (lambda s: s == s, dc.NoKernelError, "no kernel for tensors of layout"),
+        (lambda s: s.view(6), dc.NoKernelError, "no kernel for tensors of layout"),
+        (lambda s: s.numpy(), TypeError, "numpy"),
+        (lambda s: s.tolist(), TypeError, "not supported"),
+        (lambda s: s.data_ptr(), TypeError, "data_ptr"),
+        (lambda s: s.item(), RuntimeError, "cannot be converted to Scalar"),
+        (lambda s: s.to_sparse(1), RuntimeError, "conversion from Sparse to Sparse"),
+        (lambda s: torchlike.ones(2).to_sparse(2), RuntimeError, r"must be in \[0,1\] range"),
+        (lambda s: torchlike.ones(2).to_sparse(layout=torchlike.sparse_csr), NotImplementedError, "only the layout"),
+        (lambda s: s.to_sparse_csr(), AttributeError, "sparse tensors have one layout here"),
+        (lambda s: torchlike.sparse_csr_tensor, AttributeError, "sparse tensors have one layout here"),
+        (lambda s: s.sparse_mask(torchlike.ones(2, 3)), NotImplementedError, "expected a sparse mask"),
+        (lambda s: s.copy_(torchlike.ones(2, 3)), RuntimeError, "copy_.. between dense and sparse"),
+        (lambda s: torchlike.sparse.mm(s, torchlike.ones(3, 2), "max"), NotImplementedError, "reduce"),
+        (lambda s: torchlike.addmm(s, s, torchlike.ones(3, 3)), RuntimeError, "expected strided result"),
+        (lambda s: s @ torchlike.ones(3, 2, device="meta"), RuntimeError, "same device"),
+    ],
+)
+def test_refusals_name_what_was_asked(s, call, error, text):
+    before = repr(s)
+    with pytest.raises(error, match=text):
+        call(s)
+    assert repr(s) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "error", "text"),
+    [
+        (([[0, 1]], [1.0]), {}, RuntimeError, "nnz from indices: 2, nnz from values: 1"),
+        (([0, 1], [1.0, 2.0]), {}, RuntimeError, r"sparse_dim x nnz, but got: \[2\]"),
+        (([[0, 1]], [1.0, 2.0], (2, 2)), {}, RuntimeError, r"len\(size\) = 2, sparse_dim = 1, dense_dim = 0"),
+        (([[0, 1]], 1.0), {}, RuntimeError, "same nnz"),
+        (([[0, 2]], [1.0, 2.0], (2,)), {}, RuntimeError, "for dim 0, size is 2 but found index 2"),
+        (([[0, -1]], [1.0, 2.0], (2,)), {}, RuntimeError, "found negative index -1 for dim 0"),
+        (([[0, 1]], [1.0, 2.0], (-2,)), {}, RuntimeError, "negative dimension"),
+        (([[1, 0]], [1.0, 2.0]), {"is_coalesced": True, "check_invariants": True}, RuntimeError, "uncoalesced"),
+        (([[0, 1]], torchlike.ones(2, 3), (2, 4)), {}, RuntimeError, "values has incorrect size"),
+        (("x", [1.0]), {}, TypeError, "invalid data type 'str' of indices"),
+        ((2.5,), {}, TypeError, "expected a size"),
+        (([[0]], [1.0]), {"layout": torchlike.sparse_csr}, RuntimeError, "the layout is"),
+        (([[0]], torchlike.ones(1).to_sparse()), {}, RuntimeError, "expected values to have strided layout"),
+    ],
+)
+def test_components_that_do_not_fit_are_refused(arguments, keywords, error, text):
+    with pytest.raises(error, match=text):
+        torchlike.sparse_coo_tensor(*arguments, **keywords)
+
+
+def test_checks_can_be_switched():
+    switch = torchlike.sparse.check_sparse_tensor_invariants
+    bad = {"indices": [[1, 0]], "values": [1.0, 2.0], "is_coalesced": True}
+    assert not switch.is_enabled() and torchlike.sparse_coo_tensor(**bad).is_coalesced()
+    with switch(), pytest.raises(RuntimeError, match="uncoalesced"):
+        torchlike.sparse_coo_tensor(**bad)
+    assert torchlike.sparse_coo_tensor([[5]], [1.0], (2,), check_invariants=False)._nnz() == 1
+
+
+# Devices, layers and copies.
+
+
+def test_the_meta_device_knows_shapes():
+    s = torchlike.sparse_coo_tensor(INDICES, [3.0, 4.0, 5.0], (2, 3)).to("meta")
+    assert (
+        s.is_meta
+        and s.is_sparse
+        and (s * 2).shape == (2, 3)
+        and (s @ torchlike.ones(3, 4, device="meta")).shape == (2, 4)
+    )
+    assert "device='meta'" in repr(s) and s.to_dense().is_meta
+
+
+def test_another_device_computes_by_operators():
+    pytest.importorskip("array_api_strict", reason="no second device")
+    s = torchlike.sparse_coo_tensor(INDICES, [3.0, 4.0, 5.0], (2, 3)).to("strict").requires_grad_()
+    w = torchlike.ones(3, 2, device="strict", requires_grad=True)
+    found = torchlike.sparse.mm(s, w)
+    assert found.device.type == "strict" and found.cpu().tolist() == [[3.0, 3.0], [9.0, 9.0]]
+    found.sum().backward()
+    assert s.grad.cpu().to_dense().tolist() == [[0.0, 0.0, 2.0], [2.0, 0.0, 2.0]]
+    assert (s + s).coalesce().cpu()._values().tolist() == [6.0, 8.0, 10.0]
+    with pytest.raises(NotImplementedError, match="not supported on strict"):
+        torchlike.sparse.mm(s, s.t())
+
+
+def test_a_pipeline_records_the_calls_on_the_components_and_counts_what_needs_values(s):
+    with torchlike.pipeline() as pipeline:
+        product, dense = s @ torchlike.ones(3, 2), (s * 2).to_dense()
+        assert product._pending and dense._pending and not pipeline.stats().flushes
+        recorded = pipeline.stats().recorded
+        twice = (s * 2).coalesce()
+        assert pipeline.stats().recorded > recorded and "coo::sum_duplicates" in str(pipeline.stats())
+    assert product.tolist() == [[3.0, 3.0], [9.0, 9.0]] and dense.tolist() == (s * 2).to_dense().tolist()
+    assert twice.values().tolist() == [6.0, 8.0, 10.0]
+
+
+def test_a_captured_function_takes_a_sparse_tensor_for_its_components(s):
+    calls = []
+
+    @torchlike.capture
+    def run(s, x):
+        calls.append(1)
+        return s @ x, s * 2
+
+    for factor in range(1, 5):
+        product, doubled = run(s, torchlike.ones(3, 1) * factor)
+        assert product.tolist() == [[3.0 * factor], [9.0 * factor]] and doubled.to_dense()[0, 2] == 6.0
+    assert len(calls) < 4
+
+
+def test_layers_see_the_calls_on_the_components(s):
+    with dc.trace() as trace:
+        s @ torchlike.ones(3, 2)
+    assert "coo::mm" in str(trace) and "aten::mm" not in str(trace)
+    with dc.profile() as profile:
+        s @ torchlike.ones(3, 2)
+    assert {"aten::mm", "coo::mm"} <= {event.name for event in profile.events}
+
+
+def test_copies_and_pickles(s):
+    s.requires_grad_()
+    torchlike.sparse.sum(s).backward()
+    for made in (copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
+        assert made.requires_grad and made.is_coalesced() == s.is_coalesced()
+        assert made.to_dense().tolist() == s.to_dense().tolist() and made._values() is not s._values()
+    assert copy.deepcopy(s).grad.to_dense().tolist() == s.grad.to_dense().tolist()
+    assert s.double().dtype is torchlike.float64 and s.clone()._values() is not s._values()
+    assert not s.detach().requires_grad and s.data.is_sparse and s.cpu() is s

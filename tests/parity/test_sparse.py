@@ -1,0 +1,377 @@
+"""Sparse tensors against torch's: values, layouts, gradients, mixed layouts and refusals, on generated inputs."""
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import torchlike
+from torchlike.sparse.mixed_layouts import RESULTS
+
+ROOT = Path(__file__).parent.parent.parent
+# A warning of torch's that a product of two sparse matrices is made by way of another layout.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
+torch.sparse.check_sparse_tensor_invariants.disable()  # a choice, without which torch warns
+
+
+def places(numbers, count, *sizes, coalesced):
+    if coalesced:
+        flat = np.sort(numbers.choice(np.prod(sizes), min(count, np.prod(sizes)), replace=False))
+    else:
+        flat = numbers.integers(0, np.prod(sizes), count)
+    return np.stack(np.unravel_index(flat, sizes))
+
+
+def make(frontend, seed, *sizes, count=5, dense=(), coalesced=True, dtype="float64"):
+    numbers = np.random.default_rng(seed)
+    indices = places(numbers, count, *sizes, coalesced=coalesced)
+    values = numbers.integers(-3, 4, (indices.shape[1], *dense)).astype(dtype)
+    made = frontend.sparse_coo_tensor(
+        frontend.from_numpy(indices), frontend.from_numpy(values), (*sizes, *dense), is_coalesced=coalesced
+    )
+    return made.requires_grad_() if dtype.startswith("float") else made
+
+
+def dense(frontend, seed, *sizes, dtype="float64"):
+    array = np.asarray(np.random.default_rng(seed).normal(size=sizes).round(1), dtype)
+    return frontend.from_numpy(array).requires_grad_(dtype.startswith("float"))
+
+
+def describe(tensor):
+    """Return the layout, the shape, the dtype and the elements, and for a sparse tensor what there is of it."""
+    tensor = tensor.detach()
+    layout, dtype = str(tensor.layout).rpartition(".")[2], str(tensor.dtype).rpartition(".")[2]
+    if layout != "sparse_coo":
+        return layout, dtype, tensor.numpy()
+    whole = tensor.coalesce()
+    return layout, dtype, np.asarray(whole.indices()), np.asarray(whole.values()), tuple(tensor.shape)
+
+
+def describe_densely(tensor):
+    """Do the same for a gradient, in which an element may be zero or not be there."""
+    found = describe(tensor)
+    return (*found[:2], tensor.detach().to_dense().numpy(), tuple(tensor.shape))
+
+
+def agree(found, wanted):
+    assert len(found) == len(wanted), (found[0], wanted[0])
+    for one, other in zip(found, wanted, strict=True):
+        if isinstance(other, np.ndarray):
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+            assert one.shape == other.shape
+        else:
+            assert one == other
+
+
+def differentiate(frontend, function, inputs):
+    """Return the result and the gradients by all inputs, weighted by the places of the result's elements."""
+    found = function(frontend, *inputs)
+    parts = [found]
+    if found.requires_grad:
+        whole = found.to_dense()
+        weights = frontend.arange(1.0, 1.0 + whole.numel(), dtype=whole.dtype).reshape(whole.shape)
+        (whole * weights).sum().backward()
+        parts += [each.grad for each in inputs if each.requires_grad]
+    return parts
+
+
+def compare(function, makers):
+    wanted = differentiate(torch, function, [maker(torch) for maker in makers])
+    found = differentiate(torchlike, function, [maker(torchlike) for maker in makers])
+    assert len(found) == len(wanted)
+    agree(describe(found[0]), describe(wanted[0]))
+    for one, other in zip(found[1:], wanted[1:], strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            agree(describe_densely(one), describe_densely(other))
+    if not isinstance(found[0], torchlike.Tensor) or not wanted[0].is_sparse:
+        return
+    assert found[0].sparse_dim() == wanted[0].sparse_dim() and found[0].dense_dim() == wanted[0].dense_dim()
+
+
+S = "make(f, 1, 3, 4)"
+UNARY = {
+    "to_dense": lambda f, s: s.to_dense(),
+    "to_dense of all places": lambda f, s: s.to_dense(masked_grad=False),
+    "values": lambda f, s: s.coalesce().values(),
+    "coalesce": lambda f, s: s.coalesce() * 1,
+    "neg": lambda f, s: -s,
+    "abs": lambda f, s: s.abs(),
+    "relu": lambda f, s: f.relu(s),
+    "square": lambda f, s: s**2,
+    "times a number": lambda f, s: s * 2.5,
+    "a number times": lambda f, s: 2 * s,
+    "divided by a number": lambda f, s: s / 4,
+    "sum": lambda f, s: s.sum(),
+    "sum to float32": lambda f, s: s.sum(dtype=f.float32),
+    "sparse.sum": lambda f, s: f.sparse.sum(s),
+    "sparse.sum over 0": lambda f, s: f.sparse.sum(s, 0),
+    "sparse.sum over -1": lambda f, s: f.sparse.sum(s, -1),
+    "sparse.sum over both": lambda f, s: f.sparse.sum(s, (0, 1)),
+    "sparse.sum to float32": lambda f, s: f.sparse.sum(s, dtype=f.float32),
+    "t": lambda f, s: s.t(),
+    "T": lambda f, s: s.T,
+    "mT": lambda f, s: s.mT,
+    "transpose": lambda f, s: s.transpose(-1, 0),
+    "transpose of one": lambda f, s: s.transpose(1, 1),
+    "permute": lambda f, s: s.permute(1, 0),
+    "clone": lambda f, s: s.clone(),
+    "detach": lambda f, s: s.detach(),
+    "float": lambda f, s: s.float(),
+    "zeros_like": lambda f, s: f.zeros_like(s),
+    "in place": lambda f, s: s.clone().mul_(3).neg_().div_(2),
+    "add in place": lambda f, s: s.clone().add_(s, alpha=2),
+    "zero_": lambda f, s: s.clone().zero_(),
+    "double backward": lambda f, s: f.autograd.grad((s.to_dense() ** 3).sum(), s, create_graph=True)[0],
+}
+
+
+@pytest.mark.parametrize("coalesced", [True, False])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_tensor(name, coalesced):
+    compare(UNARY[name], [lambda f: make(f, 3, 3, 4, coalesced=coalesced)])
+
+
+SQUARE = {
+    "s + s": lambda f, a, b: a + b,
+    "s - s": lambda f, a, b: a - b,
+    "s * s": lambda f, a, b: a.coalesce() * b.coalesce(),
+    "add with alpha": lambda f, a, b: f.add(a, b, alpha=3),
+    "s - s of itself keeps zeros": lambda f, a, b: a - a,
+    "s @ s": lambda f, a, b: a @ b.t(),
+    "sparse.mm of both": lambda f, a, b: f.sparse.mm(a.t(), b),
+    "add_": lambda f, a, b: a.clone().add_(b),
+    "sub_": lambda f, a, b: a.clone().sub_(b, alpha=2),
+    "copy_": lambda f, a, b: a.detach().clone().copy_(b.detach()),
+    "chain": lambda f, a, b: f.sparse.mm((a * 2 + b).t(), b) / 2,
+}
+
+
+@pytest.mark.parametrize("coalesced", [True, False])
+@pytest.mark.parametrize("name", SQUARE)
+def test_functions_of_two_sparse_tensors(name, coalesced):
+    compare(
+        SQUARE[name],
+        [lambda f: make(f, 5, 3, 4, coalesced=coalesced), lambda f: make(f, 6, 3, 4, coalesced=coalesced)],
+    )
+
+
+MIXED = {
+    "s @ d": (lambda f, s, d: s @ d, (4, 2)),
+    "d @ s": (lambda f, s, d: d @ s, (2, 3)),
+    "s @ vector": (lambda f, s, d: s @ d, (4,)),
+    "vector @ s": (lambda f, s, d: d @ s, (3,)),
+    "mv": (lambda f, s, d: s.mv(d), (4,)),
+    "sparse.mm": (lambda f, s, d: f.sparse.mm(s, d), (4, 2)),
+    "sparse.mm of a strided first": (lambda f, s, d: f.sparse.mm(d, s), (2, 3)),
+    "linear": (lambda f, s, d: f.nn.functional.linear(s, d), (2, 4)),
+    "s * d": (lambda f, s, d: s * d, (3, 4)),
+    "d * s": (lambda f, s, d: d * s, (3, 4)),
+    "d *= s": (lambda f, s, d: d.clone().mul_(s), (3, 4)),
+    "s * number": (lambda f, s, d: s * d, ()),
+    "s / number": (lambda f, s, d: s / d, ()),
+    "d + s": (lambda f, s, d: d + s, (3, 4)),
+    "d - s": (lambda f, s, d: d - s, (3, 4)),
+    "d += s": (lambda f, s, d: d.clone().add_(s, alpha=2), (3, 4)),
+    "sparse_mask": (lambda f, s, d: d.sparse_mask(s.detach()), (3, 4)),
+    "to_sparse": (lambda f, s, d: d.to_sparse(), (3, 4)),
+    "to_sparse(1)": (lambda f, s, d: d.to_sparse(1), (3, 4)),
+    "addmm": (lambda f, s, d: f.addmm(f.ones(3, 2, dtype=f.float64), s, d, beta=2, alpha=3), (4, 2)),
+    "sparse.addmm": (lambda f, s, d: f.sparse.addmm(f.ones(3, 2, dtype=f.float64), s, d, beta=2, alpha=3), (4, 2)),
+}
+
+
+@pytest.mark.parametrize("coalesced", [True, False])
+@pytest.mark.parametrize("name", MIXED)
+def test_functions_of_a_sparse_and_a_strided_tensor(name, coalesced):
+    function, sizes = MIXED[name]
+    compare(function, [lambda f: make(f, 7, 3, 4, coalesced=coalesced), lambda f: dense(f, 8, *sizes)])
+
+
+HYBRID = {
+    "to_dense": lambda f, s: s.to_dense(),
+    "values": lambda f, s: s.coalesce().values(),
+    "s + s": lambda f, s: s + s,
+    "times": lambda f, s: s * 2,
+    "sum": lambda f, s: s.sum(),
+    "sparse.sum over 0": lambda f, s: f.sparse.sum(s, 0),
+    "sparse.sum over 2": lambda f, s: f.sparse.sum(s, 2),
+    "sparse.sum over 0 and 2": lambda f, s: f.sparse.sum(s, (0, 2)),
+    "sparse.sum over the sparse ones": lambda f, s: f.sparse.sum(s, (0, 1)),
+    "transpose": lambda f, s: s.transpose(0, 1),
+}
+
+
+@pytest.mark.parametrize("name", HYBRID)
+def test_dense_dimensions(name):
+    compare(HYBRID[name], [lambda f: make(f, 9, 2, 3, dense=(2, 2), coalesced=False)])
+
+
+def generate(frontend, number, sizes, dtype):
+    return make(frontend, number, *sizes, count=0 if 0 in sizes else 9, coalesced=False, dtype=dtype)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sizes", [(1, 1), (0, 3), (7, 5), (2, 9)])
+def test_products_and_sums_of_generated_matrices(seed, sizes):
+    for dtype in ("float32", "float64"):
+        makers = [partial(generate, number=seed + number, sizes=sizes, dtype=dtype) for number in range(2)]
+        compare(lambda f, a, b: a + b, makers)
+        compare(lambda f, a, b: f.sparse.mm(a, b.t()), makers)
+        compare(lambda f, a, b: a.coalesce() * b.coalesce(), makers)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gradients_of_values_and_places(seed):
+    def build(f, values):
+        indices = f.from_numpy(places(np.random.default_rng(seed), 6, 3, 4, coalesced=False))
+        return f.sparse_coo_tensor(indices, values * 2, (3, 4)).to_dense() ** 2
+
+    compare(build, [lambda f: dense(f, seed, 6)])
+    compare(lambda f, v: f.sparse_coo_tensor([[0, 2, 0], [1, 1, 1]], v, (3, 4)) * 3, [lambda f: dense(f, seed, 3)])
+
+
+def test_dtypes_of_results():
+    for one, other in (("float32", "float64"), ("int64", "float32"), ("int32", "int64")):
+        makers = [lambda f, d=d: make(f, 4, 3, 4, dtype=d) for d in (one, other)]
+        compare(lambda f, a, b: a.detach() + b.detach(), makers)
+        compare(lambda f, a, b: a.detach().to_dense() + b.detach(), makers)
+        compare(lambda f, a, b: a.detach() * 2.5, makers)
+        compare(lambda f, a, b: a.detach() / 2, makers)
+        compare(lambda f, a, b: a.detach().sum(), makers)
+        compare(lambda f, a, b: f.sparse.sum(a.detach(), 0), makers)
+    compare(lambda f, a: a @ f.ones(4, 2, dtype=f.int64), [lambda f: make(f, 4, 3, 4, dtype="int64")])
+
+
+# Mixed layouts.
+
+
+def test_the_table_of_layouts_is_torch_s():
+    command = [sys.executable, "-W", "ignore", str(ROOT / "tools" / "generate_mixed_layouts.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_layouts_are_computed_or_refused_as_by_torch(name):
+    import itertools
+
+    shapes = {"mv": [(2, 2), (2,)]}.get(name, [(2, 2)] * (3 if name == "addmm" else 2))
+    for letters in itertools.product(
+        "sd0" if len(shapes) == 2 and name not in ("mm", "mv") else "sd", repeat=len(shapes)
+    ):
+        outcomes = []
+        for frontend in (torch, torchlike):
+            made = [
+                frontend.ones(() if letter == "0" else shape) for letter, shape in zip(letters, shapes, strict=True)
+            ]
+            made = [each.to_sparse() if letter == "s" else each for each, letter in zip(made, letters, strict=True)]
+            packet, _, overload = name.partition(".")
+            op = getattr(getattr(frontend.ops.aten, packet), overload or "default")
+            try:
+                outcomes.append(describe(op(*made)))
+            except RuntimeError as error:
+                text = str(error).splitlines()[0].partition("type =")[0]
+                outcomes.append((issubclass(type(error), NotImplementedError), text))
+        if "s" not in letters:
+            continue
+        found, wanted = outcomes[1], outcomes[0]
+        if wanted[0] is True:
+            assert found[0] is True, letters  # each has words of its own for an operator without a kernel
+        else:
+            agree(found, wanted)
+
+
+REFUSED = [
+    lambda f: make(f, 1, 2, 3) + 1,
+    lambda f: 1 + make(f, 1, 2, 3),
+    lambda f: make(f, 1, 2, 3) - 1,
+    lambda f: make(f, 1, 2, 3) + f.ones(2, 3),
+    lambda f: make(f, 1, 2, 3) / make(f, 1, 2, 3),
+    lambda f: make(f, 1, 2, 3) + make(f, 1, 3, 2),
+    lambda f: f.ones(2, 3) + make(f, 1, 3, 2),
+    lambda f: f.ones(3) + make(f, 1, 2, 3),
+    lambda f: make(f, 1, 2, 3) @ make(f, 1, 2, 3),
+    lambda f: make(f, 1, 2, 3).mv(f.ones(2)),
+    lambda f: make(f, 1, 2, 3) ** 0,
+    lambda f: make(f, 1, 2, 3, coalesced=False).indices(),
+    lambda f: make(f, 1, 2, 3, coalesced=False).values(),
+    lambda f: f.ones(2).values(),
+    lambda f: make(f, 1, 2, 3, dense=(2, 2)).transpose(2, 3),
+    lambda f: make(f, 1, 2, 3, dense=(2,)).transpose(0, 2),
+    lambda f: f.ones(2).indices(),
+    lambda f: f.ones(2).coalesce(),
+    lambda f: f.ones(2).is_coalesced(),
+    lambda f: f.ones(2, 3).to_sparse(3),
+    lambda f: f.ones(2, 3).to_sparse(0),
+    lambda f: make(f, 1, 2, 3).to_sparse(1),
+    lambda f: make(f, 1, 2, 3).to_dense(f.float32),
+    lambda f: f.sparse_coo_tensor(f.tensor([[0, 1]]), f.ones(3), (2,)),
+    lambda f: f.sparse_coo_tensor(f.tensor([0, 1]), f.ones(2), (2,)),
+    lambda f: f.sparse_coo_tensor(f.tensor([0, 1]), f.ones(2)),
+    lambda f: f.sparse_coo_tensor(f.tensor([[0, 1]]), f.ones(2), (2, 2)),
+    lambda f: f.sparse_coo_tensor(f.tensor([[0, -1]]), f.ones(2)),
+    lambda f: f.sparse_coo_tensor(f.tensor([[0, 2]]), f.ones(2), (2,), check_invariants=True),
+    lambda f: f.sparse_coo_tensor(f.tensor([[1, 0]]), f.ones(2), (2,), is_coalesced=True, check_invariants=True),
+    lambda f: f.sparse_coo_tensor(f.tensor([[0, 0]]), f.ones(2), (2,), is_coalesced=True, check_invariants=True),
+    lambda f: f.sparse.mm(make(f, 1, 2, 3), f.ones(2, 2, dtype=f.float64)),
+    lambda f: f.sparse.sum(f.ones(2)),
+    lambda f: f.sparse.sum(make(f, 1, 2, 3), 5),
+    lambda f: make(f, 1, 2, 3).mul_(f.ones(4, 2, 3)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_refusals_have_torch_s_class_and_words(number):
+    with pytest.raises(Exception) as wanted:  # whichever torch raises
+        REFUSED[number](torch)
+    with pytest.raises(Exception) as found:
+        REFUSED[number](torchlike)
+    assert isinstance(found.value, type(wanted.value))
+    assert str(found.value).splitlines()[0].partition(" (argument")[0] == str(wanted.value).splitlines()[0]
+
+
+NO_KERNEL = [
+    "exp",
+    "cos",
+    "log",
+    "sigmoid",
+    "reciprocal",
+    "cumsum",
+    "sort",
+    "max",
+    "mean",
+    "prod",
+    "view",
+    "expand",
+    "eq",
+]
+
+
+@pytest.mark.parametrize("name", NO_KERNEL)
+def test_operators_without_a_kernel_are_refused_by_both(name):
+    more = {"cumsum": (0,), "view": (6,), "expand": (2, 2, 3), "eq": (1.0,)}.get(name, ())
+    for frontend in (torch, torchlike):
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            getattr(make(frontend, 1, 2, 3).detach(), name)(*more)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_texts_are_torch_s(dtype, requires_grad):
+    for sizes, rest in (((2, 3), ()), ((3,), (2,)), ((2, 2, 2), ())):
+        found, wanted = (make(f, 2, *sizes, count=2, dense=rest, dtype=dtype).detach() for f in (torchlike, torch))
+        if requires_grad and dtype != "int64":
+            found.requires_grad_(), wanted.requires_grad_()
+        assert text(found) == text(wanted)
+        assert text(found * 2).partition("grad_fn")[0] == text(wanted * 2).partition("grad_fn")[0]
+    assert text(torchlike.sparse_coo_tensor((2, 3))) == text(torch.sparse_coo_tensor((2, 3)))
+
+
+def text(tensor):
+    """Return the text without its lines, which are broken elsewhere for a longer name of the module."""
+    return " ".join(repr(tensor).replace("torch.", "torchlike.").split())
