@@ -59,6 +59,7 @@ MODULES = {
     "utils-data": "torchlike.utils.data",
     "utils-checkpoint": "torchlike.utils.checkpoint",
     "random": "torchlike.random",
+    "nested": "torchlike.nested",
     "npu": "torchlike.npu",
     "testing": "torchlike.testing",
 }

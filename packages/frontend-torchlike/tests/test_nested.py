@@ -653,6 +653,24 @@ def test_it_has_the_names_that_programs_for_torch_read_components_by(x):
     assert (y._max_seqlen, y._min_seqlen, y._get_max_seqlen(), x.transpose(1, 2)._ragged_idx) == (5, 0, 5, 2)
 
 
+def test_operators_of_a_program_take_nested_tensors(x):
+    with dc.Library("ragged", "DEF") as library:
+        for name in ("composite", "kernel", "nothing"):
+            library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl("composite", lambda x: x * 3)
+        library.impl("kernel", lambda x: x * 3, "NestedTensorCPU")
+        library.impl("nothing", lambda x: x, "CPU")
+        for op in (dc.ops.ragged.composite, dc.ops.ragged.kernel):
+            y = op(x)
+            assert y.size(1) == x.size(1) and type(y) is type(x)
+            (found,) = torchlike.autograd.grad(y.sum(), x)
+            assert (found.values() == 3).all()
+        with pytest.raises(
+            dc.NoKernelError, match=r"no kernel for NestedTensorCPU(.|\n)*Hint: x\.unbind\(\) has the rows"
+        ):
+            dc.ops.ragged.nothing(x)
+
+
 def test_a_program_may_replace_a_rule(x):
     with dc.Library("aten", "IMPL") as library:
         library.impl("neg", lambda self: "mine", "AutogradNestedTensor", allow_override=True)

@@ -40,8 +40,9 @@ class TensorLayout:
     ``prefix`` is that of the layout keys ("Sparse", "SparseCsr" or "NestedTensor") and ``record`` a dataclass;
     ``shape``, ``dtype`` and ``strides`` read a record, whose field ``component`` is a tensor that lies where the whole
     does. ``hint`` ends the errors for operators without a kernel for the layout, and ``passed_by`` are the keys of further
-    layers that see the calls on the components alone. Raises ``ArgumentError`` for a prefix
-    that no layout has, or a record that is no dataclass.
+    layers that see the calls on the components alone. Where the components have the history (``components_have_history``),
+    kernels' results stay as they were made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises
+    ``ArgumentError`` for a prefix that no layout has, or a record that is no dataclass.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class TensorLayout:
         strides: Callable[[Any], tuple[Any, ...]] | None = None,
         hint: str = "",
         passed_by: int = 0,
+        components_have_history: bool = False,
     ) -> None:
         if prefix not in _PREFIXES:
             raise ArgumentError(
@@ -63,7 +65,7 @@ class TensorLayout:
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
-        self.passed_by = passed_by | _ARRAY_LAYERS
+        self.passed_by, self.components_have_history = passed_by | _ARRAY_LAYERS, components_have_history
         self._readers: dict[str, Any] = {"shape": shape, "dtype": dtype, "strides": strides}
         self._types: dict[DispatchKey, type] = {}
         #: The device keys of a component → the layout key.
@@ -128,10 +130,19 @@ def components_of(value: object) -> list[Any]:
 def passing_layers(mask: int) -> int:
     """Return the keys of the layers that pass on a call with the layout keys of a mask; see Note [Tensors of a layout]."""
     found = _ARRAY_LAYERS
-    for key in keys_of(mask & LAYOUTS):
-        known = _known.get(key.name.removesuffix(key.backend))
-        found |= 0 if known is None else known.passed_by
+    for known in _layouts_in(mask):
+        found |= known.passed_by
     return found
+
+
+def have_history(mask: int) -> bool:
+    """Return whether the components of tensors with a layout key of a mask have their history."""
+    return any(known.components_have_history for known in _layouts_in(mask))
+
+
+def _layouts_in(mask: int) -> list[TensorLayout]:
+    names = [key.name.removesuffix(key.backend) for key in keys_of(mask & LAYOUTS)]
+    return [_known[name] for name in names if name in _known]
 
 
 def find_hint(key: DispatchKey) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
-from ..arrays.layouts import find_hint, passing_layers
+from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.reference import unchecked_mask
@@ -175,10 +175,12 @@ class Resolution(Record):
         run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
         # The kernels of a layout call operators on its components, as composites do on their arguments.
         of_layout = registration.key.kind == "layout"
-        conforms = registration.key in EXPLICIT_COMPOSITES or of_layout
+        is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
+        conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not hasattr(registration.fn, "answers_for_results"):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
-        return runners.exclude_masked_off(entry, run, self.mask) if (composite or of_layout) and self.explicit else run
+        excludes = composite or (of_layout and not is_transparent)
+        return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run
 
     def _make_below(self, key: DispatchKey) -> Runner:
         """Return a function that runs the call that an alternative's kernel has declined, as without that alternative."""

@@ -117,6 +117,7 @@ JAGGED = TensorLayout(
     strides=lambda record: record.strides,
     hint="x.unbind() has the rows, x.values() all elements, and x.to_padded_tensor(0.) is a strided tensor",
     passed_by=AUTOCAST | DispatchKey.FuncTorchDynamicLayerFrontMode,
+    components_have_history=True,
 )
 _AUTOGRAD = DispatchKey.AutogradNestedTensor.value
 
