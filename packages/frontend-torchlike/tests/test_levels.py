@@ -1,7 +1,9 @@
 """Levels of function transforms: the stack, closed tensors, versions, random numbers, and other layers around them."""
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -386,3 +388,42 @@ def test_a_tensor_is_unwrapped_one_level_or_all():
     whole, row = seen[0]
     assert whole is rows
     assert "BatchedTensor" in repr(row)
+
+
+def test_custom_operators_pass_transforms_by_their_formulas():
+    @dc.custom_op("levels_test_formula::cube", mutates_args=())
+    def cube(x: torchlike.Tensor, factor: float) -> torchlike.Tensor:
+        return x * x * x * factor
+
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.factor = inputs[1]
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x * ctx.factor, None
+
+    cube.register_autograd(backward, setup_context=setup_context)
+    x = torchlike.tensor([1.0, 2.0])
+    assert func.grad(lambda x: cube(x, 2.0).sum())(x).tolist() == [6.0, 24.0]
+    assert func.vmap(func.grad(lambda x: cube(x, 2.0)))(x).tolist() == [6.0, 24.0]
+    assert func.hessian(lambda x: cube(x, 1.0).sum())(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert func.jvp(lambda x: cube(x, 1.0), (x,), (x,))[1].tolist() == [3.0, 24.0]
+
+
+def test_nothing_of_a_transform_lives_on():
+    kept = []
+
+    def look(x):
+        made = x * 2
+        kept.extend([weakref.ref(made), weakref.ref(made._dispatch_data.value)])
+        return (made * made).sum()
+
+    gc.collect()
+    gc.disable()
+    try:
+        func.vmap(func.grad(look))(make_rows(2, 3))
+        func.hessian(look)(torchlike.ones(2))
+        assert [each() for each in kept] == [None] * 4
+    finally:
+        gc.enable()

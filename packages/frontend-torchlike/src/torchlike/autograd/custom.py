@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.grad_mode import is_grad_enabled
 from .fallback import find_tensors, run_without_formula
@@ -19,6 +19,9 @@ from .function import Function
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+
+
+_BACK: Final = DispatchKey.FuncTorchDynamicLayerBackMode.value
 
 
 class _FormulaCall:
@@ -40,12 +43,18 @@ def make_kernel(op: Any, keyset: Any, formula: dc.AutogradFormula) -> Callable[.
     redispatch = op.redispatch
     function = _make_function(op, below, formula)
     single = len(op.schema.returns) == 1
+    # A level of a transform computes in the mode of its function, so that transforms around record what is below.
+    is_level = bool(keyset.mask & _BACK)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         if not is_grad_enabled() or not any(tensor.requires_grad for tensor in find_tensors(args)):
             return redispatch(below, *args, **kwargs)
         call = _FormulaCall(args, kwargs)
-        found = _group(function.apply(call, *_flatten(args)), call.lengths)
+        flat = call, *_flatten(args)
+        results = (
+            function._run(flat, {}, lambda ctx: function.forward(ctx, *flat)) if is_level else function.apply(*flat)
+        )
+        found = _group(results, call.lengths)
         return found[0] if single else tuple(found) or None
 
     return kernel
