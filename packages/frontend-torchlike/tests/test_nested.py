@@ -532,6 +532,38 @@ def test_a_captured_function_replays_with_other_rows():
     assert len(calls) < 5
 
 
+def test_sums_of_rows_read_no_lengths():
+    values, offsets = torchlike.arange(12.0).reshape(6, 2), torchlike.tensor([0, 2, 2, 6])
+
+    def add(values, offsets):
+        x = torchlike.nested.nested_tensor_from_jagged(values, offsets)
+        return x.sum(1), x.mean(1, keepdim=True), (x * x.sum(1, keepdim=True)).values()
+
+    wanted = add(values, offsets)
+    assert wanted[0].tolist() == [[2, 4], [0, 0], [28, 32]]
+    with torchlike.pipeline() as pipeline:
+        found = add(values, offsets)
+        assert not pipeline.stats().boundaries
+    captured = torchlike.capture(add)
+    for results in (found, *[captured(values, offsets) for _ in range(3)]):
+        for one, other in zip(results, wanted, strict=True):
+            same(one, other)
+    other = captured(values, torchlike.tensor([0, 1, 5, 6]))[0]
+    assert other.tolist() == [[0, 1], [20, 24], [10, 11]]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float16", "bfloat16", "float64", "complex64"])
+def test_sums_of_rows_have_the_dtype_of_strided_sums(dtype):
+    x = make(3, 2).to(getattr(torchlike, dtype))
+    for found, row in zip(x.sum(1), x.unbind(), strict=True):
+        assert found.dtype is row.sum(0).dtype
+        same(found.to(torchlike.complex128), row.sum(0).to(torchlike.complex128))
+    assert x.sum(1, dtype=torchlike.float64).dtype is torchlike.float64
+    if dtype in ("int32", "bool"):
+        with pytest.raises(RuntimeError, match="dtype"):
+            x.mean(1)
+
+
 def test_a_profile_has_the_call_and_its_parts(x, tmp_path):
     with dc.profile() as profile:
         F.linear(x, torchlike.ones(3, 4))

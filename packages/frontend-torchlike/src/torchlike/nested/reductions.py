@@ -1,8 +1,8 @@
 """Reductions: over the rows' other dimensions, over the ragged one, and over everything, as torch has them.
 
 Note [Reductions of a ragged dimension]
-    It is computed of padded rows, with a padding that changes no result: so backward goes the same way. The batch's
-    dimension can only be reduced together with the ragged one.
+    Sums add each value to that of its row, which reads no lengths. Others are computed of padded rows, with a padding that
+    changes no result: so backward goes the same way. The batch's dimension can only be reduced together with the ragged one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..dtypes import finfo, iinfo
 from ..tensors import Tensor
 from .operators import Operator, canonical, inner_dim, refuse_gaps
-from .padding import pad
+from .padding import locate, pad
 from .tensor import Jagged, wrap_values
 
 
@@ -34,7 +34,7 @@ def _highest(dtype: ScalarType) -> Any:
 
 #: Name → the padding that leaves the result as it is, by the dtype.
 NEUTRAL: Final[dict[str, Callable[[ScalarType], Any]]] = {
-    **dict.fromkeys(("sum", "nansum", "mean", "any", "count_nonzero"), lambda dtype: 0),
+    **dict.fromkeys(("nansum", "any", "count_nonzero"), lambda dtype: 0),
     **dict.fromkeys(("prod", "all"), lambda dtype: 1),
     **dict.fromkeys(("max", "amax", "argmax"), _lowest),
     **dict.fromkeys(("min", "amin", "argmin"), _highest),
@@ -90,19 +90,35 @@ def _reduce_all(operator: Operator, given: dict[str, Any], record: Jagged) -> An
 
 
 def _reduce_rows(operator: Operator, given: dict[str, Any], record: Jagged) -> Any:
+    if operator.packet in ("sum", "mean"):
+        return _add_rows(operator, given, record)
     if operator.packet not in NEUTRAL:
         operator.refuse(
             "not supported for NestedTensor on ragged dim", "call it on x.to_padded_tensor(...), or on the rows"
         )
     padding = NEUTRAL[operator.packet](record.values.dtype)
     given["self"] = pad(record, padding, record.find_longest())
-    if operator.packet != "mean":
-        return operator.call(given)
-    dim, keepdim = [record.ragged], bool(given.get("keepdim"))
-    total = given["self"].sum(dim, keepdim=True, dtype=given.get("dtype"))
-    lengths = record.row_lengths().reshape([-1] + [1] * (total.dim() - 1))
-    found: Tensor = total / lengths
-    return found if keepdim else found.squeeze(record.ragged)
+    return operator.call(given)
+
+
+def _add_rows(operator: Operator, given: dict[str, Any], record: Jagged) -> Tensor:
+    """Return the sums or means of the rows, of values that are added to the row that they belong to."""
+    values, wanted = record.values, given.get("dtype")
+    if (
+        operator.packet == "mean"
+        and not (wanted or values.dtype).is_floating_point | (wanted or values.dtype).is_complex
+    ):
+        return operator.call(given | {"self": values, "dim": [record.ragged - 1]})  # which refuses the dtype
+    dtype = wanted or (values.dtype if values.dtype.is_floating_point or values.dtype.is_complex else ScalarType.Long)
+    wide = ScalarType.Float if dtype in (ScalarType.Half, ScalarType.BFloat16) else dtype
+    packed = values.to(wide).movedim(record.ragged - 1, 0)
+    rows, _ = locate(record)
+    batch = dc.shape(record.offsets)[0] - 1
+    found: Tensor = packed.new_zeros((batch, *dc.shape(packed)[1:])).index_add(0, rows, packed)
+    if operator.packet == "mean":
+        found = found / record.row_lengths().reshape([-1] + [1] * (found.dim() - 1))
+    found = found.to(dtype)
+    return found.unsqueeze(record.ragged) if given.get("keepdim") else found
 
 
 def take_dims(operator: Operator, values: tuple[Any, ...]) -> Any:
