@@ -30,6 +30,26 @@ def test_chains_of_views_with_writes_hold_the_values_of_the_cpu(in_pipeline):
             assert not pipe.stats().eager, (seed, pipe.stats().eager)
 
 
+@pytest.mark.parametrize("device", ["cpu", "strideless"])
+def test_chains_of_views_hold_the_same_values_without_writes(device):
+    for seed in range(30):
+        sizes, chain = make_chain(seed)
+        expected = run_chain(device, sizes, chain)
+        found = torchlike.func.functionalize(lambda sizes=sizes, chain=chain: run_chain(device, sizes, chain))()
+        assert [each.tolist() for each in found] == [each.tolist() for each in expected], seed
+
+
+def test_copies_between_devices_pass_function_transforms():
+    def double(x):
+        return (x.to("strideless") * 2).to("cpu")
+
+    x = torchlike.ones(3, 2)
+    assert torchlike.func.grad(lambda x: double(x).sum())(x).tolist() == [[2, 2]] * 3
+    assert torchlike.func.vmap(double, in_dims=1)(x).tolist() == [[2] * 3] * 2
+    assert torchlike.func.functionalize(lambda x: double(x.add_(1)).add_(1))(x).tolist() == [[5, 5]] * 3
+    assert x.tolist() == [[2, 2]] * 3
+
+
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_gradients_through_chains_are_those_of_the_cpu(in_pipeline):
     for seed in range(20):

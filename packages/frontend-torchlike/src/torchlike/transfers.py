@@ -20,11 +20,18 @@ class _ToDevice(Function):
     _dispatch_traceable = True
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
-        ctx.source, ctx.dtype = tensor.device, tensor.dtype
+    def forward(tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
         return dc.call_direct(
             "aten::_to_copy", "CompositeExplicitAutograd", tensor.detach(), device=target, dtype=dtype
         )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.source, ctx.dtype = inputs[0].device, inputs[0].dtype
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], tensor: Tensor, target: dc.Device, dtype: Any) -> tuple[Tensor, Any]:
+        return move(tensor, target, dtype), in_dims[0]
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:

@@ -48,8 +48,10 @@ def call_in_transforms(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return _record(cls, level, args, kwargs)
     if isinstance(level, VmapLevel):
         return _batch(cls, level, args, kwargs)
+    inner = tuple(level.value_of(arg) if isinstance(arg, Tensor) else arg for arg in args)
     with below():
-        return cls.apply(*args, **kwargs)
+        found = cls.apply(*inner, **kwargs)
+    return tree_map(lambda value: level.hold(value) if isinstance(value, Tensor) else value, found)
 
 
 def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

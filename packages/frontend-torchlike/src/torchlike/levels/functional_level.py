@@ -18,7 +18,7 @@ from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_wri
 from dispatch_core import frontends
 from dispatch_core.caches import keep
 
-from ..history.rebinding import rebind
+from ..history.rebinding import check_expanded, rebind
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, written_tensors
 from .functional_data import Functional, describe, make_functional
@@ -38,7 +38,7 @@ class FunctionalLevel(TransformLevel):
     def __init__(self, *, removes_views: bool = False, settles: bool = False) -> None:
         super().__init__()
         self.removes_views = removes_views
-        self._outside = OutsideTensors(self._stand_in)
+        self._outside = OutsideTensors(self.hold)
         #: The tensors of a block whose end lets them be ordinary ones; see `settle`.
         self._made: list[ref[Tensor]] | None = [] if settles else None
         #: Whether records are computed with, in the place of tensors.
@@ -55,9 +55,6 @@ class FunctionalLevel(TransformLevel):
     def enter(self, value: Any) -> Any:
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
         return value if not isinstance(value, Tensor) or self.owns(value) else self._outside.enter(value)
-
-    def _stand_in(self, value: Tensor) -> Tensor:
-        return self._wrap(make_functional(value, self))
 
     def leave(self, value: Any) -> Any:
         """Return the tensor outside for one of the level, once that is closed and written back; anything else as it is."""
@@ -80,6 +77,18 @@ class FunctionalLevel(TransformLevel):
             elif state is not None:
                 tensor._autograd = state
             tensor._dispatch_data, tensor._dispatch_mask = outside._dispatch_data, outside._dispatch_mask
+
+    def value_of(self, tensor: Any) -> Any:
+        """Return the value of a tensor of the level, or of a record; of one from outside that of its stand-in."""
+        if isinstance(tensor, Functional):
+            return tensor.value
+        if not isinstance(tensor, Tensor):
+            return frontend.wrap(tensor)
+        return self.enter(tensor)._dispatch_data.value
+
+    def hold(self, value: Any) -> Tensor:
+        """Return a tensor of the level for a new value."""
+        return self._wrap(make_functional(value, self))
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         signature = signature_of(op)
@@ -112,19 +121,12 @@ class FunctionalLevel(TransformLevel):
     def _run(self, op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run a call on the values; return one result for each that the schema promises."""
         # Random numbers are drawn in the order in which the elements lie in memory.
-        given = map_tensors(op, self._in_place if op.namespace == "functionalize" else self._value_of, values)
+        given = map_tensors(op, self._in_place if op.namespace == "functionalize" else self.value_of, values)
         op = find_differentiable(op)
         with below():
             if self.removes_views and any(each.kind == "view" for each in signature_of(op).results):
                 op = find_copy(op)
             return signature_of(op).unpack(call_in_order(op, given))
-
-    def _value_of(self, tensor: Any) -> Any:
-        if isinstance(tensor, Functional):
-            return tensor.value
-        if not isinstance(tensor, Tensor):
-            return frontend.wrap(tensor)
-        return self.enter(tensor)._dispatch_data.value
 
     def _in_place(self, tensor: Tensor) -> Any:
         """Return the value of a tensor, its elements in memory in the order that the program sees."""
@@ -193,10 +195,17 @@ class FunctionalLevel(TransformLevel):
         if not is_raw:
             base = self.enter(base)
         data = base if is_raw else base._dispatch_data
+        has_strides = dc.has_strides(data.value)
+        if result.is_list and not has_strides:
+            composite = _find_composite(op, "CompositeExplicitAutograd")
+            if composite is not None:  # of slices, which tell where in the tensor they lie
+                return composite(*values)
         name = op.name.removeprefix("aten::")
         if name == "as_strided":
             self._check_places(base)
         layouts = self._find_layouts(op, values)
+        if not has_strides:
+            layouts = None  # they are row-major, whatever a rule says
         function, given = op, (data.value, *values[1:])
         with below():
             if data.is_displaced and name == "view":
@@ -258,6 +267,9 @@ class FunctionalLevel(TransformLevel):
     def _write(self, op: Any, functional: Any, values: tuple[Any, ...]) -> Any:
         """Compute what a call writes, and give the tensors their new values."""
         signature = signature_of(op)
+        for tensor in written_tensors(op, values):
+            if self.enter(tensor)._state.expanded:
+                check_expanded(op.name)
         layouts = self._find_layouts(op, values)
         names = {argument.name for argument in functional.schema.arguments}
         pairs = zip(signature.parameters, values, strict=True)
