@@ -53,8 +53,8 @@ def test_a_module_is_called_with_several_dicts():
     assert functional_call(layer, (weight, bias), torchlike.ones(2)).tolist() == [2.0]
     with pytest.raises(ValueError, match="multiple dictionaries"):
         functional_call(layer, (weight, weight), torchlike.ones(2))
-    with pytest.raises(AttributeError, match="no attribute 'functionalize'"):
-        torchlike.func.functionalize  # noqa: B018  # asking is the error
+    with pytest.raises(AttributeError, match="no attribute 'functionalise'; did you mean functionalize"):
+        torchlike.func.functionalise  # noqa: B018  # asking is the error
 
 
 def test_fans_are_counted():

@@ -113,8 +113,6 @@ def explain_missing(namespace: str, name: str) -> str:
 
     >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
     ': torch has it, and it is left out, because sparse tensors have one layout here, that of coordinates'
-    >>> explain_missing("torch", "nested")
-    ': torch has it, and it is left out, because no tensor is nested here'
     >>> explain_missing("nn", "Sequentail")
     '; did you mean Sequential?'
     >>> explain_missing("optim", "Adamw")
