@@ -375,3 +375,48 @@ def test_texts_are_torch_s(dtype, requires_grad):
 def text(tensor):
     """Return the text without its lines, which are broken elsewhere for a longer name of the module."""
     return " ".join(repr(tensor).replace("torch.", "torchlike.").split())
+
+
+# Sparse gradients in training.
+
+OPTIMIZERS = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "dampening": 0.1, "maximize": True}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.1}),
+    ("SparseAdam", {"lr": 0.1}),
+    ("SparseAdam", {"lr": 0.1, "betas": (0.5, 0.8), "maximize": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+@pytest.mark.parametrize("padding", [None, 2])
+def test_embeddings_train_as_torch_s(name, options, padding):
+    found = []
+    for frontend in (torch, torchlike):
+        numbers = np.random.default_rng(0)
+        layer = frontend.nn.Embedding(7, 4, padding_idx=padding, sparse=True)
+        with frontend.no_grad():
+            layer.weight.copy_(frontend.from_numpy(numbers.normal(size=(7, 4)).astype("float32")))
+        optimizer = getattr(frontend.optim, name)(layer.parameters(), **options)
+        for _ in range(4):
+            optimizer.zero_grad()
+            (layer(frontend.from_numpy(numbers.integers(0, 7, (2, 3)))) ** 3).sum().backward()
+            agree_later = describe(layer.weight.grad)
+            optimizer.step()
+        found.append((layer.weight.detach().numpy(), agree_later))
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-5, atol=1e-6)
+    agree(found[1][1], found[0][1])
+
+
+@pytest.mark.parametrize("name", "Adam AdamW Adamax NAdam RAdam RMSprop Rprop Adadelta ASGD Adafactor Adagrad".split())
+def test_optimizers_refuse_sparse_gradients_in_torch_s_words(name):
+    options = {"weight_decay": 0.1} if name == "Adagrad" else {}
+    texts = []
+    for frontend in (torch, torchlike):
+        layer = frontend.nn.Embedding(3, 2, sparse=True)
+        layer(frontend.tensor([1])).sum().backward()
+        with pytest.raises(RuntimeError) as caught:
+            getattr(frontend.optim, name)(layer.parameters(), **options).step()
+        texts.append(str(caught.value))
+    assert texts[1] == texts[0]

@@ -15,6 +15,8 @@ from .settings import check_settings, collect_settings
 class Adagrad(Optimizer):
     """Steps scaled by the sum of squares (Duchi et al., 2011; source: ``torch.optim.Adagrad``)."""
 
+    _takes_sparse = True
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -41,6 +43,10 @@ class Adagrad(Optimizer):
         full = FUNCTIONS["full_like"](param.detach(), complex(start, start) if param.is_complex() else start)
         return {"sum": full}
 
+    def _check_layout(self, grad: Tensor, group: dict[str, Any]) -> None:
+        if grad.is_sparse and group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
     def share_memory(self) -> None:
         """Do nothing: processes that are forked begin with the sums, and others get copies of them."""
 
@@ -48,6 +54,15 @@ class Adagrad(Optimizer):
         self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float, lr: Any
     ) -> None:
         total, eps = state["sum"], group["eps"]
+        if grad.is_sparse:
+            from ..sparse.tensor import replace_values  # few programs have sparse gradients
+
+            grad = grad.coalesce()
+            total.add_(grad**2)
+            root = total.sparse_mask(grad).values().sqrt_().add_(eps)
+            scaled = replace_values(grad._dispatch_data, grad.values() / root)
+            param.add_(scaled, alpha=-read_number(lr / (1 + (step - 1) * group["lr_decay"])))
+            return
         total.addcmul_(grad, grad, value=1)
         root = total.sqrt() + eps if group["differentiable"] else total.sqrt().add_(eps)
         param.addcdiv_(grad, root, value=-read_number(lr / (1 + (step - 1) * group["lr_decay"])))

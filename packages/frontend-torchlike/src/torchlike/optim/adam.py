@@ -16,6 +16,7 @@ class Adam(Optimizer):
     """Steps scaled by running means of gradients and their squares (Kingma and Ba, 2015; source: ``torch.optim.Adam``)."""
 
     _zeros = ("exp_avg", "exp_avg_sq")
+    _instead = ", please consider SparseAdam instead"
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
         parts = []
         for param in self._params:
             grad = FUNCTIONS["zeros_like"](param) if param.grad is None else param.grad
-            parts.append(_to_real(grad).reshape(-1))
+            parts.append(_to_real(grad.to_dense() if grad.is_sparse else grad).reshape(-1))
         return FUNCTIONS["cat"](parts, 0)
 
     def _move(self, size: Any, direction: Tensor) -> None:

@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, ClassVar, Final, TypeAlias
 
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import clear_gradient
@@ -58,6 +59,9 @@ class Optimizer(Hooks):
     #: Whether a state counts its steps, and whether ``weight_decay`` is for the base to apply.
     _counts: ClassVar[bool] = True
     _decays: ClassVar[bool] = True
+    #: Whether gradients may be sparse, and what follows in the error if not.
+    _takes_sparse: ClassVar[bool] = False
+    _instead: ClassVar[str] = ""
 
     @api_boundary
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -179,9 +183,16 @@ class Optimizer(Hooks):
             groups = part.optimizers.find_groups(self)
         for group in groups:
             lr = to_plain(group.get("lr"))
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update_one(param, param.grad, group, lr)
+            found = [(param, param.grad) for param in group["params"] if param.grad is not None]
+            for _, grad in found:
+                self._check_layout(grad, group)
+            for param, grad in found:
+                self._update_one(param, grad, group, lr)
+
+    def _check_layout(self, grad: Tensor, group: dict[str, Any]) -> None:
+        """Raise ``RuntimeError`` for a sparse gradient that the optimizer does not take, before anything is changed."""
+        if grad._dispatch_mask & LAYOUTS and grad.is_sparse and not self._takes_sparse:
+            raise RuntimeError(f"{_find_name(type(self))} does not support sparse gradients{self._instead}")
 
     def _update_one(self, param: Tensor, grad: Tensor, group: dict[str, Any], lr: Any) -> None:
         """Apply the settings that all optimizers have in common, and call ``update``."""
@@ -317,6 +328,11 @@ class _Parts(dict[str, Any]):
 
 def _to_pairs(value: Any) -> Any:
     return FUNCTIONS["view_as_real"](value) if isinstance(value, Tensor) and value.is_complex() else value
+
+
+def _find_name(kind: type) -> str:
+    """Return the name of the class that brings an optimizer's steps."""
+    return next(each.__name__ for each in kind.__mro__ if "update" in vars(each))
 
 
 def _split_names(group: dict[str, Any]) -> None:

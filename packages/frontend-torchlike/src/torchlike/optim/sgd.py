@@ -25,6 +25,7 @@ class SGD(Optimizer):
     """
 
     _counts = False
+    _takes_sparse = True
 
     def __init__(
         self,

@@ -37,7 +37,8 @@ def add(op: Any, self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     indices = FUNCTIONS["cat"]([one.indices, two.indices], 1)
     values = FUNCTIONS["cat"]([one.values.to(dtype), scaled.to(dtype)])
     both = one.is_coalesced and two.is_coalesced
-    if both:
+    # Sums of sums would otherwise grow without bound.
+    if both or one.count + two.count > prod(one.size[: one.sparse_dim]):
         indices, values = sum_duplicates(indices, values, one.size)
     return wrap_coo(indices, values, one.size, both)
 

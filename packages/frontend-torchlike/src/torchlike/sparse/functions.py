@@ -91,3 +91,9 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
         wanted = [dim] if isinstance(dim, int) else list(dim)
         found = ops._sparse_sum(input, [check_dim(each, input.dim()) % input.dim() for each in wanted])
     return found
+
+
+def embed(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """Return rows of ``weight``, whose gradient is sparse: the rows that were read, in their order."""
+    found: Tensor = ops.embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return found

@@ -62,7 +62,7 @@ def embedding_gradient(
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     width = weight_sizes[1]
-    places, values = indices.reshape(-1), grad.reshape(-1, width)
+    places, values = indices.reshape(-1), grad.reshape(indices.numel(), width)
     if padding_idx != -1:
         kept = (places != padding_idx).nonzero().reshape(-1)
         places, values = places.index_select(0, kept), values.index_select(0, kept)

@@ -18,12 +18,6 @@ one_hot = FUNCTIONAL["one_hot"]
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
-def _refuse_sparse(sparse: bool, weight: Tensor, function: str) -> None:
-    """Refuse a sparse gradient where there is to be one."""
-    if sparse and weight.requires_grad and is_grad_enabled():
-        raise NotImplementedError(f"{function}(sparse=True): sparse gradients are not supported; leave sparse=False")
-
-
 def _find_padding(padding_idx: int | None, weight: Tensor) -> int:
     """Return the row that takes no gradient, -1 for none."""
     if padding_idx is None:
@@ -48,14 +42,20 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of ``weight`` that ``input`` names; with ``max_norm`` longer ones are shortened in place first."""
+    """Return the rows of ``weight`` that ``input`` names; with ``max_norm`` longer ones are shortened in place first.
+
+    With ``sparse`` the gradient of ``weight`` is a sparse tensor of these rows.
+    """
     check_tensor(input, "embedding")
     check_tensor(weight, "embedding", "weight")
-    _refuse_sparse(sparse, weight, "embedding")
     padding = _find_padding(padding_idx, weight)
     if max_norm is not None:
         input = input.contiguous()
         _shorten(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad and is_grad_enabled():
+        from ...sparse.functions import embed  # few programs have sparse gradients
+
+        return embed(weight, input, padding, scale_grad_by_freq)
     return FUNCTIONS["embedding"](weight, input, padding, scale_grad_by_freq)
 
 
@@ -135,7 +135,11 @@ def embedding_bag(
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     _check_mode(mode, scale_grad_by_freq, sparse)
-    _refuse_sparse(sparse, weight, "embedding_bag")
+    if sparse and weight.requires_grad and is_grad_enabled():
+        raise NotImplementedError(
+            "embedding_bag(sparse=True): sparse gradients are not supported; leave sparse=False\n"
+            "Hint: embedding(sparse=True) has them, and its rows can be summed"
+        )
     if max_norm is not None:
         _shorten(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
