@@ -632,6 +632,21 @@ def test_transforms_that_pull_gradients_take_nested_arguments(x):
             call()
 
 
+def test_forward_mode_gives_the_values_tangents(x):
+    forward, x = torchlike.autograd.forward_ad, x.detach()
+    way = torchlike.ones_like(x)
+    with forward.dual_level():
+        dual = forward.make_dual(x, way)
+        primal, tangent = forward.unpack_dual(dual * dual)
+        assert tangent.is_nested and tangent.size(1) == x.size(1)
+        same(primal.values(), x.values() ** 2)
+        same(tangent.values(), 2 * x.values())
+        same(forward.unpack_dual(dual.sum(1)).tangent, way.sum(1))
+        assert forward.unpack_dual(x).tangent is None
+        with pytest.raises(RuntimeError, match="different size"):
+            forward.make_dual(x, make(1))
+
+
 def test_modes_see_the_calls_on_the_values(x):
     seen = []
 

@@ -32,6 +32,7 @@ from .gradients import grad
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 _KEY: Final = dc.DispatchKey.FuncTorchGradWrapper
+_NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 _numbers: Final = itertools.count(1)
 _level: Final = tangents.dual_level
 
@@ -118,6 +119,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
+    if tensor._dispatch_mask & _NESTED:
+        # The values have the tangent, as they have the history.
+        nested: Tensor = tensor._dispatch_data.map_values(
+            lambda values: make_dual(values, tangent._dispatch_data.values)
+        )
+        return nested
     if tensor.dtype.is_complex == tangent.dtype.is_complex:
         tangent = tangent.to(tensor.dtype)
     if tensor.dtype != tangent.dtype:
@@ -143,6 +150,11 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     current = _level.get()
     if not current:
         return UnpackedDualTensor(tensor, None)
+    if tensor._dispatch_mask & _NESTED:
+        record = tensor._dispatch_data
+        primal, tangent = unpack_dual(record.values)
+        wrap = record.leave_gradient
+        return UnpackedDualTensor(wrap(primal), None if tangent is None else wrap(tangent))
     with dc.exclude_keys(_KEY):
         primal = tensor.view_as(tensor)
     return UnpackedDualTensor(primal, read_tangent(tensor, current))

@@ -116,7 +116,7 @@ JAGGED = TensorLayout(
     dtype=lambda record: dc.dtype(record.values),
     strides=lambda record: record.strides,
     hint="x.unbind() has the rows, x.values() all elements, and x.to_padded_tensor(0.) is a strided tensor",
-    passed_by=AUTOCAST | DispatchKey.FuncTorchDynamicLayerFrontMode,
+    passed_by=AUTOCAST | DispatchKey.FuncTorchDynamicLayerFrontMode | DispatchKey.FuncTorchGradWrapper,
     components_have_history=True,
 )
 _AUTOGRAD = DispatchKey.AutogradNestedTensor.value
