@@ -322,7 +322,33 @@ def attention(t, func, x):
     return func.vmap(func.grad(loss), in_dims=(None, 0))(parameters, x)
 
 
+def batched_gradients(t, func, x):
+    weight = x[0].clone().requires_grad_()
+    found = (weight**2 * x[1]).exp()
+    (slope,) = t.autograd.grad(found.sum(), weight, create_graph=True)
+
+    def multiply(result, vector):
+        return t.autograd.grad(result, weight, vector, retain_graph=True)[0]
+
+    units = t.eye(3, dtype=x.dtype)
+    return func.vmap(lambda v: multiply(found, v))(units), func.vmap(lambda v: multiply(slope, v))(units)
+
+
+def leaves_made_inside(t, func, x):
+    def slope(x):
+        leaf = t.ones(3, dtype=x.dtype, requires_grad=True)
+        return t.autograd.functional.jvp(lambda y: (y * leaf).sin(), x, x * 1.0, create_graph=True)[1].sum()
+
+    return func.grad(slope)(x)
+
+
 PROGRAMS = {
+    "batched gradients": (batched_gradients, (4, 3)),
+    "leaves made inside": (leaves_made_inside, (3,)),
+    "Jacobians of numbers": (
+        lambda t, func, x: [transform(lambda y: y**3)(x[0]) for transform in (func.jacrev, func.jacfwd, func.hessian)],
+        (3,),
+    ),
     "numbers of rows as indices": (read_and_write_by_rows_numbers, (4, 3)),
     "statistics of rows": (statistics_of_rows, (5, 4, 3)),
     "attention": (attention, (3, 5, 4)),

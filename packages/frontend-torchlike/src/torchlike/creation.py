@@ -41,7 +41,7 @@ def wrap_result(made: Any, requires_grad: bool) -> Tensor:
                 "Only Tensors of floating point and complex dtype can require gradients\n"
                 f"Hint: the elements are {result.dtype!r}; write 1. for 1, or pass dtype=torchlike.float32"
             )
-        result.requires_grad_()
+        result._require_grad()
     return result
 
 
@@ -247,7 +247,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             if isinstance(layout, Layout) and layout is not strided:
                 raise RuntimeError(f"layout {layout} does not match layout of out parameter ({strided})")
             found = packet(*args, out=out, **kwargs)
-            return found.requires_grad_() if requires_grad else found
+            return found._require_grad() if requires_grad else found
         if dtype is not None:
             kwargs["dtype"] = dtype
         overload = (

@@ -46,7 +46,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
     copy = memo[id(tensor)] = as_subclass(type(tensor), data)
     if tensor.requires_grad:
-        copy.requires_grad_()
+        copy._require_grad()
     if tensor._state.grad is not None:
         copy._state.grad = deep_copy(tensor._state.grad, memo)
         copy._dispatch_mask |= tensor._dispatch_mask & AUTOGRAD

@@ -239,7 +239,7 @@ def _differentiate(
             entered = value.view_as(value)
             set_tangent(entered, tangent, level)  # backward's formulas read the saved tensor's
         else:
-            entered = value.detach().requires_grad_()
+            entered = value.detach()._require_grad()
         inputs.append(entered)
         directions.append(tangent)
         return entered
@@ -264,7 +264,7 @@ def _differentiate(
 
 def _push_forward(outputs: list[Tensor], inputs: list[Tensor], directions: list[Tensor]) -> dict[int, Tensor]:
     """Return the derivative of each output along the directions, by the output's identity."""
-    weights = [FUNCTIONS["zeros_like"](each.detach()).requires_grad_() for each in outputs]
+    weights = [FUNCTIONS["zeros_like"](each.detach())._require_grad() for each in outputs]
     pulled = grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
     pairs = [
         (each, way) for each, way in zip(pulled, directions, strict=True) if each is not None and each.requires_grad

@@ -171,7 +171,7 @@ def jvp(
         outputs, is_output_tuple = _call(func, entered, "jvp")
         _check_dependence(outputs, strict, "jvp")
         # The gradients are linear in these weights, and their derivative along ``v`` is the product.
-        weights = tuple(FUNCTIONS["zeros_like"](each).detach().requires_grad_() for each in outputs)
+        weights = tuple(FUNCTIONS["zeros_like"](each).detach()._require_grad() for each in outputs)
         pulled = _pull(outputs, entered, weights, True)
         pairs = [(each, vector) for each, vector in zip(pulled, vectors, strict=True) if each is not None]
         found = _pull([each for each, _ in pairs], weights, [vector for _, vector in pairs], create_graph)

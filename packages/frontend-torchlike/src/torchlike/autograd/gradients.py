@@ -277,7 +277,7 @@ def grad(
         if any(isinstance(target, GradientEdge) and each is None for target, each in zip(targets, found, strict=True)):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         found = [
-            FUNCTIONS["zeros_like"](target.detach()).requires_grad_(create_graph) if gradient is None else gradient
+            FUNCTIONS["zeros_like"](target.detach())._require_grad(create_graph) if gradient is None else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple([_leave(target, gradient) for target, gradient in zip(targets, found, strict=True)])

@@ -75,7 +75,7 @@ class Differentiable:
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        self.requires_grad_(value)
+        self._require_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types.
@@ -83,6 +83,10 @@ class Differentiable:
         Raises ``RuntimeError`` inside of function transforms, which choose themselves.
         """
         refuse_in_transform("requires_grad_")
+        return self._require_grad(requires_grad)
+
+    def _require_grad(self, requires_grad: bool = True) -> Self:
+        """Choose whether operators on the tensor are recorded, in transforms, too."""
         if PARTS:
             see(self)
         state = getattr(self, "_autograd", None)

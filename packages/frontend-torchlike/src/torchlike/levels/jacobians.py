@@ -176,7 +176,7 @@ def _list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[l
         for each, size in zip(tensors, sizes, strict=True):
             units = each.new_zeros((rows, size))
             units.diagonal(start - offset).fill_(1)
-            parts.append(units.view(rows, *each.shape))
+            parts.append(units.view((rows, *each.shape)))
             offset += size
         yield parts
 
@@ -244,7 +244,7 @@ def jacrev(
         sizes = [each.numel() for each in results]
         blocks = [FUNCTIONS["split"](column, sizes, dim=0) for column in columns]
         parts = [
-            [block.view(*result.shape, *leaf.shape) for block, leaf in zip(row, leaves, strict=True)]
+            [block.view((*result.shape, *leaf.shape)) for block, leaf in zip(row, leaves, strict=True)]
             for row, result in zip(zip(*blocks, strict=True), results, strict=True)
         ]
         found = _arrange(parts, outputs, inputs, argnums)
@@ -285,7 +285,7 @@ def jacfwd(
         sizes = [each.numel() for each in leaves]
         parts = [
             [
-                block.reshape(*block.shape[:-1], *leaf.shape)
+                block.reshape((*block.shape[:-1], *leaf.shape))
                 for block, leaf in zip(FUNCTIONS["split"](each.movedim(0, -1), sizes, dim=-1), leaves, strict=True)
             ]
             for each in products

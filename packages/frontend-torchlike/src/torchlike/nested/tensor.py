@@ -176,6 +176,8 @@ class NestedTensor(Tensor):
         self._dispatch_data.values.requires_grad_(requires_grad)
         return self
 
+    _require_grad = requires_grad_
+
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by the values, as a nested tensor, or None."""

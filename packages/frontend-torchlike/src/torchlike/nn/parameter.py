@@ -35,7 +35,7 @@ class Parameter(Tensor):
         self._dispatch_mask = alias._dispatch_mask
         share_memory(self, alias)
         if requires_grad:
-            self.requires_grad_()
+            self._require_grad()
         return self
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
@@ -71,7 +71,7 @@ class Buffer(Tensor):
         self.persistent = persistent
         share_memory(self, alias)
         if data is not None and data.requires_grad:
-            self.requires_grad_()
+            self._require_grad()
         return self
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:

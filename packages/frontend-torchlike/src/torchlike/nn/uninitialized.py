@@ -86,7 +86,7 @@ class UninitializedTensorMixin:
         """Choose whether the tensor to come requires grad."""
         tensor: Any = self
         kind, tensor.__class__ = type(self), self.cls_to_become
-        tensor.requires_grad_(requires_grad)
+        tensor._require_grad(requires_grad)
         tensor.__class__ = kind
         return self
 
@@ -162,7 +162,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         """Remember the dtype and the device."""
         made: Any = FACTORIES["empty"](0, device=device, dtype=dtype)
         if requires_grad:
-            made.requires_grad_()
+            made._require_grad()
         made.__class__ = cls
         return made
 

@@ -87,7 +87,7 @@ class CheckpointFunction(Function):
         """Compute the part again with a graph, and go back through it."""
         inputs = list(ctx.others)
         for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
-            inputs[place] = value.detach().requires_grad_(value.requires_grad)
+            inputs[place] = value.detach()._require_grad(value.requires_grad)
         with _drawing_again(ctx.state), enable_grad(), _computing_as(ctx.choices):
             results = ctx.run_function(*inputs)
         results = (results,) if isinstance(results, Tensor) else results
