@@ -18,6 +18,7 @@ __all__ = [
     "frame_batch",
     "frame_groups",
     "frame_layers",
+    "link_statistics",
 ]
 
 
@@ -28,6 +29,26 @@ def _add(parts: list[Array]) -> Any:
     for other in others:
         total = aten.add.Tensor(total, other)
     return total
+
+
+def link_statistics(frame: Frame, input: Array, mean: Array, rstd: Array) -> tuple[Array, Array]:
+    """Return mean and one over the deviation, laid out for the frame, as functions of the input.
+
+    Layer and batch normalization give them back as constants, which further derivatives must not take them for. The values
+    are those given, whatever was added to the variance.
+    """
+    mean, rstd = frame.view_statistics(mean), frame.view_statistics(rstd)
+    seen = frame.view(input)
+    average = frame.average(seen)
+    away = aten.sub.Tensor(seen, average)
+    variance = frame.average(aten.mul.Tensor(away, away))
+    given = aten.pow.Tensor_Scalar(aten.detach.default(rstd), -2)
+    return _move(aten.detach.default(mean), average), aten.rsqrt.default(_move(given, variance))
+
+
+def _move(value: Array, by: Array) -> Array:
+    """Return a value with the derivative of another."""
+    return aten.add.Tensor(value, aten.sub.Tensor(by, aten.detach.default(by)))
 
 
 def differentiate_normalization(
@@ -45,8 +66,12 @@ def differentiate_normalization(
     ``grads`` are the gradients of its three results. Mean and deviation count as functions of the input.
     """
     to_input, to_weight, to_bias = grads[0], grads[1], grads[2]
-    slope, rstd = frame.view(grad_out), frame.view_statistics(rstd)
-    normal = aten.mul.Tensor(aten.sub.Tensor(frame.view(input), frame.view_statistics(mean)), rstd)
+    slope = frame.view(grad_out)
+    if frame.is_fixed:
+        mean, rstd = frame.view_statistics(mean), frame.view_statistics(rstd)
+    else:
+        mean, rstd = link_statistics(frame, input, mean, rstd)
+    normal = aten.mul.Tensor(aten.sub.Tensor(frame.view(input), mean), rstd)
     away = None if to_input is None else aten.mul.Tensor(project(frame, frame.view(to_input), normal), rstd)
     factor = frame.view_weight(weight)
     if wanted == "weight":
