@@ -4,8 +4,9 @@ The calls are the library's own samples of each operator, with other dtypes, wit
 rows of a batch have different values, and each subset of a call's tensors is batched once.
 """
 
+import dataclasses
 import random
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -174,6 +175,32 @@ def test_batches_of_no_row_and_of_one_row_have_the_rows_shapes_and_dtypes(kind, 
         ], sample
         count += 1
     assert count
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_RULES if "output_mask" in str(overload(name).schema)])
+@pytest.mark.parametrize("wanted", [0, 1, 2])
+def test_gradients_that_are_not_wanted_are_empty(name, wanted):
+    sample = next(op_samples(name))
+    mask = [place == wanted for place in range(3)]
+    masked = dataclasses.replace(sample, arguments=sample.arguments | {"output_mask": mask})
+    every = range(sum(1 for _ in arrays_in(sample.arguments)))
+    assert is_compared(name, masked, every)
+
+
+def test_second_derivatives_of_layer_norm_agree_in_every_order():
+    def function(x, weight):
+        return torchlike.nn.functional.layer_norm(x, (3,), weight)
+
+    def by_hand(x, weight):
+        away = x - x.mean(-1, keepdim=True)
+        return away / (away.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight
+
+    x, weight = tensor([[1.0, 2.0, -1.0], [0.5, 3.0, 1.0]], dtype=float64), tensor([1.0, 2.0, 3.0], dtype=float64)
+    for first, second in product((0, 1), repeat=2):
+        expected = torchlike.func.jacrev(torchlike.func.jacrev(by_hand, first), second)(x, weight)
+        for outer, inner in product((torchlike.func.jacrev, torchlike.func.jacfwd), repeat=2):
+            found = outer(inner(function, first), second)(x, weight)
+            np.testing.assert_allclose(elements(found), elements(expected), 1e-9, 1e-9)
 
 
 def needs_a_rule(operator):

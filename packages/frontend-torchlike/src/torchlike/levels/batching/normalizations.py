@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .calls import Batch, BatchedCall, Rule, align, aten
+from dispatch_aten.gradients import FUNCTIONS
+
+from ..stack import current_levels
+from .calls import Batch, BatchedCall, Rule, align, aten, fill_gaps
 from .empty_batches import run_on_a_row
 
 
@@ -40,11 +43,15 @@ def _layer_norm_backward(call: BatchedCall) -> Any:
         changed = {"grad_out": scaled, "input": own, "mean": mean, "rstd": rstd, "weight": weight, "bias": None}
         found[0] = call.run(**changed, output_mask=[True, False, False])[0]
     if wants_weight:
+        if current_levels() or own.requires_grad:
+            # Transforms below may differentiate the gradient, to which mean and deviation are functions of the input.
+            frame = FUNCTIONS["frame_layers"](own.shape, call["normalized_shape"])
+            mean, rstd = FUNCTIONS["link_statistics"](frame, own, mean, rstd)
         normalized = aten.mul.Tensor(aten.sub.Tensor(own, mean), rstd)
         found[1] = _sum(aten.mul.Tensor(grad, aten._to_copy.default(normalized, dtype=grad.dtype)), outer)
     if wants_bias:
         found[2] = _sum(grad, outer)
-    return tuple(found)
+    return fill_gaps(found, grad)
 
 
 def _sum(tensor: Any, dims: list[int]) -> Any:
@@ -110,7 +117,7 @@ def _group_norm_backward(call: BatchedCall) -> Any:
         found[1] = _sum(aten.mul.Tensor(grad, normalized), others)
     if wants_bias:
         found[2] = _sum(grad, others)
-    return tuple(found)
+    return fill_gaps(found, grad)
 
 
 _BATCH_NORMS: Final = """
@@ -127,7 +134,7 @@ def _batch_norm(call: BatchedCall) -> Any:
         tensor = call.with_batch(name)
         changed[name] = _join_vectors(tensor) if name in _STATISTICS else _join_channels(tensor)
     results = call.run(**changed)
-    return tuple(None if each is None else _part_channels(each, call.size) for each in results)
+    return tuple(_part_channels(each, call.size) for each in results)
 
 
 def _join_vectors(tensor: Any) -> Any:
