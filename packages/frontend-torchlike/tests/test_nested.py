@@ -431,7 +431,10 @@ def test_a_leafs_gradient_is_nested(x):
     (x * 2).backward(torchlike.ones_like(x))
     same(x.grad.values(), 2 * x.values().detach() + 2)
     x.grad = None
-    assert x.grad is None
+    assert x.grad is x._grad is None
+    x.grad = torchlike.ones_like(x).detach()
+    del x.grad
+    assert x.grad is None and x.output_nr == 0
     for wrong in (make(1), torchlike.ones(3)):
         with pytest.raises(RuntimeError, match="same sizes"):
             x.grad = wrong

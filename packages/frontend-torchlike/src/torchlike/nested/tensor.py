@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import dispatch_core as dc
 from dispatch_core import frontends
@@ -23,6 +23,7 @@ from dispatch_core.keys import AUTOCAST, DispatchKey
 from ..conversions import cpu, to
 from ..layouts import LayoutData, jagged, layout
 from ..tensors import Tensor, frontend
+from .history import HistoryOfValues
 from .ragged_sizes import ragged_size, share_ragged_size
 
 
@@ -122,7 +123,7 @@ JAGGED = TensorLayout(
 _AUTOGRAD = DispatchKey.AutogradNestedTensor.value
 
 
-class NestedTensor(Tensor):
+class NestedTensor(HistoryOfValues):
     """A batch of tensors whose sizes differ in one dimension (source: torch's jagged layout).
 
     `methods` completes it with the methods that are made of its operators.
@@ -136,106 +137,6 @@ class NestedTensor(Tensor):
     __slots__ = ()
     __module__ = "torchlike.nested"
     _dispatch_data: Jagged
-
-    # The history is that of the values.
-
-    @property
-    def _state(self) -> Any:
-        return self._dispatch_data.values._state
-
-    def _make_state(self) -> Any:
-        return self._state
-
-    def _dispatch_mutated(self) -> None:
-        self._dispatch_data.values._dispatch_mutated()
-
-    def dim(self) -> int:
-        """Return the number of dimensions, the batch's included."""
-        return self._dispatch_data.values.dim() + 1
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions, the batch's included."""
-        return self._dispatch_data.values.dim() + 1
-
-    @property
-    def _base(self) -> None:
-        return None
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operators on the values are recorded for backward."""
-        return self._dispatch_data.values.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self._dispatch_data.values.requires_grad = value
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Choose whether operators on the values are recorded."""
-        self._dispatch_data.values.requires_grad_(requires_grad)
-        return self
-
-    _require_grad = requires_grad_
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient accumulated by the values, as a nested tensor, or None."""
-        found = self._dispatch_data.values.grad
-        return None if found is None else wrap_values(self._dispatch_data, found)
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is not None and (not isinstance(value, NestedTensor) or value.shape != self.shape):
-            raise RuntimeError("assigned grad must be a nested tensor of the same sizes")
-        self._dispatch_data.values.grad = None if value is None else value._dispatch_data.values
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node that made the values, or None for a leaf."""
-        return self._dispatch_data.values.grad_fn
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operator made the values."""
-        return self._dispatch_data.values.is_leaf
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of the values in ``.grad``."""
-        self._dispatch_data.values.retain_grad()
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called."""
-        return self._dispatch_data.values.retains_grad
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
-        """Call ``hook(grad)`` with each gradient as a nested tensor; its result replaces the gradient."""
-        record = self._dispatch_data
-
-        def call(gradient: Tensor) -> Tensor | None:
-            found = hook(wrap_values(record, gradient))
-            return None if found is None else values_of(found)
-
-        return record.values.register_hook(call)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
-        """Call ``hook(tensor)`` whenever a gradient has been accumulated into a leaf's ``.grad``."""
-        return self._dispatch_data.values.register_post_accumulate_grad_hook(lambda _: hook(self))
-
-    def detach_(self) -> Self:
-        """Cut the values off their history, in place."""
-        self._dispatch_data.values.detach_()
-        return self
-
-    @property
-    def data(self) -> Tensor:
-        """The same memory without history."""
-        return wrap_values(self._dispatch_data, self._dispatch_data.values.data)
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        self._dispatch_data.values.data = values_of(value)
 
     # The components.
 
@@ -279,6 +180,15 @@ class NestedTensor(Tensor):
     _max_seqlen, _min_seqlen = property(_get_max_seqlen), property(_get_min_seqlen)
 
     # What reads sizes.
+
+    def dim(self) -> int:
+        """Return the number of dimensions, the batch's included."""
+        return self._dispatch_data.values.dim() + 1
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, the batch's included."""
+        return self._dispatch_data.values.dim() + 1
 
     def numel(self) -> int:
         """Return the number of elements of all rows."""
