@@ -1,5 +1,6 @@
 """Sparse tensors against torch's: values, layouts, gradients, mixed layouts and refusals, on generated inputs."""
 
+import io
 import subprocess
 import sys
 from functools import partial
@@ -375,6 +376,26 @@ def test_texts_are_torch_s(dtype, requires_grad):
 def text(tensor):
     """Return the text without its lines, which are broken elsewhere for a longer name of the module."""
     return " ".join(repr(tensor).replace("torch.", "torchlike.").split())
+
+
+def test_files_of_torch_s_are_read():
+    for coalesced in (True, False):
+        wanted = make(torch, 4, 3, 4, dense=(2,), coalesced=coalesced)
+        file = io.BytesIO()
+        torch.save({"s": wanted, "detached": wanted.detach(), "parameter": torch.nn.Parameter(wanted.detach())}, file)
+        file.seek(0)
+        found = torchlike.load(file)
+        assert found["s"].is_coalesced() == coalesced and isinstance(found["parameter"], torchlike.nn.Parameter)
+        for each in found.values():
+            agree(describe(each), describe(wanted))
+
+
+def test_files_of_torch_s_with_other_layouts_are_refused():
+    file = io.BytesIO()
+    torch.save(torch.eye(2).to_sparse_csr(), file)
+    file.seek(0)
+    with pytest.raises(ValueError, match=r"the only sparse one that can be read is torch\.sparse_coo"):
+        torchlike.load(file)
 
 
 # Sparse gradients in training.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 
 import numpy as np
@@ -389,6 +390,27 @@ def test_layers_see_the_calls_on_the_components(s):
     assert {"aten::mm", "coo::mm"} <= {event.name for event in profile.events}
 
 
+def test_transforms_that_differentiate_capture_sparse_tensors(s):
+    x = torchlike.ones(3, 2)
+    found = torchlike.func.grad(lambda x: (s @ x).pow(2).sum())(x)
+    assert found.tolist() == [[72.0, 72.0], [0.0, 0.0], [108.0, 108.0]]
+    for refused in (
+        lambda: torchlike.func.grad(lambda s: (s @ x).sum())(s),
+        lambda: torchlike.func.jvp(lambda x: s @ x, (x,), (x,)),
+        lambda: torchlike.vmap(lambda x: s @ x)(torchlike.ones(4, 3)),
+    ):
+        with pytest.raises(
+            (TypeError, NotImplementedError), match=r"layout torchlike\.jagged or|no kernel for tensors of layout"
+        ):
+            refused()
+
+
+def test_autocast_casts_sparse_matrices_too(s):
+    with torchlike.autocast("cpu", dtype=torchlike.bfloat16):
+        found = s @ torchlike.ones(3, 2)
+    assert found.dtype is torchlike.bfloat16 and found.tolist() == [[3.0, 3.0], [9.0, 9.0]]
+
+
 def test_copies_and_pickles(s):
     s.requires_grad_()
     torchlike.sparse.sum(s).backward()
@@ -398,3 +420,32 @@ def test_copies_and_pickles(s):
     assert copy.deepcopy(s).grad.to_dense().tolist() == s.grad.to_dense().tolist()
     assert s.double().dtype is torchlike.float64 and s.clone()._values() is not s._values()
     assert not s.detach().requires_grad and s.data.is_sparse and s.cpu() is s
+
+
+def save_and_load(value):
+    file = io.BytesIO()
+    torchlike.save(value, file)
+    file.seek(0)
+    return torchlike.load(file)
+
+
+def test_files_have_the_components(s):
+    twice = torchlike.sparse_coo_tensor([[1, 1]], torchlike.ones(2, 3, dtype=torchlike.float64), (4, 3))
+    whole = {"s": s.requires_grad_(), "again": s, "rest": [s.detach().coalesce(), torchlike.nn.Parameter(twice)]}
+    found = save_and_load(whole)
+    assert found["s"].requires_grad and found["again"] is found["s"] and not found["s"].is_coalesced()
+    first, second = found["rest"]
+    assert first.is_coalesced() and not first.requires_grad
+    assert isinstance(second, torchlike.nn.Parameter) and second.requires_grad and second.dtype is torchlike.float64
+    for one, other in ((found["s"], s), (first, s), (second, twice)):
+        assert one.shape == other.shape and torchlike.equal(one.to_dense(), other.to_dense())
+    assert second._nnz() == 2 and save_and_load(s.detach())._indices().tolist() == INDICES
+
+
+def test_files_with_components_that_do_not_fit_are_refused(s):
+    file = io.BytesIO()
+    torchlike.save(s, file)
+    wrong = file.getvalue().replace(rb"\"size\":[2,3]", rb"\"size\":[2,1]")
+    assert wrong != file.getvalue()
+    with pytest.raises(ValueError, match="size is inconsistent with indices"):
+        torchlike.load(io.BytesIO(wrong))

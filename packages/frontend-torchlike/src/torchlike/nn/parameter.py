@@ -29,7 +29,8 @@ class Parameter(Tensor):
         if data is None:
             data = FACTORIES["empty"](0)
         check_tensor(data, "Parameter", "data")
-        refuse_layout(data, "Parameter")
+        if not data.is_sparse:  # which has a history of its own
+            refuse_layout(data, "Parameter")
         alias = data.detach()
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask

@@ -19,6 +19,7 @@ from ..tensors import Tensor
 from .arrays import check_numbers, finish, view_storage
 from .locations import Locator
 from .opcodes import Global, unpickle
+from .sparse_tensors import read_layout, rebuild_sparse
 
 __all__ = ["read_checkpoint"]
 
@@ -85,11 +86,13 @@ class _CheckpointReader:
             "torch._tensor._rebuild_from_type_v2": self._rebuild_from_type,
             "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta,
             "torch._utils._rebuild_parameter": _rebuild_parameter,
+            "torch._utils._rebuild_sparse_tensor": rebuild_sparse,
             "torch._utils._rebuild_tensor": self._rebuild_tensor,
             "torch._utils._rebuild_tensor_v2": self._rebuild_tensor,
             "torch._utils._rebuild_tensor_v3": self._rebuild_tensor_v3,
             "torch.device": _make_device,
             "torch.nn.parameter.Parameter": None,
+            "torch.serialization._get_layout": read_layout,
             **dict.fromkeys(_STORAGES),
         }
 

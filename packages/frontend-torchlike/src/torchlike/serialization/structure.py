@@ -23,6 +23,7 @@ from ..size import Size
 from ..tensors import Tensor
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, put_together, take_apart
+from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -53,7 +54,7 @@ class Encoder:
                 self._count += 1
             return {"ref": known["id"]}
         self._kept.append(value)
-        if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_sparse(value):
             self._nodes[id(value)] = self._describe(value, place)
             return self._nodes[id(value)]
         node: dict[str, Any] = {}
@@ -66,6 +67,8 @@ class Encoder:
         return node
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
+        if is_sparse(value):
+            return take_sparse_apart(value, lambda component, name: self.encode(component, _join(place, name)))
         for name, kind in _SEQUENCES.items():
             if type(value) is kind:
                 return {name: [self.encode(each, _join(place, number)) for number, each in enumerate(value)]}
@@ -168,6 +171,8 @@ class Decoder:
             return find_dtype(content)
         if kind == "device":
             return dc.Device.parse(content)
+        if kind == "sparse_coo":
+            return put_sparse_together(node, self.decode)
         if kind in ("str", "int"):
             return {"str": str, "int": int}[kind](content)
         return self._make(node)
