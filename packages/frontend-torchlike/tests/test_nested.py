@@ -440,6 +440,12 @@ def test_a_leafs_gradient_is_nested(x):
             x.grad = wrong
 
 
+def test_a_leaf_is_cut_off_in_place(x):
+    assert x.detach_() is x and not x.requires_grad and x.is_leaf
+    copied = torchlike.nested.nested_tensor([torchlike.ones(2, requires_grad=True)], **JAGGED)
+    assert not copied.requires_grad and copied.is_leaf
+
+
 def test_hooks_see_nested_gradients(x):
     seen = []
     x.register_hook(lambda gradient: seen.append(gradient) or gradient * 10)
@@ -606,6 +612,13 @@ def test_transforms_take_nested_tensors_that_a_function_captures(x):
     same(torchlike.func.grad(loss)(x.values()), 2 * x.values())
     with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
         torchlike.func.vmap(lambda x: x.sum())(x)
+
+    def make_inside(weight):
+        rows = torchlike.nested.nested_tensor([torchlike.ones(2, 4), torchlike.ones(1, 4)], **JAGGED)
+        return F.linear(rows, weight).sum()
+
+    same(torchlike.func.grad(make_inside)(weight), torchlike.full((3, 4), 3.0))
+    same(torchlike.func.vmap(make_inside)(torchlike.ones(2, 1, 4)), torchlike.tensor([12.0, 12.0]))
 
 
 def test_transforms_that_pull_gradients_take_nested_arguments(x):

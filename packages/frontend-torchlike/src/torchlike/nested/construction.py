@@ -54,8 +54,8 @@ def nested_tensor(
         raise NotImplementedError("nested_tensor(): pin_memory=True is not supported")
     tensors = [each if isinstance(each, Tensor) else as_tensor(each) for each in tensor_list]
     with no_grad():
-        made = _from_list(tensors, dtype, device).detach()
-    return made.requires_grad_(requires_grad)
+        made = _from_list(tensors, dtype, device)
+    return made._require_grad() if requires_grad else made
 
 
 @api_boundary
