@@ -263,6 +263,14 @@ def test_operators_without_a_schema_and_with_any_number_of_arguments(registry, l
     assert mode.seen == ["free"]
 
 
+def test_an_instance_may_have_attributes_of_the_classes_names(operators, tensor, make_mode):
+    mode = make_mode()
+    mode.registry, mode.tensor_type, mode.handler_name = {}, 3, "x"
+    with mode:
+        operators.add(tensor([1]), tensor([1]))
+    assert mode.seen == ["add"]
+
+
 def test_modes_of_two_registries_do_not_see_each_others_calls(operators, tensor, make_mode):
     other = dc.Registry()
     library = dc.Library("t", "DEF", registry=other)

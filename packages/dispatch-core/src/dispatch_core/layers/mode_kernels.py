@@ -165,7 +165,7 @@ def _generate(
 
 def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
     return KernelResultError(
-        f"Multiple dispatch failed for {op.name!r}; all {getattr(entry.mode, 'handler_name', '')} handlers returned"
+        f"Multiple dispatch failed for {op.name!r}; all {getattr(type(entry.mode), 'handler_name', '')} handlers returned"
         f" NotImplemented:\n  - mode object {entry.mode!r}",
         hint="return func(*args, **kwargs) for calls that the mode leaves as they are",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
@@ -122,8 +123,14 @@ def note_keys() -> None:
         rank = DispatchKey.Python.rank
         above = sum(key.value for key in DispatchKey if key.rank > rank and key is not DispatchKey.Profiler)
         _key_masks[0] = above, sum(key.value for key in DispatchKey if key.value & AUTOGRAD)
-        for entry in list(_entries):
+        for entry in _list_entries():
             entry.states = NEVER
+
+
+def _list_entries() -> list[ActiveMode]:
+    while True:
+        with suppress(RuntimeError):  # another thread has entered a mode meanwhile
+            return list(_entries)
 
 
 def find_entry(registry: Registry) -> ActiveMode | None:

@@ -79,12 +79,14 @@ class DispatchMode:
         raise NotImplementedError(f"{type(self).__qualname__} does not define __dispatch__")
 
     def __enter__(self) -> Self:
-        registry, state = the_registry(self.registry), context.current()
+        # The class's: an instance may have attributes of these names.
+        cls = type(self)
+        registry, state = the_registry(cls.registry), context.current()
         registry.ensure_fallback(DispatchKey.Python, LAYER)
         note_keys()
         # In the handler of the outermost mode none is on, though the variable holds that mode.
         outer = current_entry() if state is not None and state[0] & PYTHON else None
-        entry = ActiveMode(self, getattr(self, self.handler_name), registry, self.tensor_type, outer)
+        entry = ActiveMode(self, getattr(self, cls.handler_name), registry, cls.tensor_type, outer)
         included = context.with_included(PYTHON)
         try:
             entry.tokens = (set_entered[entry], set_top[entry], context.set_state[included])
