@@ -490,9 +490,18 @@ def test_a_number_counts_less_than_a_batch_of_numbers():
         ("t", lambda: (Batch(torchlike.ones(2, 2, 2, 2)),)),
         ("cat", lambda: ([Batch(torchlike.ones(2)), tensor(1.0)],)),
         ("fill.Tensor", lambda: (Batch(torchlike.ones(2, 2)), Batch(torchlike.ones(2, 2)))),
+        ("copy_", lambda: (Batch(torchlike.ones(2)), torchlike.ones(2))),
+        ("add_.Tensor", lambda: (Batch(torchlike.ones(2)), Batch(torchlike.ones(2, 3)))),
+        ("index_select", lambda: (Batch(torchlike.ones(2, 3)), 0, Batch(tensor([[1], [3]])))),
+        ("embedding", lambda: (Batch(torchlike.ones(2, 3, 1)), Batch(tensor([1, 3])))),
+        ("index_add", lambda: (torchlike.ones(3), 0, Batch(tensor([[1], [3]])), torchlike.ones(1))),
+        (
+            "nll_loss_forward",
+            lambda: (Batch(torchlike.ones(2, 4, 3)), torchlike.zeros(4, dtype=int64), torchlike.ones(2), 1, -100),
+        ),
     ],
 )
-def test_bad_logical_ranks_and_dtypes_are_refused(name, make):
+def test_bad_logical_ranks_indices_and_dtypes_are_refused(name, make):
     with pytest.raises((RuntimeError, dc.DispatchError)):
         apply(name, 2, *make())
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Final
 
-from .calls import Batch, BatchedCall, Rule, align, aten
+from dispatch_aten.errors import ShapeError
+
+from .calls import Batch, BatchedCall, Rule, align, aten, shape_of
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -50,6 +52,13 @@ def _weights(call: BatchedCall, dtype: Any) -> Any:
     weight = call["weight"]
     if weight is None:
         return aten._to_copy.default(kept, dtype=dtype)
+    classes = call.shape("self")[-1:]
+    if shape_of(weight) != classes:
+        raise ShapeError(
+            f"weight tensor should be defined either for all {prod(classes)} classes or no classes but got weight tensor of "
+            f"shape: {list(shape_of(weight))}",
+            argument="weight",
+        )
     places = aten.where.ScalarOther(kept, target, 0)
     if type(weight) is Batch:
         rows = places if _has_samples(call) else aten.unsqueeze.default(places, 1)
