@@ -341,6 +341,18 @@ def test_a_function_that_is_linearized_runs_once():
         push(torchlike.ones(3))
 
 
+def test_jacobians_of_numbers_by_numbers_have_no_dimensions():
+    rate = torchlike.tensor(3.0)
+    for jacobian in (func.jacfwd, func.jacrev, lambda f: func.jacrev(f, chunk_size=1)):
+        assert jacobian(lambda x: x * x)(rate).tolist() == 6.0
+        named = jacobian(lambda rates: rates["a"] * rates["b"])({"a": rate, "b": rate + 1})
+        assert {name: (each.tolist(), tuple(each.shape)) for name, each in named.items()} == {
+            "a": (4.0, ()),
+            "b": (3.0, ()),
+        }
+    assert func.hessian(lambda x: x**3)(rate).tolist() == 18.0
+
+
 def test_backward_of_a_transform_needs_no_graph_outside():
     x = torchlike.ones(2)
     assert not func.grad(lambda y: (y**2).sum())(x).requires_grad
