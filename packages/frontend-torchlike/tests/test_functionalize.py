@@ -274,3 +274,91 @@ def test_an_error_in_the_function_leaves_the_writes_before_it_as_without():
         functionalize(fail)(x)
     assert x.tolist() == [1, 1]
     assert torch.func.grad(torch.sin)(torch.zeros(())).item() == 1
+
+
+def set_to_a_view(x):
+    y = x * 1
+    y.set_(x[0])
+    y.add_(1)
+    return y
+
+
+def write_lists(x):
+    torch._foreach_mul_([x, x[0] * 1], 2.0)
+    x[x > 0] = 0
+    return x
+
+
+def write_what_decides(x):
+    x.add_(1)
+    return (x * 2 if x.sum().item() > 0 else x * 3), x.tolist()
+
+
+def drop(x):
+    return torch.nn.functional.dropout(x, 0.5, training=True, inplace=True).mul_(2)
+
+
+def write_by_several_outs(x):
+    values, places = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    torch.max(x, 0, out=(values, places))
+    values.add_(1)
+    return values, places
+
+
+def write_parts_of_complex_numbers(x):
+    z = torch.complex(x, x)
+    z.real.add_(1)
+    z.imag.zero_()
+    return z.abs()
+
+
+def carry_rows(x):
+    carried, rows = torch.zeros(4), torch.empty(3, 4)
+    for number in range(3):
+        carried = carried * 0.5 + x[number]
+        rows[number] = carried
+    return rows
+
+
+def take_a_step(x):
+    parameter = torch.nn.Parameter(x.detach().clone())
+    optimizer = torch.optim.Adam([parameter], lr=0.1)
+    parameter.grad = torch.ones_like(x)
+    optimizer.step()
+    return parameter.detach()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        set_to_a_view, write_lists, write_what_decides, drop, write_by_several_outs, write_parts_of_complex_numbers,
+        carry_rows, take_a_step,
+    ],
+)  # fmt: skip
+def test_programs_of_many_kinds_do_the_same_without_writes(program):
+    outcomes = []
+    for function in (program, functionalize(program)):
+        torch.manual_seed(0)
+        x = torch.randn(3, 4)
+        with dc.trace() as trace:
+            found = function(x)
+        outcomes.append([x, *(found if isinstance(found, tuple) else [found])])
+    for one, other in zip(*outcomes, strict=True):
+        assert one == other if isinstance(one, list) else torch.allclose(one, other)
+    assert {step.op.name for step in trace.graph.steps if getattr(step, "op", None) and step.op.schema.is_mutable} <= {
+        "aten::copy_"
+    }
+
+
+def test_an_optimizers_step_is_traced_without_writes():
+    layer = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+    before = [parameter.detach().clone() for parameter in layer.parameters()]
+    for functional in (False, True):
+        for parameter in layer.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        with dc.trace(functional=functional) as trace:
+            optimizer.step()
+    assert [step.op.name for step in trace.graph.steps if step.op.schema.is_mutable] == ["aten::copy_"] * 4
+    for parameter, first in zip(layer.parameters(), before, strict=True):
+        assert torch.allclose(first - parameter, torch.full_like(first, 0.1 + 0.19))

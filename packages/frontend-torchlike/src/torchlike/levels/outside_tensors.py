@@ -45,7 +45,7 @@ class OutsideTensors:
         #: By id of the stand-in's storage, and by place in memory: those that are no views of each other.
         self._roots: dict[int, _Outside] = {}
         self._places: dict[Any, list[_Outside]] = {}
-        #: id of a storage of the level → the storage, and the tensor that holds its value outside.
+        #: id of a storage of the level, or of its aliases → that, and the tensor that holds the value outside.
         self._left: dict[int, tuple[Any, Tensor]] = {}
 
     def enter(self, value: Tensor) -> Tensor:
@@ -70,13 +70,21 @@ class OutsideTensors:
         self._roots[id(found.storage)] = found
         return found
 
+    def _find_root(self, tensor: Tensor) -> _Outside | None:
+        """Return the tensor from outside that one of the level is, or is a view of, or has been set to."""
+        storage = tensor._state.shared_storage()
+        found = self._roots.get(id(storage))
+        if found is None and (aliases := storage.aliases) is not None:
+            found = next((each for each in self._roots.values() if each.storage.aliases is aliases), None)
+        return found
+
     def is_one(self, tensor: Tensor) -> bool:
         """Return whether a tensor of the level is a stand-in, or a view of one."""
-        return id(tensor._state.shared_storage()) in self._roots
+        return self._find_root(tensor) is not None
 
     def note_write(self, tensor: Tensor) -> None:
         """Remember that a tensor of the level is written to; raises where it is not known what else lies there."""
-        root = self._roots.get(id(tensor._state.shared_storage()))
+        root = self._find_root(tensor)
         if root is None:
             return
         if len(self._places[dc.storage_of(root.outer)]) > 1:
@@ -103,18 +111,19 @@ class OutsideTensors:
         if known is not None and known.inner is value:
             return known.outer
         state = value._state
-        root = self._roots.get(id(state.shared_storage()))
+        root = self._find_root(value)
         if root is not None:
             return replay(root.outer, state.chain, root.inner._state.chain)
-        storage, aliases = state.storage, state.storage.aliases
-        left = self._left.get(id(storage))
+        aliases = state.storage.aliases
+        held = state.storage if aliases is None else aliases
+        left = self._left.get(id(held))
         if left is None:
             found = (value._dispatch_data if aliases is None else aliases.data).value
             place = dc.storage_of(found)
             # A value may be that of two tensors, or of one from outside, which are not one in the program.
             if place in self._places or any(place == dc.storage_of(each) for _, each in self._left.values()):
                 found = found.clone()
-            left = self._left[id(storage)] = storage, found
+            left = self._left[id(held)] = held, found
         return left[1] if aliases is None else replay(left[1], state.chain)
 
 
