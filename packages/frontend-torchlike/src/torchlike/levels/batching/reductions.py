@@ -43,17 +43,24 @@ def _tensors(call: BatchedCall) -> dict[str, Any]:
 def _over_all(call: BatchedCall, tensors: dict[str, Any], name: str) -> Any:
     [(first, tensor)] = tensors.items()
     rank = len(tensor.shape) - 1
-    result = call.run(**{first: _flatten(tensor), name: _type_of_dim(call, name)})
-    if rank > 1 and call.values.get("keepdim"):
+    tensor, dims = _whole_rows(tensor, is_list=_takes_list(call.op, name))
+    result = call.run(**{first: tensor, name: dims})
+    if not rank or (dims == 1 and rank > 1 and call.values.get("keepdim")):
         return map_results(result, lambda each: aten.view.default(each, [call.size, *[1] * rank]))
-    if rank == 0:
-        return map_results(result, lambda each: aten.view.default(each, [call.size]))
     return result
 
 
-def _type_of_dim(call: BatchedCall, name: str) -> int | list[int]:
-    [text] = [str(each.type) for each in call.op.schema.arguments if each.name == name]
-    return [1] if "[" in text else 1
+def _takes_list(op: Any, name: str) -> bool:
+    """Return whether an argument is a list of dimensions."""
+    return any(each.name == name and "[" in str(each.type) for each in op.schema.arguments)
+
+
+def _whole_rows(tensor: Any, *, is_list: bool) -> tuple[Any, int | list[int]]:
+    """Return a tensor and the dimensions of its rows: all where an operator takes several, else of the flattened tensor."""
+    shape = tensor.shape
+    if is_list and len(shape) > 1:
+        return tensor, list(range(1, len(shape)))
+    return _flatten(tensor), [1] if is_list else 1
 
 
 def _flatten(tensor: Any) -> Any:
@@ -62,7 +69,7 @@ def _flatten(tensor: Any) -> Any:
 
 
 def full(by_dim: str, *, index: int | None = None) -> Rule:
-    """Return the rule of an operator that reduces over everything: the overload with a dimension, on rows of elements."""
+    """Return the rule of an operator that reduces over everything: the overload with a dimension, on whole rows."""
 
     def rule(call: BatchedCall) -> Any:
         op = overload(by_dim)
@@ -70,9 +77,8 @@ def full(by_dim: str, *, index: int | None = None) -> Rule:
         if index is not None and not prod(tensor.shape[1:]):
             return with_batch(call.op(aten.new_empty.default(tensor, [0])), call.size)
         values = {each.name: each.default for each in op.schema.arguments if each.has_default} | call.values
-        dim = next(each for each in op.schema.arguments if each.name == "dim")
-        values |= {name: _flatten(tensor), "dim": [1] if "[" in str(dim.type) else 1, "keepdim": False}
-        result = BatchedCall(op, call.size, values).run()
+        tensor, dims = _whole_rows(tensor, is_list=_takes_list(op, "dim"))
+        result = BatchedCall(op, call.size, values | {name: tensor, "dim": dims, "keepdim": False}).run()
         return result if index is None else result[index]
 
     return rule
