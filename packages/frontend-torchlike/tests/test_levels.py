@@ -439,3 +439,29 @@ def test_nothing_of_a_transform_lives_on():
         assert [each() for each in kept] == [None] * 4
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
+def test_normalizations_have_all_derivatives(name):
+    functional = torchlike.nn.functional
+    normalize = {
+        "layer_norm": lambda x: functional.layer_norm(x, (3,)),
+        "group_norm": lambda x: functional.group_norm(x.reshape(1, 1, 3), 1).reshape(3),
+        "batch_norm": lambda x: functional.batch_norm(x.reshape(3, 1), None, None, training=True).reshape(3),
+    }[name]
+
+    def compute(x):
+        away = x - x.mean()
+        return away / ((away * away).mean() + 1e-5).sqrt()
+
+    x, way = torchlike.tensor([0.5, -1.0, 2.0]).double(), torchlike.tensor([1.0, 2.0, 3.0]).double()
+
+    def differentiate(function):
+        def value(x):
+            return (function(x) * way).sin().sum()
+
+        third = func.jvp(lambda x: func.jvp(func.grad(value), (x,), (way,))[1], (x,), (way,))[1]
+        second = func.jvp(lambda x: func.jvp(function, (x,), (way,))[1], (x,), (way,))[1]
+        return torchlike.cat([second, third, func.jacrev(func.hessian(value))(x).flatten()])
+
+    assert torchlike.allclose(differentiate(normalize), differentiate(compute), rtol=1e-7, atol=1e-8)

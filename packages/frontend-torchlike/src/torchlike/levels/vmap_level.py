@@ -12,12 +12,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar, Final
 
+import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.caches import keep
 
 from ..tensors import Tensor
 from .batching import Batch, find_rule
-from .calls import call_in_order, map_tensors, split, tensors_of, wrap_results, written_tensors
+from .calls import call_in_order, map_tensors, signature_of, split, tensors_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
 from .refusals import NotBatchableError, check_call, closed_error
@@ -85,9 +86,22 @@ class VmapLevel(TransformLevel):
         positional, keywords = split(op, map_tensors(op, self._mark, values))
         with below():
             found = rule(op, self.size, positional, keywords)
+            if isinstance(found, tuple) and any(each is None for each in found):
+                found = self._fill_unwanted(op, found, values)
         for tensor in written_tensors(op, values):
             note_write(tensor)
         return wrap_results(op, Batched, self, found, values)
+
+    def _fill_unwanted(self, op: Any, found: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return results with empty tensors in the place of those that the call did not want, as devices return."""
+        first = tensors_of(op, values)[0]
+        like = first._dispatch_data.value if self.owns(first) else first
+        return tuple(
+            dc.ops.aten.new_empty.default(like, [self.size, 0])
+            if each is None and result.kind == "fresh" and not result.is_optional
+            else each
+            for each, result in zip(found, signature_of(op).results, strict=True)
+        )
 
     def _mark(self, tensor: Any) -> Any:
         return Batch(tensor._dispatch_data.value) if self.owns(tensor) else tensor
