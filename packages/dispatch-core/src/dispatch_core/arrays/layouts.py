@@ -147,5 +147,7 @@ def _layouts_in(mask: int) -> list[TensorLayout]:
 
 def find_hint(key: DispatchKey) -> str:
     """Return the hint for calls that have no kernel under a layout key; "" where nothing has made the layout known."""
-    known = _known.get(key.name.removesuffix(key.backend))
+    # Those whose tensors have the key come first: a prefix may have several layouts, each on devices of its own.
+    of_key = (RECORDS[each.type] for each in KEY_TYPES.get(key, ()) if each.type in RECORDS)
+    known = next(of_key, _known.get(key.name.removesuffix(key.backend)))
     return "" if known is None else known.hint
