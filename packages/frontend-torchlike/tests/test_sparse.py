@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import dispatch_core as dc
 import torchlike
 from torchlike.sparse.mixed_layouts import RESULTS
+from torchlike.utils._python_dispatch import TorchDispatchMode
 
 INDICES = [[0, 1, 1], [2, 0, 2]]
 
@@ -168,6 +169,43 @@ def test_writes_in_place(s):
     assert s._nnz() == 0 and s.shape == (2, 3)
     with pytest.raises(RuntimeError, match="can't be cast"):
         torchlike.sparse_coo_tensor(INDICES, [1, 2, 3]).add_(torchlike.sparse_coo_tensor(INDICES, [1.0, 2.0, 3.0]))
+
+
+def test_parts_and_joined_tensors():
+    (a, one), (b, two) = make(3, 4), make(3, 4, seed=1)
+    close(torchlike.cat([a, b]), scipy.sparse.vstack([one, two]).todense())
+    close(torchlike.cat([a, b], 1), scipy.sparse.hstack([one, two]).todense())
+    dense = np.stack([one.todense(), two.todense()], 1)
+    stacked = torchlike.stack([a, b], 1)
+    close(stacked, dense)
+    close(stacked[2], dense[2])
+    close(stacked.select(1, -1), dense[:, -1])
+    close(a[0], one.todense()[0])
+    assert float(a[1, 2]) == one.todense()[1, 2] and not torchlike.zeros_like(a).any() and a.any()
+    close(a.unsqueeze(-1), one.todense()[..., None])
+    with pytest.raises(RuntimeError, match="a dense tensor was found"):
+        torchlike.cat([a, b.to_dense()])
+    with pytest.raises(RuntimeError, match="must have the same shape"):
+        torchlike.cat([a, b.t()])
+    with pytest.raises(IndexError, match=r"out of (range|bounds)"):
+        a[7]
+    assert [row.to_dense().tolist() for row in a] == one.todense().tolist()
+
+
+def test_factories_make_tensors_without_elements_or_refuse():
+    for factory in (torchlike.zeros, torchlike.empty):
+        made = factory(2, 3, layout=torchlike.sparse_coo, dtype=torchlike.float64)
+        assert made.is_sparse and made._nnz() == 0 and made.shape == (2, 3) and made.dtype is torchlike.float64
+        assert factory(2, layout=torchlike.strided).layout is torchlike.strided
+    for refused in (
+        lambda: torchlike.ones(2, layout=torchlike.sparse_coo),
+        lambda: torchlike.zeros(2, layout=torchlike.sparse_csr),
+        lambda: torchlike.rand(2, layout=torchlike.jagged),
+    ):
+        with pytest.raises(RuntimeError, match="is not implemented for layout"):
+            refused()
+    with pytest.raises(TypeError, match="argument 'layout'"):
+        torchlike.zeros(2, layout="sparse_coo")
 
 
 # Gradients.
@@ -409,6 +447,25 @@ def test_autocast_casts_sparse_matrices_too(s):
     with torchlike.autocast("cpu", dtype=torchlike.bfloat16):
         found = s @ torchlike.ones(3, 2)
     assert found.dtype is torchlike.bfloat16 and found.tolist() == [[3.0, 3.0], [9.0, 9.0]]
+
+
+@pytest.mark.filterwarnings("ignore:(Anomaly|Error detected):UserWarning")
+def test_modes_and_checks_of_backward_see_sparse_calls(s):
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func.name)
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    with Watch():
+        (s + s).to_dense()
+    assert seen[:2] == ["aten::add.Tensor", "sparse::to_dense"]
+    s.requires_grad_()
+    with torchlike.autograd.detect_anomaly():
+        torchlike.sparse.mm(s, torchlike.ones(3, 2)).sum().backward()
+        broken = (s * float("nan")).to_dense().sum()
+        with pytest.raises(RuntimeError, match="returned nan"):
+            broken.backward()
 
 
 def test_copies_and_pickles(s):

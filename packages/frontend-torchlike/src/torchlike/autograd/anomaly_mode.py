@@ -63,7 +63,7 @@ def check(run: Callable[..., None], refuses_nan: bool) -> Callable[..., None]:
 
 
 def _has_nan(grad: Tensor) -> bool:
-    values: Any = grad.detach()
+    values: Any = grad._dispatch_data.values if grad.is_sparse else grad.detach()
     return bool((values != values).any())  # noqa: PLR0124  # nan alone differs from itself
 
 

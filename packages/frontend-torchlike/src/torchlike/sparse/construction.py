@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Final, Self
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.tracebacks import api_boundary
 
@@ -123,7 +124,7 @@ _LONG: Final = as_tensor(0).dtype
 def _make_empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     if not isinstance(size, (list, tuple)) or not all(isinstance(each, int) for each in size):
         raise TypeError("sparse_coo_tensor(): without values, expected a size: a tuple of ints")
-    values = as_tensor([], dtype=dtype, device=device)
+    values = as_tensor([], dtype=dtype or get_default_dtype(), device=device)
     indices = as_tensor([], dtype=_LONG, device=values.device).reshape(len(size), 0)
     made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(indices, values, list(size), True)
     return made.requires_grad_(requires_grad)

@@ -20,7 +20,7 @@ from dispatch_aten.decompositions import IMPLICIT
 from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import no_grad
-from . import arithmetic, components, products, reductions, refusals
+from . import arithmetic, components, joining, products, reductions, refusals
 from .mixed_layouts import RESULTS
 from .refusals import read_layouts, refuse_layouts, refuse_operator
 from .tensor import COVERED
@@ -54,9 +54,15 @@ _RULES: Final[dict[Rule, str]] = {
     arithmetic.divide_number: "div.Scalar div.Scalar_mode",
     arithmetic.divide_down: "floor_divide floor_divide.Scalar",
     arithmetic.write_product: "mul_.Tensor mul_.Scalar div_.Tensor div_.Scalar",
+    joining.concatenate: "cat",
+    joining.stack: "stack",
+    joining.unsqueeze: "unsqueeze",
+    joining.select: "select.int",
+    joining.unbind: "unbind.int",
     products.multiply_matrices: "mm",
     products.multiply_vector: "mv",
     products.add_product: "addmm",
+    reductions.find_any: "any",
     reductions.sum_all: "sum",
     reductions.sum_dims: "sum.dim_IntList",
 }

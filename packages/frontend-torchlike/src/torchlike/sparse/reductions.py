@@ -18,6 +18,12 @@ def sum_all(op: Any, self: Tensor, dtype: Any = None) -> Tensor:
     return op(record_of(self).values, dtype=dtype)
 
 
+def find_any(op: Any, self: Tensor) -> Tensor:
+    """Return whether an element is not zero."""
+    found: Tensor = op(record_of(coalesce(self)).values)
+    return found
+
+
 def sum_dims(op: Any, self: Tensor, dim: list[int] | None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """Return the sums over some dimensions: sparse, or strided where no sparse dimension is left."""
     record = record_of(self)

@@ -1,0 +1,98 @@
+"""Operators that join sparse tensors, and take parts of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dispatch_core as dc
+
+from ..functions import FUNCTIONS
+from ..size import check_dim
+from ..tensors import Tensor
+from .tensor import is_sparse, record_of, wrap_coo
+
+
+def concatenate(op: Any, tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors along a sparse dimension."""
+    if not all(is_sparse(each) for each in tensors):
+        raise RuntimeError(
+            "Concatenating sparse tensors, but a dense tensor was found\nHint: to_sparse() makes it sparse"
+        )
+    first = record_of(tensors[0])
+    place = check_dim(dim, len(first.size)) % len(first.size)
+    for each in tensors:
+        record = record_of(each)
+        same = [size for other, size in enumerate(record.size) if other != place]
+        if record.sparse_dim != first.sparse_dim or same != [s for other, s in enumerate(first.size) if other != place]:
+            raise RuntimeError(
+                f"All tensors must have the same shape: {list(first.size)} (except in the concatenating dimension), but got"
+                f" {list(record.size)}"
+            )
+    if place >= first.sparse_dim:
+        raise NotImplementedError("cat(): sparse tensors are joined along sparse dimensions only\nHint: to_dense()")
+    parts, start = [], 0
+    for each in tensors:
+        record = record_of(each)
+        parts.append(_shift(record.indices, place, start))
+        start += record.size[place]
+    size = [start if other == place else each for other, each in enumerate(first.size)]
+    values = FUNCTIONS["cat"]([record_of(each).values for each in tensors])
+    return wrap_coo(FUNCTIONS["cat"](parts, 1), values, size)
+
+
+def _shift(indices: Tensor, dim: int, by: int) -> Tensor:
+    rows = list(FUNCTIONS["unbind"](indices, 0))
+    rows[dim] = rows[dim] + by
+    return FUNCTIONS["stack"](rows)
+
+
+def stack(op: Any, tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors along a new dimension."""
+    return concatenate(op, [unsqueeze(op, each, dim) for each in tensors], dim)
+
+
+def unsqueeze(op: Any, self: Tensor, dim: int) -> Tensor:
+    """Add a dimension of size 1."""
+    record = record_of(self)
+    rank = len(record.size)
+    place = check_dim(dim, rank + 1) % (rank + 1)
+    size = [*record.size[:place], 1, *record.size[place:]]
+    if place > record.sparse_dim:
+        return wrap_coo(
+            record.indices, record.values.unsqueeze(place - record.sparse_dim + 1), size, record.is_coalesced
+        )
+    zeros = (
+        FUNCTIONS["zeros_like"](record.indices[:1])
+        if record.sparse_dim
+        else record.indices.new_zeros((1, record.count))
+    )
+    parts = [record.indices[:place], zeros, record.indices[place:]]
+    return wrap_coo(FUNCTIONS["cat"](parts), record.values, size)
+
+
+def select(op: Any, self: Tensor, dim: int, index: int) -> Tensor:
+    """Return one index of a dimension; strided where no sparse dimension is left."""
+    record = record_of(self)
+    rank = len(record.size)
+    place = check_dim(dim, rank) % rank
+    count = record.size[place]
+    if not -count <= index < count:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(record.size)} at dimension {place}"
+        )
+    size = [each for other, each in enumerate(record.size) if other != place]
+    if place >= record.sparse_dim:
+        values = FUNCTIONS["select"](record.values, place - record.sparse_dim + 1, index)
+        return wrap_coo(record.indices, values, size, record.is_coalesced)
+    kept = (record.indices[place] == index % count).nonzero().reshape(-1)
+    values = record.values.index_select(0, kept)
+    if record.sparse_dim == 1:
+        return values.sum(0, dtype=dc.dtype(values))
+    rows = [row.index_select(0, kept) for other, row in enumerate(record.indices) if other != place]
+    return wrap_coo(FUNCTIONS["stack"](rows), values, size, record.is_coalesced)
+
+
+def unbind(op: Any, self: Tensor, dim: int = 0) -> list[Tensor]:
+    """Return every index of a dimension."""
+    rank = len(dc.shape(self))
+    return [select(op, self, dim, index) for index in range(dc.shape(self)[check_dim(dim, rank)])]
