@@ -616,6 +616,10 @@ REFUSALS = {
     "jacrev of complex numbers": lambda t, func, x: func.jacrev(lambda a: a)(t.complex(x, x)),
     "jacfwd of complex numbers": lambda t, func, x: func.jacfwd(lambda a: a)(t.complex(x, x)),
     "jacrev in chunks of nothing": lambda t, func, x: func.jacrev(lambda a: a, chunk_size=0)(x),
+    "parameters in no dict": lambda t, func, x: func.functional_call(t.nn.Linear(3, 3), 3, (x,)),
+    "names in two dicts": lambda t, func, x: func.functional_call(
+        t.nn.Linear(3, 3), [{"weight": x}, {"weight": x}], (x,)
+    ),
     "states of no modules": lambda t, func, x: func.stack_module_state([]),
     "statistics that rows share": lambda t, func, x: func.vmap(
         lambda a: t.nn.functional.batch_norm(a[None], t.zeros(3).double(), t.ones(3).double(), training=True)

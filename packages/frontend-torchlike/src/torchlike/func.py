@@ -59,6 +59,11 @@ def functional_call(
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
     else:
+        if not isinstance(parameter_and_buffer_dicts, Sequence):
+            raise ValueError(
+                "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+                f"{type(parameter_and_buffer_dicts)}"
+            )
         if not all(isinstance(each, dict) for each in parameter_and_buffer_dicts):
             raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
         names = [name for each in parameter_and_buffer_dicts for name in each]
