@@ -182,6 +182,8 @@ def make_transforms(t):
         "vmap": lambda: f.vmap(loss, (None, 0))(weight, batch),
         "vmap of grad": lambda: f.vmap(f.grad(loss), (None, 0))(weight, batch),
         "grad of vmap": lambda: f.grad(lambda weight: f.vmap(loss, (None, 0))(weight, batch).sum())(weight),
+        "vmap of a layer": lambda: f.vmap(lambda x: note(net(x)))(batch),
+        "ensemble": lambda: f.vmap(lambda weight: fn.linear(x, weight, net.bias))(batch),
         "vjp": lambda: f.vjp(lambda weight: loss(weight, x), weight)[1](t.ones(())),
         "jvp": lambda: f.jvp(lambda weight: loss(weight, x), (weight,), (t.ones(4, 4),)),
         "jacrev": lambda: f.jacrev(lambda weight: fn.linear(x, weight))(weight),

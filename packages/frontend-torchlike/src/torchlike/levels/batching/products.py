@@ -81,10 +81,9 @@ def _matmul(call: BatchedCall) -> Any:
 
 
 def _linear(call: BatchedCall) -> Any:
+    # The bias is added by itself, as in torch: under autocast the sum has the bias's own dtype.
     weight, bias = call["weight"], call["bias"]
     if type(weight) is not Batch:
-        if type(bias) is not Batch:
-            return call.run(input=call.with_batch("input"))
         found = call.run(input=call.with_batch("input"), bias=None)
     else:
         turned = Batch(aten.transpose.int(weight.tensor, 1, 2)) if rank_of(weight) == 2 else weight
