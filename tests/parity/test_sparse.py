@@ -218,6 +218,28 @@ def test_dense_dimensions(name):
     compare(HYBRID[name], [lambda f: make(f, 9, 2, 3, dense=(2, 2), coalesced=False)])
 
 
+@pytest.mark.parametrize("coalesced", [True, False])
+def test_batches_of_matrices(coalesced):
+    makers = [lambda f: make(f, 3, 2, 3, 4, count=9, coalesced=coalesced), lambda f: dense(f, 4, 2, 4, 5)]
+    compare(lambda f, s, d: f.bmm(s, d), makers)
+
+
+COMPLEX = {
+    "times": lambda f, s, d: s * (1 + 2j),
+    "sparse.mm": lambda f, s, d: f.sparse.mm(s, d),
+    "@": lambda f, s, d: s @ d,
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_gradients_of_complex_numbers(name):
+    def function(f, s, d):
+        found = COMPLEX[name](f, s * (1 - 1j), d * (2 + 1j))
+        return found.to_dense().abs() ** 2
+
+    compare(function, [lambda f: make(f, 3, 3, 4), lambda f: dense(f, 4, 4, 2)])
+
+
 def generate(frontend, number, sizes, dtype):
     return make(frontend, number, *sizes, count=0 if 0 in sizes else 9, coalesced=False, dtype=dtype)
 

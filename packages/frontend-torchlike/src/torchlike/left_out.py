@@ -24,9 +24,13 @@ _REASONS: Final = {
         r"|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+|Q(U?)Int\w+Storage"
     ),
     "sparse tensors have one layout here, that of coordinates": (
-        r"sparse_\w+|to_sparse\w+|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
+        r"sparse_\w+|to_sparse_(bs|cs)[cr]|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
         r"|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
     ),
+    "it takes compressed rows, and sparse tensors have one layout here, that of coordinates": (
+        r"sparse\.(sampled_addmm|solve|spsolve|spdiags)"
+    ),
+    "it is for a layout of GPUs' own": r"SparseSemiStructured\w+|to_sparse_semi_structured",
     "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
     "no backend has complex numbers of half precision": r"complex32|chalf",
@@ -62,7 +66,7 @@ _REASONS: Final = {
         r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|annotations|bisect_right|init_num_threads|prepare_multiprocessing_environment"
         r"|thread_safe_generator|legacy_contiguous_format|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
         r"|factory_kwargs|EPOCH_DEPRECATION_WARNING|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
-        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|check_backward_validity|copy_method_params|PackedSequence_"
+        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params|PackedSequence_"
         r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|type_before_parametrizations|SavedTensor"
         r"|enforce_grad_layout_policy|is_view_replay_enabled|NestedIOFunction|module_load|argument_validation|runtime_validation\w*"
     ),

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from dispatch_core.tracebacks import api_boundary
+
+from ..lazy_names import missing_name
 from .construction import check_sparse_tensor_invariants
 from .functions import addmm, mm, sum  # noqa: A004  # torch's name
 
 from . import gradients, kernels  # isort: skip  # noqa: F401  # of the operators that the functions call
 
 __all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum"]
+
+
+@api_boundary
+def __getattr__(name: str) -> NoReturn:
+    """Refuse a name, with the reason where torch has it."""
+    raise missing_name(__name__, name)

@@ -36,7 +36,7 @@ _RULES: Final[dict[Rule, str]] = {
     components.permute: "permute",
     components.write_zeros: "zero_",
     components.write_copy: "copy_",
-    components.apply_to_values: "neg positive",
+    components.apply_to_values: "neg positive _conj_physical conj_physical",
     components.write_values: "neg_",
     components.apply_to_sums: (
         "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round expm1 log1p erf erfinv"
@@ -60,6 +60,7 @@ _RULES: Final[dict[Rule, str]] = {
     joining.select: "select.int",
     joining.unbind: "unbind.int",
     products.multiply_matrices: "mm",
+    products.multiply_batches: "bmm",
     products.multiply_vector: "mv",
     products.add_product: "addmm",
     reductions.find_any: "any",

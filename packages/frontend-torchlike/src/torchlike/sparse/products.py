@@ -10,6 +10,7 @@ from ..functions import FUNCTIONS
 from ..tensors import Tensor
 from .matrices import multiply, multiply_both
 from .operators import coalesce
+from .refusals import refuse_operator
 from .tensor import is_sparse, record_of, wrap_coo
 
 
@@ -39,6 +40,24 @@ def multiply_matrices(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
     one, two = record_of(coalesce(self)), record_of(coalesce(mat2))
     indices, values = multiply_both(one.indices, one.values, one.size, two.indices, two.values, two.size)
     return wrap_coo(indices, values, (rows, dc.shape(mat2)[1]), True)
+
+
+def multiply_batches(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the products of sparse matrices and strided ones: one product, with the matrices along a diagonal."""
+    if not is_sparse(self) or is_sparse(mat2):
+        refuse_operator(op, self, mat2)
+    record, other = record_of(self), dc.shape(mat2)
+    if len(record.size) != 3 or len(other) != 3 or record.sparse_dim != 3:
+        raise RuntimeError(f"bmm_sparse: Tensor 'self' must have 3 sparse dims, but has {record.sparse_dim}")
+    (batch, rows, inner), width = record.size, other[2]
+    if other[:2] != (batch, inner):
+        raise RuntimeError(f"bmm_sparse: expected batches of sizes {[batch, inner]}, but got {list(other[:2])}")
+    if dc.dtype(self) is not dc.dtype(mat2):
+        raise RuntimeError(f"expected scalar type {dc.dtype(self).name} but found {dc.dtype(mat2).name}")
+    number, row, column = FUNCTIONS["unbind"](record.indices, 0)
+    places = FUNCTIONS["stack"]([number * rows + row, number * inner + column])
+    size = batch * rows, batch * inner
+    return multiply(places, record.values, size, mat2.reshape(size[1], width)).reshape(batch, rows, width)
 
 
 def multiply_vector(op: Any, self: Tensor, vec: Tensor) -> Tensor:
