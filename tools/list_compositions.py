@@ -117,6 +117,7 @@ LAYERS: Final = (
     Layer("Tracer", _open(dc.trace, lambda opened: len(opened.graph.steps)), _same),
     Layer("modes", _open(_count, len), _same),
     Layer("nested", _nest, _same),
+    Layer("sparse", lambda f: lambda x: f(x.to_sparse()), _same, linear=True),
 )
 
 
