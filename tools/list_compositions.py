@@ -105,6 +105,15 @@ def _nest(function: Function) -> Function:
     return call
 
 
+def _scatter(function: Function) -> Function:
+    def call(x: Any) -> Any:
+        rows, columns = x.shape
+        places = torch.tensor([[row, column] for row in range(rows) for column in range(columns)], device=x.device)
+        return function(torch.sparse_coo_tensor(places.t(), x.reshape(-1), x.shape))
+
+    return call
+
+
 LAYERS: Final = (
     Layer("Pipeline", _open(dc.pipeline), _same),
     Layer("Capture", _capture, _same),
@@ -117,7 +126,7 @@ LAYERS: Final = (
     Layer("Tracer", _open(dc.trace, lambda opened: len(opened.graph.steps)), _same),
     Layer("modes", _open(_count, len), _same),
     Layer("nested", _nest, _same),
-    Layer("sparse", lambda f: lambda x: f(x.to_sparse()), _same, linear=True),
+    Layer("sparse", _scatter, _same, linear=True),
 )
 
 
