@@ -440,9 +440,7 @@ def test_transforms_that_differentiate_capture_sparse_tensors(s):
         lambda: torchlike.func.jvp(lambda x: s @ x, (x,), (x,)),
         lambda: torchlike.vmap(lambda x: s @ x)(torchlike.ones(4, 3)),
     ):
-        with pytest.raises(
-            (TypeError, NotImplementedError), match=r"layout torchlike\.jagged or|no kernel for tensors of layout"
-        ):
+        with pytest.raises((TypeError, NotImplementedError), match=r"of layout torchlike\.sparse_coo"):
             refused()
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "Tracked",
     "data_of",
     "link",
+    "make_layout_error",
     "note_write",
     "require_grad",
     "stand_for",
@@ -107,10 +108,6 @@ class Tracked(LevelData):
         return f"GradTrackingTensor(lvl={self.level.depth}, value=\n{self._indent()}\n)"
 
 
-_LAYOUT_ARGUMENTS: Final = (
-    "transforms take no arguments of layout torchlike.jagged or torchlike.sparse_coo (here of {}); they may be captured\n"
-    "Hint: transform a function of x.values(), which makes the tensor of them"
-)
 _types: Final[dict[tuple[type[LevelData], int], type[LevelData]]] = {}
 
 
@@ -118,13 +115,22 @@ def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     """Return the class of records of a kind for some device keys, known to the dispatcher as a type of array."""
     found = _types.get((kind, keys))
     if keys & LAYOUTS:
-        raise TypeError(_LAYOUT_ARGUMENTS.format(" and ".join(key.name for key in keys_of(keys & LAYOUTS))))
+        raise make_layout_error(keys)
     if found is None:
         found = _types[kind, keys] = type(kind.__name__, (kind,), {"__slots__": (), "keys": keys})
     # The dispatcher forgets the types of a backend that is taken back.
     if frontends.find_array_type(found) is None:
         _announce(found)
     return found
+
+
+def make_layout_error(keys: int) -> TypeError:
+    """Return the error for a tensor with a layout key that a transform would have to make its own."""
+    layout = "jagged" if any(key.name.startswith("NestedTensor") for key in keys_of(keys & LAYOUTS)) else "sparse_coo"
+    return TypeError(
+        f"transforms take no arguments of layout torchlike.{layout}; they may be captured\n"
+        "Hint: transform a function of x.values(), which makes the tensor of them"
+    )
 
 
 def _announce(kind: type[LevelData]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.caches import keep
+from dispatch_core.keys import LAYOUTS
 
 from ..tensors import Tensor
 from .batching import Batch, find_rule
@@ -23,7 +24,7 @@ from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
 from .refusals import NotBatchableError, check_call, closed_error
 from .stack import TransformLevel, below
-from .tensors import Batched, data_of, note_write, stand_for
+from .tensors import Batched, data_of, make_layout_error, note_write, stand_for
 
 __all__ = ["VmapLevel"]
 
@@ -65,6 +66,11 @@ class VmapLevel(TransformLevel):
         batched = any(map(self.owns, tensors_of(op, values)))
         draws = is_random(op)
         if not batched and not draws:
+            for tensor in tensors_of(op, values):
+                if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
+                    map(self.owns, frontends.components_of(tensor))
+                ):
+                    raise make_layout_error(tensor._dispatch_mask)
             with below():
                 return call_in_order(op, values)
         check_call(op, values, self)
