@@ -20,7 +20,7 @@ from dispatch_aten.operators import ATEN, ATEN_BY_NAME, KIND_OF
 from dispatch_aten.testing.changes import arrays_in, map_arrays
 from dispatch_aten.testing.samples import has_samples, op_samples
 from dispatch_aten.variants import functional_of, is_inplace, is_out, written_names
-from torchlike import float32, float64, int64, tensor
+from torchlike import float32, float64, func, int64, tensor
 from torchlike.levels.batching import Batch, find_rule
 from torchlike.levels.batching.calls import overload
 
@@ -514,3 +514,36 @@ def test_operators_without_a_rule_have_none():
 
 def test_a_batch_shows_its_tensor():
     assert repr(Batch(tensor([1, 2]))) == "Batch(tensor([1, 2]))"
+
+
+def write_by_mask(x, mask, value):
+    changed = x.clone()
+    changed[mask] = value
+    return changed
+
+
+def test_a_number_is_written_by_a_mask_without_a_look_at_its_values():
+    x, mask = torchlike.arange(12.0).reshape(2, 3, 2), torchlike.tensor([[True, False, True], [False, False, True]])
+    numbers = torchlike.tensor([7.0, 8.0])
+    for dims in ((0, 0, 0), (0, None, 0), (0, 0, None), (0, None, None)):
+        arguments = [each if dim == 0 else each[1] for each, dim in zip((x, mask, numbers), dims, strict=True)]
+        rows = [
+            write_by_mask(*(each[row] if dim == 0 else each for each, dim in zip(arguments, dims, strict=True)))
+            for row in range(2)
+        ]
+        captured = dc.capture(func.vmap(write_by_mask, in_dims=dims))
+        for call in (func.vmap(write_by_mask, in_dims=dims), captured, captured):
+            assert call(*arguments).tolist() == torchlike.stack(rows).tolist()
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (3, 1)])
+@pytest.mark.parametrize("dim", [0, None])
+def test_masks_of_other_shapes_are_refused(shape, dim):
+    x, mask = torchlike.arange(12.0).reshape(2, 3, 2), torchlike.ones(2, *shape, dtype=torchlike.bool)
+    mask = mask if dim == 0 else mask[0]
+    with pytest.raises(IndexError, match="The shape of the mask"):
+        func.vmap(write_by_mask, in_dims=(0, dim, None))(x, mask, 1.0)
+    if dim is None:
+        with pytest.raises(IndexError, match="The shape of the mask"):
+            func.vmap(lambda row: row[mask])(x)
+    assert x.tolist() == torchlike.arange(12.0).reshape(2, 3, 2).tolist()

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_, int64, uint8
-from dispatch_aten.errors import OperatorError
+from dispatch_aten.errors import DimensionError, OperatorError
 
-from .calls import Batch, BatchedCall, Rule, align, aten, dtype_of, rank_of, shift, with_batch
+from .calls import Batch, BatchedCall, Rule, align, aten, dtype_of, rank_of, shape_of, shift, with_batch
 
 _MASKS: Final = (bool_, uint8)
 
@@ -55,7 +55,25 @@ class _Indices:
         return [rows_of(tensor, self.size, self.rank), *self.line_up()]
 
 
+def _check_masks(call: BatchedCall) -> None:
+    """Refuse a mask whose shape is not that of the dimensions that it stands for."""
+    shape, place = shape_of(call["self"]), 0
+    for number, index in enumerate(call["indices"]):
+        if index is None or dtype_of(index) not in _MASKS:
+            place += 1
+            continue
+        mask = shape_of(index)
+        if mask != shape[place : place + len(mask)]:
+            raise DimensionError(
+                f"The shape of the mask {list(mask)} at index {number} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {place}",
+                argument="indices",
+            )
+        place += len(mask)
+
+
 def _index(call: BatchedCall) -> Any:
+    _check_masks(call)
     indices = _Indices(call["indices"], call.size)
     own, before, rank = call["self"], indices.before, indices.rank
     if type(own) is not Batch:
@@ -80,6 +98,7 @@ def _move(tensor: Any, source: int, target: int) -> Any:
 
 
 def _index_put(call: BatchedCall) -> Any:
+    _check_masks(call)
     own = call.with_batch("self")
     if _is_filled_mask(call):
         return _fill_mask(call, own)
@@ -102,15 +121,17 @@ def _put_indices_first(values: Any, indices: _Indices, rank: int) -> Any:
 
 
 def _is_filled_mask(call: BatchedCall) -> bool:
-    """Return whether one number is written where a batched mask is true, which needs no shape that depends on values."""
+    """Return whether one number is written where a mask is true, which needs no shape that depends on values."""
     tensors = [index for index in call["indices"] if index is not None]
-    is_mask = len(tensors) == 1 and type(tensors[0]) is Batch and dtype_of(tensors[0]) == bool_
+    is_mask = len(tensors) == 1 and dtype_of(tensors[0]) == bool_
     return is_mask and not call["accumulate"] and call["indices"][0] is not None and not call.rank("values")
 
 
 def _fill_mask(call: BatchedCall, own: Any) -> Any:
-    mask, rank = call["indices"][0].tensor, call.rank("self")
-    mask = aten.view.default(mask, [*mask.shape, *[1] * (rank + 1 - len(mask.shape))])
+    mask, rank = call["indices"][0], call.rank("self")
+    missing = [1] * (rank - rank_of(mask))
+    mask = mask.tensor if type(mask) is Batch else mask
+    mask = aten.view.default(mask, [*mask.shape, *missing])
     found = aten.where.self(mask, align(call["values"], rank), own)
     return aten.copy_.default(own, found) if call.op.name == "aten::index_put_" else found
 
