@@ -192,22 +192,6 @@ def test_parts_and_joined_tensors():
     assert [row.to_dense().tolist() for row in a] == one.todense().tolist()
 
 
-def test_factories_make_tensors_without_elements_or_refuse():
-    for factory in (torchlike.zeros, torchlike.empty):
-        made = factory(2, 3, layout=torchlike.sparse_coo, dtype=torchlike.float64)
-        assert made.is_sparse and made._nnz() == 0 and made.shape == (2, 3) and made.dtype is torchlike.float64
-        assert factory(2, layout=torchlike.strided).layout is torchlike.strided
-    for refused in (
-        lambda: torchlike.ones(2, layout=torchlike.sparse_coo),
-        lambda: torchlike.zeros(2, layout=torchlike.sparse_csr),
-        lambda: torchlike.rand(2, layout=torchlike.jagged),
-    ):
-        with pytest.raises(RuntimeError, match="is not implemented for layout"):
-            refused()
-    with pytest.raises(TypeError, match="argument 'layout'"):
-        torchlike.zeros(2, layout="sparse_coo")
-
-
 # Gradients.
 
 

@@ -24,7 +24,7 @@ from .dtypes import to_numpy_dtype
 from .foreign_data import copy_array, is_foreign, read_foreign, share_array
 from .interop import as_subclass, put
 from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
-from .layouts import sparse_coo, strided
+from .layouts import strided
 from .literals import is_sequence, read
 from .operator_table import SIZED_FACTORIES
 from .signatures import factory_signatures, set_signature
@@ -248,10 +248,6 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
                 raise RuntimeError(f"layout {layout} does not match layout of out parameter ({strided})")
             found = packet(*args, out=out, **kwargs)
             return found._require_grad() if requires_grad else found
-        if layout is not None and layout is not strided:
-            if not isinstance(layout, Layout):
-                raise TypeError(f"{name}(): argument 'layout' must be torchlike.layout, not {type(layout).__name__}")
-            return _make_with_layout(name, layout, args, dtype, device, requires_grad)
         if dtype is not None:
             kwargs["dtype"] = dtype
         overload = (
@@ -283,9 +279,6 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             missing=_MISSING,
             star="size" if is_sized else "",
             fill={"device": default_device},
-            # A call that gives a layout takes the way of the others, which refuses most.
-            names={"layout": "_layout"},
-            extra={"layout": None},
         )
         for count, form in forms.items()
     }
@@ -307,22 +300,6 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     document(function, name)
     set_signature(function, factory_signatures, name)
     return function
-
-
-#: Layout → the function that makes a tensor of it without elements, of its sizes; `methods` fills it.
-EMPTY_MAKERS: Final[dict[Layout, Callable[..., Tensor]]] = {}
-
-
-def _make_with_layout(
-    name: str, layout: Layout, args: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool
-) -> Tensor:
-    """Return a sparse tensor without elements; raises ``RuntimeError`` for other layouts and functions."""
-    if layout not in EMPTY_MAKERS or name not in ("empty", "zeros"):
-        raise RuntimeError(
-            f"{name}(...) is not implemented for layout {layout}\nHint: zeros and empty make tensors of layout {sparse_coo},"
-            " to_sparse() makes one of a strided tensor"
-        )
-    return EMPTY_MAKERS[layout](args[0], dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def _adapt_arange(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:

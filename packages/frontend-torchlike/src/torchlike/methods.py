@@ -16,13 +16,13 @@ from dispatch_core.keys import LAYOUTS
 from . import host_memory, npu
 from .autograd.gradients import backward
 from .conversions import CASTS, cpu, to, type_
-from .creation import EMPTY_MAKERS, construct, tensor
+from .creation import construct, tensor
 from .deepcopy import deep_copy
 from .docstrings import complete_all, complete_function
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, read_printable, reduce, to_array, to_numpy
-from .layouts import layout_of, sparse_coo
+from .layouts import layout_of
 from .lazy_attributes import LazyProperty, set_lazily
 from .lazy_names import LeftOut
 from .printing import format_tensor
@@ -225,12 +225,6 @@ def _load_sparse(name: str) -> Any:
     return found
 
 
-def _make_empty_sparse(size: Any, **options: Any) -> Tensor:
-    from .sparse.construction import sparse_coo_tensor
-
-    return sparse_coo_tensor(size, **options)
-
-
 def _load_uncommon(name: str) -> Any:
     from . import uncommon_methods  # few programs use any
 
@@ -283,7 +277,6 @@ def _complete() -> None:
     documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
     complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
     AUTOGRAD_BITS.register = _cover
-    EMPTY_MAKERS[sparse_coo] = _make_empty_sparse
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
 
