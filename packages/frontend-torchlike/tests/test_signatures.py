@@ -120,3 +120,9 @@ def test_named_results_have_their_classes_in_return_types():
     assert "topk" in dir(torchlike.return_types)
     with pytest.raises(AttributeError, match="no attribute 'tpok'"):
         _ = torchlike.return_types.tpok
+
+
+@pytest.mark.parametrize("name", "broadcast_to expand new_zeros repeat reshape view".split())
+def test_methods_take_sizes_one_by_one_or_as_one(name):
+    x = torchlike.ones(2, 1)
+    assert getattr(x, name)(2, 1).tolist() == getattr(x, name)((2, 1)).tolist() == getattr(x, name)([2, 1]).tolist()

@@ -22,7 +22,7 @@ HIDDEN: Final = frozenset(
 PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
 WITH_SIZES: Final = frozenset(
-    "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
+    "broadcast_to expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
 )
 #: The same for factories.
 SIZED_FACTORIES: Final = frozenset("empty ones rand randn zeros".split())
