@@ -155,6 +155,12 @@ def test_programs_give_what_torchs_give(name):
         np.testing.assert_allclose(values, expected, rtol=0.05, atol=0.05)
 
 
+def make_factors(t):
+    """Return functions whose gradients solve triangular systems with products of matrices on the right."""
+    linalg = t.linalg
+    return linalg.cholesky, lambda x: linalg.qr(x)[1], lambda x: linalg.lu(x)[1], linalg.inv
+
+
 def make_transforms(t):
     """Return transforms of a loss, and the list in which it notes the dtypes that it meets."""
     f, fn, seen = part(t, "func"), t.nn.functional, []
@@ -172,6 +178,11 @@ def make_transforms(t):
         softmax = note(fn.softmax(product, -1))
         return note(fn.mse_loss(product, x)) + note(fn.cross_entropy(product, target)) + note(softmax.sum())
 
+    def sum_of(factor):
+        return lambda x: note(factor(x).sum())
+
+    spread = weight @ weight.T + 4 * t.eye(4)
+
     def loss_of(weights, x):
         return fn.mse_loss(f.functional_call(net, weights, (x,)), x)
 
@@ -184,6 +195,7 @@ def make_transforms(t):
         "grad of vmap": lambda: f.grad(lambda weight: f.vmap(loss, (None, 0))(weight, batch).sum())(weight),
         "vmap of a layer": lambda: f.vmap(lambda x: note(net(x)))(batch),
         "ensemble": lambda: f.vmap(lambda weight: fn.linear(x, weight, net.bias))(batch),
+        "backward of factors": lambda: [f.grad(sum_of(factor))(spread) for factor in make_factors(t)],
         "vjp": lambda: f.vjp(lambda weight: loss(weight, x), weight)[1](t.ones(())),
         "jvp": lambda: f.jvp(lambda weight: loss(weight, x), (weight,), (t.ones(4, 4),)),
         "jacrev": lambda: f.jacrev(lambda weight: fn.linear(x, weight))(weight),

@@ -78,6 +78,8 @@ def subtract(a: Array, b: Array) -> Array:
 
 
 def _triangular(A: Array, B: Array, *, upper: bool, left: bool = True, unit: bool = False) -> Array:
+    # Under autocast the products that are solved for come in a lower precision than the factors.
+    B = cast(B, dc.dtype(A))
     return aten.linalg_solve_triangular.default(A, B, upper=upper, left=left, unitriangular=unit)
 
 
