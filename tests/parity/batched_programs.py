@@ -322,8 +322,8 @@ ARRAYS = {
         over_rows(
             lambda t, a, b, v: (
                 a @ b, b.T @ a.T, a @ v, v @ a.T, v @ v, t.mv(a, v), t.mm(a, b), t.bmm(a[None], b[None]), t.dot(v, v),
-                t.vdot(v, v), t.einsum("ij,jk->ki", a, b), t.tensordot(a, b, 1), t.kron(a, b), t.outer(v, v),
-                t.inner(a, a), t.cross(a[:, :3], a[:, 2:], dim=1), t.addmm(a @ b, a, b, beta=0.5, alpha=2),
+                t.vdot(v, v), t.einsum("ij,jk->ki", a, b), t.tensordot(a, b, 1), t.kron(a, b), t.kron(a.t(), b),
+                t.outer(v, v), t.inner(a, a), t.cross(a[:, :3], a[:, 2:], dim=1), t.addmm(a @ b, a, b, beta=0.5, alpha=2),
                 t.matrix_power(b[:2], 2), t.baddbmm(a[None] @ b, a[None], b[None]), nn(t).bilinear(a, a, t.ones(2, 5, 5)),
                 t.cdist(a, a),
             ),

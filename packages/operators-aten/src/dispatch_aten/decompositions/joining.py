@@ -89,7 +89,9 @@ def _kron(self: Array, other: Array) -> Array:
     left = [size for each in first for size in (each, 1)]
     right = [size for each in second for size in (1, each)]
     product = aten.mul.Tensor(aten.reshape.default(self, left), aten.reshape.default(other, right))
-    return aten._unsafe_view.default(product, [a * b for a, b in zip(first, second, strict=True)])
+    # The product follows its operands' strides, which may not allow a view.
+    sizes = [a * b for a, b in zip(first, second, strict=True)]
+    return aten._unsafe_view.default(aten.contiguous.default(product), sizes)
 
 
 def _block_diag(tensors: Sequence[Array]) -> Array:
