@@ -4,7 +4,8 @@ Note [Keys that are passed over]
     The highest-ranked key whose slot is not fallthrough wins. A key with nothing in its slot is passed over when it is a
     functionality, an alias, or belongs to a PrivateUse backend that no vendor has claimed. A device or layout key with
     nothing is an error: another device's kernel must never see its arrays. When every key is passed over, the slot of
-    the empty keyset decides, which only composites fill.
+    the empty keyset decides, which only composites fill. A layer's kernel gets the keyset without what was passed over,
+    but with the layers that have no kernel for this operator: they may have one for the parts of a composite below.
 
 Note [Keys are loaded]
     An explicit keyset may name a device before anything has asked for it, or an Autograd key before a tensor requires grad.
@@ -88,6 +89,8 @@ class Resolution(Record):
     effective: int
     #: Whether the mask was given explicitly, so that arguments may carry keys that it lacks.
     explicit: bool = True
+    #: The layers that were passed over for want of a kernel.
+    idle: int = 0
 
     def runner(self) -> Runner:
         """Return the function that takes all arguments in schema order and gives the caller's result.
@@ -162,7 +165,7 @@ class Resolution(Record):
                 return runners.make_device_selector(entry, index, self.effective & ~DispatchKey.BackendSelect)
             raise no_kernel_error(self)
         engine = entry.registry.engine
-        keyset = DispatchKeySet(self.effective)
+        keyset = DispatchKeySet(self.effective if boundary is not None else self.effective | self.idle)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = runners.make_kernel(registration.fn, entry, keyset)
         if boundary is not None and key is not None and registration.key is key.registered_as:
@@ -253,9 +256,11 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     if len({key.backend or key.name for key in keys_of(arguments & ARRAYS)}) > 1:
         return _Mixed(entry, FRONTENDS.get(markers))
     winner: tuple[DispatchKey, Slot] | None = None
-    effective = markers
+    effective, idle = markers, 0
     for key, slot, passed_over in walk_keys(entry, mask):
         if passed_over and key.target is None:
+            if slot is not OTHER_LAYOUT and key.kind == "functionality" and key is not DispatchKey.BackendSelect:
+                idle |= key.value
             continue
         # Alternatives stay: a composite below, or the device that is chosen there, may have use for them.
         effective |= key.value
@@ -266,8 +271,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
         if slot.registration is not None and slot.registration.is_fallthrough:
             # An alias that is passed over reaches the empty keyset too, below which there is nothing.
             slot = MISSING
-        return Resolution(entry, mask, None, slot, effective, explicit=not arguments)
-    return Resolution(entry, mask, *winner, effective, explicit=not arguments)
+        return Resolution(entry, mask, None, slot, effective, explicit=not arguments, idle=idle)
+    return Resolution(entry, mask, *winner, effective, explicit=not arguments, idle=idle)
 
 
 def _prepare(mask: int) -> None:
