@@ -85,5 +85,5 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "cartesian_prod": (_cartesian_prod, {"parts": tuple(_PRODUCT.split())}),
     "combinations": (_combinations, {"parts": (*_PRODUCT.split(), *_CHOSEN.split())}),
     "block_diag": (_block_diag, {"parts": ("new_zeros", "cat", "unsqueeze", "view", "reshape")}),
-    "kron": (_kron, {"parts": ("reshape", "view", "mul.Tensor", "_unsafe_view")}),
+    "kron": (_kron, {"parts": ("reshape", "view", "mul.Tensor", "contiguous", "_unsafe_view")}),
 }
