@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Final, Self
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import get_default_dtype
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.tracebacks import api_boundary
 
@@ -109,7 +109,7 @@ def sparse_coo_tensor(
     elements = values if isinstance(values, Tensor) else as_tensor(values, dtype=dtype, device=device)
     elements = elements.to(device=device, dtype=dtype)
     places = indices if isinstance(indices, Tensor) else as_tensor(indices)
-    places = places.detach().to(device=elements.device, dtype=_LONG)
+    places = places.detach().to(device=elements.device, dtype=ScalarType.Long)
     shape = _check_components(places, elements, size)
     whole = _checks.get() if check_invariants is None else check_invariants
     if check_invariants is not False and not places.is_meta:
@@ -118,14 +118,11 @@ def sparse_coo_tensor(
     return made.detach().requires_grad_() if requires_grad else made
 
 
-_LONG: Final = as_tensor(0).dtype
-
-
 def _make_empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     if not isinstance(size, (list, tuple)) or not all(isinstance(each, int) for each in size):
         raise TypeError("sparse_coo_tensor(): without values, expected a size: a tuple of ints")
     values = as_tensor([], dtype=dtype or get_default_dtype(), device=device)
-    indices = as_tensor([], dtype=_LONG, device=values.device).reshape(len(size), 0)
+    indices = as_tensor([], dtype=ScalarType.Long, device=values.device).reshape(len(size), 0)
     made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(indices, values, list(size), True)
     return made.requires_grad_(requires_grad)
 
