@@ -554,6 +554,16 @@ WRONG = {
         TypeError,
         "must be torch.dtype, not str",
     ),
+    "a dtype as text, in a block": (
+        lambda: torchlike.autocast("cpu", dtype="bfloat16"),
+        TypeError,
+        r"autocast\(\): argument 'dtype' must be a dtype, not str",
+    ),
+    "a switch that is None": (
+        lambda: torchlike.autocast("cpu", enabled=None),
+        TypeError,
+        r"autocast\(\): argument 'enabled' must be a bool, not NoneType",
+    ),
     "a cache as a number": (lambda: torchlike.set_autocast_cache_enabled(1), TypeError, "must be bool, not int"),
     "a number decorated": (lambda: torchlike.autocast("cpu")(3), TypeError, "requires a callable, but got int"),
     "custom_fwd for a number": (lambda: torchlike.amp.custom_fwd(device_type=1), ValueError, "Expected `device_type`"),
@@ -574,7 +584,7 @@ def test_other_half_precisions_are_not_promoted():
         torchlike.cat([torchlike.ones(2, dtype=float16), torchlike.ones(2, dtype=float16)])
 
 
-@pytest.mark.parametrize("dtype", [float32, float64, torchlike.int32, "bfloat16"])
+@pytest.mark.parametrize("dtype", [float32, float64, torchlike.int32])
 def test_a_dtype_that_is_not_supported_disables_with_a_warning(x, dtype):
     with pytest.warns(
         UserWarning, match="target dtype is not supported. Disabling autocast.\nCPU Autocast only supports"

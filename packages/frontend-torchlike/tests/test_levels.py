@@ -9,7 +9,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from torchlike import func
+from torchlike import func, levels
 from torchlike.levels.loop import LOOPS
 from torchlike.levels.stack import current_levels
 
@@ -465,3 +465,31 @@ def test_normalizations_have_all_derivatives(name):
         return torchlike.cat([second, third, func.jacrev(func.hessian(value))(x).flatten()])
 
     assert torchlike.allclose(differentiate(normalize), differentiate(compute), rtol=1e-7, atol=1e-8)
+
+
+class Halved(levels.LevelData):
+    __slots__ = ()
+
+
+class Bare(levels.TransformLevel):
+    kind = "bare"
+
+
+def test_a_level_of_ones_own_has_a_text_and_refuses_what_it_cannot_do():
+    x, level = torchlike.ones(2), Bare()
+    with levels.above(level):
+        with pytest.raises(NotImplementedError, match="Bare has no method call"):
+            x + 1
+        made = levels.stand_for(Halved, x, level, is_captured=False)
+        assert level.owns(made)
+        assert levels.data_of(made).value is x
+    with pytest.raises(RuntimeError, match=r"a tensor of <bare level \d+, closed> has left its function"):
+        made + 1
+    assert repr(made).startswith("Halved(lvl=1, value=")
+    for other in (3, [x], None, x.numpy()):
+        with pytest.raises(TypeError, match=f"stands for a tensor, not for {type(other).__name__}\nHint"):
+            levels.stand_for(Halved, other, level, is_captured=False)
+        assert not level.owns(other)
+    with pytest.raises(RuntimeError, match="below: no level is open"), levels.below():
+        pass
+    assert not dc.apply_masks(dc.DispatchKeySet())

@@ -50,8 +50,9 @@ class autocast(Guard):  # noqa: N801  # torch's name
     bfloat16 and float32, and arguments that are written to are not cast. ``enabled=False`` turns it off within a block.
 
     Casts of weights are kept until the outermost block ends, unless ``cache_enabled`` is False. Threads start without
-    autocast. Raises ``ValueError`` for a device that is no string, ``RuntimeError`` for one that is not there; for a dtype
-    that is neither bfloat16 nor float16 it warns and is disabled.
+    autocast. Raises ``ValueError`` for a device that is no string, ``RuntimeError`` for one that is not there,
+    ``TypeError`` for a dtype or ``enabled`` of another type; for a dtype that is neither bfloat16 nor float16 it warns and
+    is disabled.
 
     >>> import torchlike
     >>> x = torchlike.ones(2, 2)
@@ -75,6 +76,10 @@ class autocast(Guard):  # noqa: N801  # torch's name
                 f"User specified an unsupported autocast device_type '{device_type}'\n"
                 f"Hint: the devices here are {', '.join(sorted(dc.backends()))}"
             )
+        for name, value, kind in (("dtype", dtype, ScalarType), ("enabled", enabled, bool)):
+            if not isinstance(value, kind) and (value is not None or name == "enabled"):
+                wanted = "a dtype" if kind is ScalarType else "a bool"
+                raise TypeError(f"autocast(): argument '{name}' must be {wanted}, not {type(value).__name__}")
         self._tokens = None
         self.device = check_device(device_type, "autocast")
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype

@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import front  # registers the layer
 from .calls import call_in_order, map_tensors, tensors_of, wrap_results, written_tensors
 from .stack import TransformLevel, above, below, current_levels
-from .tensors import LevelData, stand_for, wrap_value
+from .tensors import LevelData, data_of, stand_for, wrap_value
 
 __all__ = [
     "LevelData",
@@ -21,6 +21,7 @@ __all__ = [
     "below",
     "call_in_order",
     "current_levels",
+    "data_of",
     "front",
     "map_tensors",
     "stand_for",

@@ -25,7 +25,7 @@ from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
 from .stack import TransformLevel, below
-from .tensors import data_of, wrap_value
+from .tensors import wrap_value
 
 __all__ = ["FunctionalLevel"]
 
@@ -46,11 +46,6 @@ class FunctionalLevel(TransformLevel):
 
     def open_closed(self, tensor: Any) -> Any:
         return tensor._dispatch_data.value
-
-    def owns(self, tensor: Any) -> bool:
-        """Return whether a value is a tensor of the level."""
-        data = data_of(tensor)
-        return data is not None and data.level is self
 
     def enter(self, value: Any) -> Any:
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""

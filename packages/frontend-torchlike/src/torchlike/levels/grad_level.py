@@ -20,7 +20,7 @@ from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
 from .stack import TransformLevel, below
-from .tensors import NESTED, Tracked, data_of, note_write, stand_for, wrap_value
+from .tensors import NESTED, Tracked, note_write, stand_for, wrap_value
 
 __all__ = ["ForwardLevel", "GradLevel"]
 
@@ -42,11 +42,6 @@ class GradLevel(TransformLevel):
 
     def open_closed(self, tensor: Any) -> Any:
         return tensor._dispatch_data.value
-
-    def owns(self, tensor: Any) -> bool:
-        """Return whether a value is a tensor of the level."""
-        data = data_of(tensor)
-        return data is not None and data.level is self
 
     def enter(self, value: Any, *, is_captured: bool = False) -> Any:
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""

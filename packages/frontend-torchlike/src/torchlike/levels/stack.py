@@ -42,7 +42,11 @@ class TransformLevel:
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that arrived with this level on top; ``values`` are all arguments in the schema's order."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method call, which runs what arrives at a level")
+
+    def owns(self, value: Any) -> bool:
+        """Return whether a value is a tensor of the level."""
+        return getattr(getattr(value, "_dispatch_data", None), "level", None) is self
 
     @property
     def grad_mode(self) -> bool:
@@ -51,7 +55,7 @@ class TransformLevel:
 
     def open_closed(self, tensor: Any) -> Any:
         """Return the tensor that stands for a tensor of the level, once that is closed; raises where none does."""
-        raise NotImplementedError
+        raise RuntimeError(f"a tensor of {self!r} has left its function, and means nothing there")
 
     def __repr__(self) -> str:
         return f"<{self.kind} level {self.number}, {'open' if self in current_levels() else 'closed'}>"
@@ -108,7 +112,9 @@ class below(_Stacked):  # noqa: N801  # a context manager is spelled like a func
 
     def __enter__(self) -> Self:
         outer = self._tokens
-        *rest, top = current_levels()
+        if not (levels := current_levels()):
+            raise RuntimeError("below: no level is open\nHint: a level is open in `with above(level):`")
+        *rest, top = levels
         masks, records = current_masks() if rest else without_included(FRONT), top.grad_mode
         try:
             self._tokens = (_set_levels[tuple(rest)], set_masks[masks], grad_mode.set_mode[records], outer)

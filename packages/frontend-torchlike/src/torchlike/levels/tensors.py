@@ -82,8 +82,8 @@ class LevelData:
         return dc.storage_offset(self.value)
 
     def to_text(self, tensor: Tensor) -> str:
-        """Return the text of the tensor, in torch's layout."""
-        raise NotImplementedError
+        """Return the text of the tensor."""
+        return f"{type(self).__name__}(lvl={self.level.depth}, value=\n{self._indent()}\n)"
 
     def _indent(self) -> str:
         return "\n".join(f"    {line}" for line in repr(self.value).split("\n"))
@@ -105,6 +105,7 @@ class Tracked(LevelData):
     __slots__ = ()
 
     def to_text(self, tensor: Tensor) -> str:
+        # In torch's words.
         return f"GradTrackingTensor(lvl={self.level.depth}, value=\n{self._indent()}\n)"
 
 
@@ -172,7 +173,15 @@ def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captu
 
 
 def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is_captured: bool) -> Tensor:
-    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor]."""
+    """Return the tensor of a level for one from outside; see Note [Versions of a level's tensor].
+
+    Raises ``TypeError`` for anything but a tensor.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"a level's tensor stands for a tensor, not for {type(value).__name__}\n"
+            "Hint: pass other arguments to the function as they are, or make tensors of them"
+        )
     made = wrap_value(kind, value, level, is_captured=is_captured)
     link(made, value)
     return made

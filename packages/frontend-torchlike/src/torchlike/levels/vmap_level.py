@@ -24,7 +24,7 @@ from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
 from .refusals import NotBatchableError, check_call, closed_error
 from .stack import TransformLevel, below
-from .tensors import Batched, data_of, make_layout_error, note_write, stand_for
+from .tensors import Batched, make_layout_error, note_write, stand_for
 
 __all__ = ["VmapLevel"]
 
@@ -46,11 +46,6 @@ class VmapLevel(TransformLevel):
 
     def open_closed(self, tensor: Any) -> Any:
         raise closed_error(tensor)
-
-    def owns(self, tensor: Any) -> bool:
-        """Return whether a value is a tensor of the level."""
-        data = data_of(tensor)
-        return data is not None and data.level is self
 
     def enter(self, value: Tensor, dim: int) -> Tensor:
         """Return the batched tensor of an argument whose dimension ``dim`` is the batch."""
