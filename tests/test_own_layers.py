@@ -76,3 +76,18 @@ def test_a_key_that_the_caller_takes_out_stays_out_of_the_parts(name: str):
             assert (X @ WEIGHT).dtype.is_floating_point
     assert seen == []
     assert not dc.apply_masks(dc.DispatchKeySet())
+
+
+@pytest.mark.parametrize("answer", ["text", None, (True,), [1.0], {}])
+@pytest.mark.parametrize("ask", [lambda: torch.equal(X, X), lambda: X.sum().item()])
+def test_a_mode_that_returns_no_number_where_one_is_promised_is_refused(ask, answer):
+    class Wrong(dc.DispatchMode):
+        def __dispatch__(self, func, types, args=(), kwargs=None):
+            is_number = str(func.schema.returns[0].type) != "Tensor"
+            return answer if is_number else func(*args, **(kwargs or {}))
+
+    with Wrong(), pytest.raises(dc.KernelResultError, match="where the schema promises a number"):
+        ask()
+    with Nothing():
+        assert ask() in (True, 2.0)
+    assert not dc.apply_masks(dc.DispatchKeySet())

@@ -7,7 +7,7 @@ Note [Composites under a mode]
 
 Note [Results of a mode]
     A result that the schema calls the written argument is that argument, whatever tensor the handler returns. Elsewhere the
-    schema says whether there is a tensor, a list of them, or another value; a tensor or a list that is none is refused where
+    schema says whether there is a tensor, a list of them, a number or another value; what is none of these is refused where
     it is returned, and not in the kernel that meets it later.
     A factory returns a raw array, as ever, and its caller makes a tensor of it. But to a handler whose mode names a class of
     tensors, ``func`` returns tensors everywhere.
@@ -16,6 +16,8 @@ Note [Results of a mode]
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from numbers import Number
 from typing import Any, Final
 
 from .._record import replace
@@ -215,6 +217,21 @@ def _equals(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and not is_tensor(value) and bool(value == default))
 
 
+#: The types of results that are numbers.
+_NUMBERS: Final = frozenset({"bool", "int", "SymInt", "float", "Scalar"})
+
+
+def _accept_number(op: OpOverload, value: Any, given: tuple[Any, ...]) -> Any:
+    """Return a call's only result, a number or an element of an array."""
+    if not isinstance(value, Number) and not hasattr(type(value), "dtype"):
+        got = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise KernelResultError(
+            f"{op.name}: the handler of a mode returned {got} where the schema promises a number: {op.schema}",
+            hint="return the result of func(*args, **kwargs), or one of the same kind",
+        )
+    return value
+
+
 def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Frontend[Any] | None) -> _Accept:
     """Return a function that makes a call's results of what a handler returned; see Note [Results of a mode]."""
     thing = "array" if frontend is None else "tensor"
@@ -242,6 +259,8 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
         return given[promised.source] if promised.kind == "self" else value
 
     results = signature.results
+    if len(results) == 1 and str(signature.schema.returns[0].type) in _NUMBERS:
+        return partial(_accept_number, op)
     if len(results) == 1:
         only = results[0]
         return lambda value, given: accept_one(only, value, given)
