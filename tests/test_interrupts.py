@@ -19,6 +19,7 @@ import torchlike
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
 from dispatch_core.layers.mode_stack import current_entry
+from torchlike.levels import current_levels
 
 ROOT = str(Path(__file__).parents[1] / "packages")
 INSTALLED = tuple(str(Path(module.__file__).parent) for module in (dc, torchlike))
@@ -212,6 +213,7 @@ def assert_nothing_is_on():
     later = SOURCE + WRITTEN
     assert not later._pending
     assert context.current() is None
+    assert current_levels() == ()
 
 
 def interrupt(program, place):

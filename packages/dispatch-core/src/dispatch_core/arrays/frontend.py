@@ -90,7 +90,7 @@ class FunctionalBlock(Protocol):
         """Enter the block."""
 
     def end(self) -> None:
-        """Leave the block, by no more calls."""
+        """Leave the block, unless that was done; no operator is called."""
 
     def finish(self) -> None:
         """Write to the tensors from outside the values that they should hold, once each; called after the end."""

@@ -271,6 +271,11 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         for block in self._blocks:
             block.settle()
 
+    def _leave(self, outer: Any) -> None:
+        for block in reversed(self._blocks):
+            block.end()
+        super()._leave(outer)
+
     def _end_blocks(self) -> None:
         """End the functional blocks; what they write at last is recorded, and is no result."""
         blocks = self._blocks

@@ -82,8 +82,8 @@ class ValueBlock:
         self._guard.__enter__()
 
     def end(self) -> None:
-        """Close the level."""
-        self._guard.__exit__(None, None, None)
+        """Close the level, unless that was done."""
+        self._guard._leave(None)
 
     def finish(self) -> None:
         """Write to the tensors from outside, once each."""
