@@ -21,7 +21,10 @@ INDICES = [[0, 1, 1], [2, 0, 2]]
 
 
 def make(rows=3, columns=4, *, seed=0, density=0.5, dtype=np.float64, requires_grad=False):
-    found = scipy.sparse.random_array((rows, columns), density=density, rng=seed, dtype=dtype, format="coo")
+    random = np.random.default_rng(seed)
+    chosen = random.permutation(rows * columns)[: int(density * rows * columns)]
+    places = np.unravel_index(chosen, (rows, columns))
+    found = scipy.sparse.coo_array((random.random(len(chosen)).astype(dtype), places), shape=(rows, columns))
     indices, values = (torchlike.from_numpy(np.array(each)) for each in (np.stack(found.coords), found.data))
     return torchlike.sparse_coo_tensor(indices, values, (rows, columns)).requires_grad_(requires_grad), found
 
