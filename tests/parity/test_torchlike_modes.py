@@ -13,6 +13,10 @@ import torch
 
 import torchlike
 
+pytestmark = pytest.mark.no_pipeline(
+    reason="a pipeline runs some composites whole, which a mode sees otherwise in parts"
+)
+
 #: torch copies nothing for these, or measures its optimizers' time.
 IGNORED = {"detach", "lift_fresh", "_record_function_enter_new", "_record_function_exit", "device_put"}
 #: An overload of ours with a number in the place of a tensor, which torch makes of the number first.

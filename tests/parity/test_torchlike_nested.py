@@ -13,6 +13,9 @@ import torch.nn.functional
 import torchlike
 import torchlike.nn.functional
 
+#: torch's own, at the first nested tensor of a process.
+pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning")
+
 SEEDS = range(3)
 #: Neither library's own words are compared, but whether it refuses; torch has internal errors for some.
 REFUSALS = (Exception,)
