@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
 
@@ -49,9 +49,18 @@ def vmap(
     def call(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(out_dims, func)
         size, dims, leaves, spec = _read_arguments(func, in_dims, args)
+
+        def run(size: int, leaves: Sequence[Any]) -> Any:
+            """Call the function once for all rows."""
+            level = VmapLevel(size, randomness)
+            entered = [leaf if dim is None else level.enter(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+            with above(level):
+                result = func(*tree_unflatten(entered, spec), **kwargs)
+            return _leave(func, level, result, out_dims)
+
         if chunk_size is None:
-            return _map_flat(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
-        return _map_in_chunks(func, size, chunk_size, dims, leaves, spec, out_dims, randomness, kwargs)
+            return run(size, leaves)
+        return _run_in_chunks(run, size, chunk_size, dims, leaves, out_dims, is_same=randomness == "same")
 
     return call
 
@@ -131,24 +140,6 @@ def _check_sizes(sizes: list[int]) -> int:
     return sizes[0]
 
 
-def _map_flat(
-    func: Any,
-    size: int,
-    dims: list[int | None],
-    leaves: list[Any],
-    spec: TreeSpec,
-    out_dims: Any,
-    randomness: str,
-    kwargs: dict[str, Any],
-) -> Any:
-    """Call the function once for all rows."""
-    level = VmapLevel(size, randomness)
-    entered = [leaf if dim is None else level.enter(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
-    with above(level):
-        result = func(*tree_unflatten(entered, spec), **kwargs)
-    return _leave(func, level, result, out_dims)
-
-
 def _leave(func: Any, level: VmapLevel, result: Any, out_dims: Any) -> Any:
     """Return the results with the batch where ``out_dims`` says."""
     name = name_of(func)
@@ -177,18 +168,17 @@ def _leave(func: Any, level: VmapLevel, result: Any, out_dims: Any) -> Any:
     return tree_unflatten(left, spec)
 
 
-def _map_in_chunks(
-    func: Any,
+def _run_in_chunks(
+    run: Callable[[int, Sequence[Any]], Any],
     size: int,
     chunk_size: int,
     dims: list[int | None],
     leaves: list[Any],
-    spec: TreeSpec,
     out_dims: Any,
-    randomness: str,
-    kwargs: dict[str, Any],
+    *,
+    is_same: bool,
 ) -> Any:
-    """Call the function for some rows at a time, and join the results."""
+    """Run some rows at a time, and join the results; ``is_same`` says that all rows draw the same random numbers."""
     from .. import random
 
     ends = list(range(chunk_size, size, chunk_size))
@@ -196,13 +186,13 @@ def _map_in_chunks(
         [leaf] * (len(ends) + 1) if dim is None else FUNCTIONS["tensor_split"](leaf, ends, dim=dim)
         for leaf, dim in zip(leaves, dims, strict=True)
     ]
-    state = random.get_rng_state() if randomness == "same" else None
+    state = random.get_rng_state() if is_same else None
     chunks = []
     for row in zip(*columns, strict=True):
         if state is not None:
             random.set_rng_state(state)
         length = next(leaf.size(dim) for leaf, dim in zip(row, dims, strict=True) if dim is not None)
-        chunks.append(tree_flatten(_map_flat(func, length, dims, list(row), spec, out_dims, randomness, kwargs)))
+        chunks.append(tree_flatten(run(length, row)))
     made = chunks[0][1]
     places = broadcast_to_leaves(out_dims, made) or []
     joined = [
