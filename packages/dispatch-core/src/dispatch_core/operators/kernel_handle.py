@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from .._record import replace
 from ..arrays.owners import is_tensor
+from ..caches import keep
 from ..calls.reference import unchecked_mask
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
@@ -201,10 +202,23 @@ def find_composite(op: Any, key: KeyLike) -> Callable[..., Any] | None:
     42
     """
     entry = as_overload(op)._entry
-    registration = entry.slot(as_key(key)).registration
+    known = _COMPOSITES.get((entry, key))
+    # Looked for again when a registration for the operator has changed.
+    generation = entry.generation
+    if known is None or known[0] != generation:
+        known = keep(_COMPOSITES, (entry, key), (generation, _make_composite(entry, as_key(key))), _KEPT)
+    return known[1]
+
+
+_COMPOSITES: Final[dict[tuple[OperatorEntry, KeyLike], tuple[int, Callable[..., Any] | None]]] = {}
+_KEPT: Final = 4096
+
+
+def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Callable[..., Any] | None:
+    registration = entry.slot(key).registration
     if registration is None or registration.key not in COMPOSITES:
         return None
-    keyset = DispatchKeySet(as_key(key))
+    keyset = DispatchKeySet(key)
     prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
     fn = make_kernel(registration.fn, entry, keyset)
     if isinstance(registration.fn, KernelFactory) and registration.fn.in_order:

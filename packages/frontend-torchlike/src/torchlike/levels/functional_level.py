@@ -16,7 +16,6 @@ import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_written, is_expanded
 from dispatch_core import frontends
-from dispatch_core.caches import keep
 
 from ..history.rebinding import check_expanded, rebind
 from ..tensors import Tensor, frontend
@@ -89,7 +88,7 @@ class FunctionalLevel(TransformLevel):
         signature = signature_of(op)
         if not any(True for _ in tensors_of(op, values)):
             return self._make_tensor(op, values)
-        composite = _find_composite(op, "CompositeImplicitAutograd")
+        composite = frontends.find_composite(op, "CompositeImplicitAutograd")
         if composite is not None and functional_of(op) is None:
             # It may write to an argument of which the schema does not say so, as that of batch_norm.
             return self._return_given(composite(*values), op, values)
@@ -192,7 +191,7 @@ class FunctionalLevel(TransformLevel):
         data = base if is_raw else base._dispatch_data
         has_strides = dc.has_strides(data.value)
         if result.is_list and not has_strides:
-            composite = _find_composite(op, "CompositeExplicitAutograd")
+            composite = frontends.find_composite(op, "CompositeExplicitAutograd")
             if composite is not None:  # of slices, which tell where in the tensor they lie
                 return composite(*values)
         name = op.name.removeprefix("aten::")
@@ -249,7 +248,7 @@ class FunctionalLevel(TransformLevel):
                         hint="make a view of it: a name without the last underscore",
                     )
         for key in _COMPOSITES:
-            composite = _find_composite(op, key)
+            composite = frontends.find_composite(op, key)
             if composite is not None:
                 composite(*map_tensors(op, self.enter, values))
                 return self._return_written(op, values)
@@ -304,14 +303,3 @@ _COMPOSITES: Final = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
 )
-_FOUND: Final[dict[tuple[Any, str], tuple[int, Any]]] = {}
-_KEPT: Final = 4096
-
-
-def _find_composite(op: Any, key: str) -> Any:
-    """Return the composite of an operator; looked for again when a registration for it has changed."""
-    generation = op._entry.generation
-    known = _FOUND.get((op, key))
-    if known is None or known[0] != generation:
-        known = keep(_FOUND, (op, key), (generation, frontends.find_composite(op, key)), _KEPT)
-    return known[1]

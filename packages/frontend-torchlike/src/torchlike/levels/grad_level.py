@@ -7,12 +7,11 @@ Note [Grad mode of a level]
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.caches import keep
 from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 
 from ..history.device_keys import autograd_bit
@@ -133,15 +132,14 @@ class ForwardLevel(GradLevel):
             self._mode = before
 
 
-_COMPOSITES: Final[dict[tuple[Any, int], tuple[int, Any]]] = {}
-_KEPT: Final = 4096
+@lru_cache(maxsize=64)
+def _only_key(mask: int) -> Any:
+    """Return the key of a mask that has one."""
+    keys = keys_of(mask)
+    return keys[0] if len(keys) == 1 else None
 
 
 def _find_composite(op: Any, autograd: int) -> Any:
-    """Return the composite that serves a device's Autograd key; looked for again when a registration has changed."""
-    generation = op._entry.generation
-    known = _COMPOSITES.get((op, autograd))
-    if known is None or known[0] != generation:
-        found = [frontends.find_composite(op, key) for key in keys_of(autograd)]
-        known = keep(_COMPOSITES, (op, autograd), (generation, found[0] if len(found) == 1 else None), _KEPT)
-    return known[1]
+    """Return the composite that serves a device's Autograd key, or None."""
+    key = _only_key(autograd)
+    return None if key is None else frontends.find_composite(op, key)

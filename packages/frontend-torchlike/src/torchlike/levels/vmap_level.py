@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.caches import keep
 from dispatch_core.keys import LAYOUTS
 
 from ..tensors import Tensor
@@ -108,15 +107,6 @@ class VmapLevel(TransformLevel):
         return Batch(tensor._dispatch_data.value) if self.owns(tensor) else tensor
 
 
-_COMPOSITES: Final[dict[Any, tuple[int, Any]]] = {}
-_KEPT: Final = 4096
-
-
 def _find_composite(op: Any) -> Any:
-    """Return the composite of an operator; looked for again when a registration for it has changed."""
-    generation = op._entry.generation
-    known = _COMPOSITES.get(op)
-    if known is None or known[0] != generation:
-        found = filter(None, map(partial(frontends.find_composite, op), _COMPOSITE_KEYS))
-        known = keep(_COMPOSITES, op, (generation, next(found, None)), _KEPT)
-    return known[1]
+    """Return the composite of an operator, or None."""
+    return next(filter(None, map(partial(frontends.find_composite, op), _COMPOSITE_KEYS)), None)
