@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatch_aten.dtypes import get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
 from ..history import captures
-from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from ..history.graph_settings import anomaly_mode, current_autocast, node_observers
+from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
+from ..tensors import Tensor
 from .blueprint import Blueprint
 from .entry import Entry, member_reader, state_of
 from .modules import ModuleGuards
 from .optimizers import OptimizerStates
-
-
-def read_environment() -> tuple[Any, ...]:
-    """Return the settings that a captured call depends on."""
-    return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
 
 
 def read_gradient(tensor: Any) -> Any:
@@ -52,7 +46,7 @@ class CapturedState(CapturePart):
         self.chains: list[Any] = []
         self.modules = ModuleGuards(recording)
         self.optimizers = OptimizerStates(recording)
-        self._environment = read_environment()
+        self._environment = Tensor._dispatch_environment()
         if node_observers.get() or anomaly_mode.get()[0]:
             recording.refuse(
                 "Hooks on saved tensors, or anomaly mode, are on",
@@ -90,7 +84,7 @@ class CapturedState(CapturePart):
             self.recording.see_part(entry.grad, tensor, read_gradient)
 
     def finish(self, results: Sequence[Any]) -> Finish:
-        if read_environment() != self._environment:
+        if Tensor._dispatch_environment() != self._environment:
             self.recording.refuse(
                 "The grad mode, the default dtype or autocast is another than before",
                 "set it in a with block, or outside",
