@@ -124,7 +124,7 @@ class OperatorCasts:
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
         mask = self.below | included_mask() & self._watchers
         if self._is_mixed:
-            mask = mask & ~(ARRAYS | AUTOGRAD) | value._dispatch_mask & (ARRAYS | AUTOGRAD)
+            mask = mask & ~_OF_ARGUMENT | dc.apply_masks(value._dispatch_mask).mask & _OF_ARGUMENT
         convert = self._conversions.get(mask)
         if convert is None:
             convert = self._conversions[mask] = dc.fast_redispatch(dc.ops.aten._to_copy.default, mask)
@@ -203,6 +203,8 @@ class _ArraysOf(dict[str, int]):
 ARRAYS_OF: Final = _ArraysOf()
 #: Layers that stand above the key, and see a conversion as a call of its own.
 _WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | DispatchKey.FuncTorchGradWrapper
+#: What an argument of a mixed call may have otherwise than the call, which passes the layers of arrays if one is sparse.
+_OF_ARGUMENT: Final[int] = ARRAYS | AUTOGRAD | DispatchKey.Pipeline | DispatchKey.Tracer
 
 
 #: An Autocast key → the device whose it is; a PrivateUse key may be claimed by another one later.

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core import registry
+from dispatch_core import exclude_keys, registry
 from dispatch_core.schema import FunctionSchema
 
 from ..decompositions.aliases import TARGETS
@@ -88,11 +88,12 @@ def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
     The cpu backend decides which changes are calls at all: what it refuses is no sample, so ask it first.
     """
     for number, (source, row) in enumerate(rows_of(name)):
-        arguments = _bind(schema_of(source), row.make(Draw(seed)), row.options)
         own = {each.name for each in schema_of(name).arguments}
-        arguments = {key: value for key, value in arguments.items() if key in own}
-        if is_inplace(name) and "inplace_view" not in ATEN_BY_NAME[name].tags:
-            arguments["self"] = _broadcast(source, arguments)
+        with exclude_keys("Pipeline", "Tracer"):  # what operators compute for a sample is an array at once
+            arguments = _bind(schema_of(source), row.make(Draw(seed)), row.options)
+            arguments = {key: value for key, value in arguments.items() if key in own}
+            if is_inplace(name) and "inplace_view" not in ATEN_BY_NAME[name].tags:
+                arguments["self"] = _broadcast(source, arguments)
         yield Sample(name, arguments)
         if not any(True for _ in arrays_in(arguments)):
             continue
