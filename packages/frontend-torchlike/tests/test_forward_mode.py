@@ -17,9 +17,11 @@ FUNCTIONS = {
     "in place": lambda x: (x * 1).mul_(x).add_(3).exp_(),
     "index": lambda x: x[torchlike.tensor([0, 0, 2])],
     "join": lambda x: torchlike.cat([x, x * 2]),
+    "logarithms of sums": lambda x: x.logcumsumexp(0),
     "matrix": lambda x: (x[:, None] @ x[None, :]).tanh(),
     "named results": lambda x: x.sort()[0] ** 2 + x.max(0)[0],
     "power": lambda x: x**x,
+    "scatter": lambda x: x.scatter(0, torchlike.tensor([2]), x * 2).scatter_add(0, torchlike.tensor([1, 1]), x),
     "scan": lambda x: x.cumsum(0).cumprod(0),
     "split": lambda x: x.split(2)[0] * x.sum(),
     "view": lambda x: x.view(1, 3).transpose(0, 1)[0] * 2,
@@ -39,6 +41,20 @@ def test_tangents_are_differences_along_the_direction(name):
     ends = [function(torchlike.tensor(np.array(POINT) + step * np.array(WAY))).numpy() for step in (1e-6, -1e-6)]
     assert tangent.numpy() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
     assert primal.numpy() == pytest.approx(function(torchlike.tensor(np.array(POINT))).numpy())
+
+
+@pytest.mark.parametrize("dtype", [torchlike.float32, torchlike.float64])
+def test_running_sums_of_far_exponentials_have_derivatives(dtype):
+    inf = float("inf")
+    for values in ([-1000.0, 0.0, 1000.0], [2.0, 2.0, 2.0], [-inf, -inf, 0.0], [0.0, -inf, 1.0], [-inf, -inf, -inf]):
+        x = torchlike.tensor(values, dtype=dtype)
+        result = x.logcumsumexp(0)
+        weights = (x - result[:, None]).exp().tril().nan_to_num(0.0)  # zeros where all so far are -inf
+        for find in (torchlike.func.jacfwd, torchlike.func.jacrev):
+            assert torchlike.allclose(find(lambda x: x.logcumsumexp(0))(x), weights)
+        last = weights[-1]
+        curvature = torchlike.func.hessian(lambda x: x.logcumsumexp(0)[-1])(x)
+        assert torchlike.allclose(curvature, last.diag() - last.outer(last), atol=1e-6)
 
 
 def test_forward_over_backward_is_a_product_with_the_hessian():

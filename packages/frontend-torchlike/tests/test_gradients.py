@@ -93,6 +93,7 @@ SHAPED = {
     "logsumexp": lambda x: x.logsumexp((0, 2)),
     "cumsum": lambda x: x.cumsum(1),
     "cumprod": lambda x: x.cumprod(2),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
     "softmax": lambda x: x.softmax(1),
     "log_softmax": lambda x: x.log_softmax(-1),
     "sort": lambda x: x.sort(2).values,
@@ -159,6 +160,8 @@ PRODUCTS = {
     "index_add": ([(4, 2), (3, 2)], lambda a, b: a.index_add(0, tensor([1, 3, 1]), b, alpha=2)),
     "scatter": ([(4, 2), (2, 2)], lambda a, b: a.scatter(0, tensor([[1, 3], [2, 0]]), b)),
     "scatter_add": ([(4, 2), (3, 2)], lambda a, b: a.scatter_add(0, tensor([[1, 3], [1, 0], [1, 0]]), b)),
+    "scatter a part": ([(4, 2), (3, 2)], lambda a, b: a.scatter(0, tensor([[1], [2]]), b)),
+    "scatter_add a part": ([(4, 2), (3, 4)], lambda a, b: a.scatter_add(1, tensor([[1, 1], [0, 0]]), b)),
     "select_scatter": ([(4, 2), (2,)], lambda a, b: a.select_scatter(b, 0, 1)),
     "slice_scatter": ([(4, 2), (2, 2)], lambda a, b: a.slice_scatter(b, 0, 0, 4, 2)),
 }
@@ -211,7 +214,8 @@ def test_gradients_of_gradients(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["softmax", "log_softmax", "prod", "var", "norm", "logsumexp", "write to view", "cross_entropy"]
+    "name",
+    ["softmax", "log_softmax", "prod", "var", "norm", "logsumexp", "logcumsumexp", "write to view", "cross_entropy"],
 )
 def test_gradients_of_gradients_of_shaped_functions(name):
     def slope(x):

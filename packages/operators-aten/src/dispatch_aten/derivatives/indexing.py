@@ -31,9 +31,9 @@ FORMULAS: Final = {
         "source": "masked_source_gradient(grad, mask, source_sizes)",
     },
     "masked_select": {"self": "masked_select_gradient(grad, self_sizes, mask)"},
-    "scatter.src": {"self": "scatter(grad, dim, index, 0)", "src": "gather(grad, dim, index)"},
+    "scatter.src": {"self": "scatter(grad, dim, index, 0)", "src": "pad_to(gather(grad, dim, index), src_sizes)"},
     "scatter.value": {"self": "scatter(grad, dim, index, 0)"},
-    "scatter_add": {"self": "grad", "src": "gather(grad, dim, index)"},
+    "scatter_add": {"self": "grad", "src": "pad_to(gather(grad, dim, index), src_sizes)"},
     "select_scatter": {
         "self": "select_scatter(grad, new_zeros(grad, src_sizes), dim, index)",
         "src": "select(grad, dim, index)",

@@ -174,22 +174,26 @@ def logsumexp_gradient(grad: Array, self: Array, result: Array, dim: int | Seque
 
 
 def logcumsumexp_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
-    """Return the gradient of running sums of exponentials, in logarithms so that none overflows."""
+    """Return the gradient of running sums of exponentials: the sum over all j from i on of ``grad[j] * exp(x[i] - y[j])``.
 
-    def collect(logarithm: Array) -> Array:
-        if not shape_of(self):
-            return aten.exp.default(aten.add.Tensor(aten.sub.Tensor(logarithm, result), self))
-        turned = aten.flip.default(aten.sub.Tensor(logarithm, result), [dim])
-        behind = aten.flip.default(aten.logcumsumexp.default(turned, dim), [dim])
-        return aten.exp.default(aten.add.Tensor(behind, self))
-
-    if dtype_of(grad).is_complex:
-        return collect(aten.log.default(grad))
-    size = aten.log.default(aten.abs.default(grad))
-    nothing = -1e300 if dtype_of(grad).itemsize > 4 else -3e38 if dtype_of(grad).itemsize > 2 else -6e4
-    positive = aten.masked_fill.Scalar(size, aten.le.Scalar(grad, 0), nothing)
-    negative = aten.masked_fill.Scalar(size, aten.ge.Scalar(grad, 0), nothing)
-    return aten.sub.Tensor(collect(positive), collect(negative))
+    ``sums[i]`` collects ``grad[j] * exp(y[i] - y[j])`` in as many steps as the length has binary digits. The results y never
+    fall, so no factor exceeds 1, and there is no logarithm of the gradient: the formula stays linear in it. Elements that
+    are -inf get zeros, also where all before them are.
+    """
+    if not shape_of(self):
+        return grad
+    size, cut, ends = shape_of(self)[dim], aten.slice.Tensor, result
+    if not dtype_of(result).is_complex:
+        ends = aten.nan_to_num.default(result, math.nan)  # differences of two equal infinities are nan
+        result = aten.nan_to_num.default(result, math.nan, math.inf)
+    sums, step = grad, 1
+    while step < size:
+        left = size - step
+        factors = aten.exp.default(aten.sub.Tensor(cut(ends, dim, 0, left), cut(ends, dim, step, size)))
+        added = aten.add.Tensor(cut(sums, dim, 0, left), aten.mul.Tensor(factors, cut(sums, dim, step, size)))
+        sums = aten.cat.default([added, cut(sums, dim, left, size)], dim)
+        step *= 2
+    return aten.mul.Tensor(sums, aten.exp.default(aten.sub.Tensor(self, result)))
 
 
 def _one_for_zero(self: Array) -> Array:

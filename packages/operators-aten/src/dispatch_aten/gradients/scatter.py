@@ -16,6 +16,7 @@ __all__ = [
     "as_strided_scatter_gradient",
     "index_copy_source_gradient",
     "index_fill_value_gradient",
+    "pad_to",
     "scatter_reduce_self_gradient",
     "scatter_reduce_source_gradient",
 ]
@@ -109,10 +110,10 @@ def scatter_reduce_source_gradient(
     else:
         share, _, same = _shares(grad, self, dim, index, src, result)
         found = aten.mul.Tensor(same, aten.gather.default(share, dim, index))
-    return _pad_to(found, shape_of(src))
+    return pad_to(found, shape_of(src))
 
 
-def _pad_to(grad: Array, sizes: Sequence[int]) -> Array:
+def pad_to(grad: Array, sizes: Sequence[int]) -> Array:
     """Return a gradient with zeros behind it up to the sizes of the source."""
     for dim, size in enumerate(sizes):
         have = shape_of(grad)

@@ -1,0 +1,98 @@
+"""Derivatives forward, backward and twice, beside torch's: usual inputs, equal ones, zeros and infinities."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import torchlike
+
+torch = pytest.importorskip("torch", reason="parity needs torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # torch's own
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).standard_normal(shape)
+
+
+def bend(result):
+    """Return a sum with a second derivative and a gradient that is never zero: there some of torch's lose an element."""
+    return (result.sin() + 2 * result).sum()
+
+
+def derive(library, function, arrays, kinds=("jvp", "jacfwd", "jacrev", "hessian")):
+    """Return the derivatives of each kind by all arguments, as arrays."""
+    func, places = library.func, tuple(range(len(arrays)))
+    points = tuple(library.tensor(each) for each in arrays)
+    ways = tuple(library.tensor(np.cos(np.arange(each.size)).reshape(each.shape).astype(each.dtype)) for each in arrays)
+    found = {
+        "jvp": lambda: func.jvp(function, points, ways)[1],
+        "jacfwd": lambda: func.jacfwd(function, places)(*points),
+        "jacrev": lambda: func.jacrev(function, places)(*points),
+        "hessian": lambda: func.hessian(lambda *given: bend(function(*given)), places)(*points),
+    }
+    leaves = (library.utils._pytree if library is torch else library.utils.pytree).tree_leaves
+    return {kind: [each.numpy() for each in leaves(found[kind]())] for kind in kinds}
+
+
+def compare(function, *arrays, kinds=("jvp", "jacfwd", "jacrev", "hessian"), rtol=1e-6, atol=1e-8):
+    """Compare the derivatives of ``function(library, *tensors)``; return ours."""
+    wanted, found = (derive(t, lambda *given, t=t: function(t, *given), arrays, kinds) for t in (torch, torchlike))
+    for kind, blocks in wanted.items():
+        for actual, expected in zip(found[kind], blocks, strict=True):
+            assert actual.dtype == expected.dtype
+            np.testing.assert_allclose(actual, expected, rtol, atol, err_msg=kind)
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 2), (1,), ()])
+def test_running_sums_of_exponentials_have_all_derivatives(shape, dtype):
+    # torch's forward derivative adds a small number to sums that may be small.
+    tolerance = {"rtol": 1e-3, "atol": 1e-4} if dtype is np.float32 else {"rtol": 1e-4, "atol": 1e-6}
+    for dim in range(-1, max(len(shape), 1)):
+        for array in (numbers(*shape), numbers(*shape).round(), 100 + 2 * numbers(*shape), np.full(shape, 2.0)):
+            compare(lambda t, x, dim=dim: t.logcumsumexp(x, dim), np.asarray(array, dtype), **tolerance)
+
+
+def test_running_sums_of_exponentials_have_derivatives_behind_infinities():
+    """Where all so far is -inf, torch's gradient is nan and its forward derivative zero; ours are zeros."""
+    inf = np.inf
+    for row in ([-inf, -inf, 0.0, 1.0], [0.0, -inf, 1.0], [-inf, 3.0, 3.0]):
+        array = np.array(row)
+        compare(lambda t, x: t.logcumsumexp(x, 0), array, kinds=("jvp", "jacfwd"))
+        wanted, found = (
+            derive(t, lambda x, t=t: t.logcumsumexp(x, 0), [array], ["jacrev"])["jacrev"][0] for t in (torch, torchlike)
+        )
+        np.testing.assert_allclose(found, np.nan_to_num(wanted, nan=0.0))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_gathered_and_scattered_parts_have_forward_derivatives(dim):
+    """The index is smaller than the source. Its other elements have no part in it; torch refuses backward by the source."""
+    for sizes, of_index in itertools.product([(4, 5), (6, 5)], [(2, 3), (4, 5), (1, 1), (0, 2)]):
+        source, target = numbers(4, 5), numbers(*sizes, seed=1)
+        rng = np.random.default_rng(3)
+        # No place is written twice: which element stays is left open.
+        lines = np.arange(4)[:, None] if dim == 0 else np.arange(5)
+        index = rng.permuted(np.broadcast_to(lines, (4, 5)), axis=dim)
+        index = np.ascontiguousarray(index[: of_index[0], : of_index[1]])
+        compare(lambda t, x, index=index: x.gather(dim, t.tensor(index)), target)
+        for name in ("scatter", "scatter_add"):
+            found = compare(
+                lambda t, x, s, name=name, index=index: getattr(x, name)(dim, t.tensor(index), s),
+                target,
+                source,
+                kinds=("jvp", "jacfwd"),
+            )
+            by_source = found["jacfwd"][1]
+            assert not by_source[..., of_index[0] :, :].any() and not by_source[..., of_index[1] :].any()
+            ours = derive(
+                torchlike,
+                lambda x, s, name=name, index=index: getattr(x, name)(dim, torchlike.tensor(index), s),
+                [target, source],
+                ["jacrev"],
+            )
+            for forward, backward in zip(found["jacfwd"], ours["jacrev"], strict=True):
+                np.testing.assert_array_equal(forward, backward)
