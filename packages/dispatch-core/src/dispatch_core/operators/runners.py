@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays.access import to_data
 from ..arrays.frontend import Frontend
 from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
+from ..caches import keep
 from ..calls.boundary import Boundary
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import Result, SpecializedKernels
@@ -35,7 +36,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import BackendNotFoundError, RegistrationError
 from ..keys import context
-from ..keys.keyset import DispatchKeySet
+from ..keys.keyset import DispatchKeySet, removal_mask
 from ..keys.table import AUTOCAST, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.model import Argument
 from ..schema.types import walk
@@ -166,15 +167,60 @@ _STAYS = (
 
 def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
+    #: The arguments' keys and the context's masks → the masks that the composite runs under.
+    states: dict[tuple[int, context.State | None], context.State | None] = {}
+    find_keys = _make_key_finder(entry)
 
     def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
-        dropped = find_masked_off(entry, mask, values, keywords)
-        if not dropped:
+        index = find_keys(values, keywords), context.current()
+        try:
+            inner = states[index]
+        except KeyError:
+            inner = keep(states, index, _find_state_within(entry, mask, *index), _KEPT)
+        if inner is index[1]:
             return run(*values, **keywords)
-        with context.exclude_keys(dropped):
+        # See Note [Where an interrupt falls] in `interrupts`.
+        token = context.set_state[inner]
+        try:
             return run(*values, **keywords)
+        finally:
+            context.reset_state(token)
 
     return run_with_exclusions
+
+
+_KEPT = 256
+
+
+def _make_key_finder(entry: OperatorEntry) -> Callable[[tuple[Any, ...], dict[str, Any]], int]:
+    """Return a function of a call's arguments that gives their keys."""
+    signature = entry.signature
+    if signature is None:
+        return unchecked_mask
+    places = [(index, "list" in each.tensors) for index, each in enumerate(signature.parameters) if each.tensors]
+
+    def find_keys(values: tuple[Any, ...], _: dict[str, Any]) -> int:
+        held = 0
+        for index, is_list in places:
+            value = values[index]
+            for each in value if is_list else (value,):
+                if each is not None:
+                    held |= _keys_of_one(each)
+        return held
+
+    return find_keys
+
+
+def _keys_of_one(tensor: Any) -> int:
+    return getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+
+
+def _find_state_within(entry: OperatorEntry, mask: int, held: int, state: context.State | None) -> context.State | None:
+    dropped = _find_dropped(entry, mask, held, state)
+    if not dropped:
+        return state
+    included, excluded = (0, 0) if state is None else state
+    return context.intern_state(included, excluded | removal_mask(dropped))
 
 
 def _find_passed_over(entry: OperatorEntry, keys: int) -> int:
@@ -194,10 +240,13 @@ def find_masked_off(entry: OperatorEntry, mask: int, values: tuple[Any, ...], ke
     """
     signature = entry.signature
     held = unchecked_mask(values, keywords) if signature is None else 0
-    for _, tensor in signature.tensors(values) if signature is not None else ():
-        held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+    for _, tensor in () if signature is None else signature.tensors(values):
+        held |= _keys_of_one(tensor)
+    return _find_dropped(entry, mask, held, context.current())
+
+
+def _find_dropped(entry: OperatorEntry, mask: int, held: int, state: context.State | None) -> int:
     held = entry.registry.translate_mask(held)
-    state = context.current()
     if state is not None:
         held |= state[0]
         held ^= held & state[1]
