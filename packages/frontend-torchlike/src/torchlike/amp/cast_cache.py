@@ -32,8 +32,8 @@ class CastCache:
     __slots__ = ("_distrusted", "_entries", "_session")
 
     def __init__(self) -> None:
-        #: id of a leaf → the leaf, what the cast is good for, and the cast.
-        self._entries: dict[int, tuple[ref[Tensor], tuple[Any, ...], Tensor]] = {}
+        #: id of a leaf → the leaf, its state and version, the grad mode, the dtype, and the cast.
+        self._entries: dict[int, tuple[ref[Tensor], Any, int, bool, ScalarType, Tensor]] = {}
         self._session: object = None
         #: id of a leaf of which no cast is kept → the leaf.
         self._distrusted: dict[int, ref[Tensor]] = {}
@@ -42,26 +42,40 @@ class CastCache:
         """Keep no cast of a leaf."""
         # See Note [Where an array dies] in `dispatch_core.interrupts`.
         self._distrusted[id(leaf)] = ref(leaf, partial(self._distrusted.pop, id(leaf)))
+        self._entries.pop(id(leaf), None)
 
     def clear(self) -> None:
         """Forget all casts."""
         self._entries.clear()
 
+    def find(self, leaf: Tensor, dtype: ScalarType, session: object) -> Tensor | None:
+        """Return the kept cast of a tensor, if there is one and it is still good."""
+        found = self._entries.get(id(leaf))
+        if found is None or session is not self._session:
+            return None
+        kept, state, version, records, wanted, made = found
+        is_good = (
+            wanted is dtype
+            and kept() is leaf
+            and leaf._autograd is state
+            and state.requires_grad
+            and state.version == version
+            and is_grad_enabled() is records
+        )
+        return made if is_good else None
+
     def cast(self, leaf: Tensor, dtype: ScalarType, run: Callable[[Tensor, ScalarType], Tensor]) -> Tensor:
-        """Return the kept cast of a leaf, or the one that ``run`` makes now."""
+        """Return the cast of a leaf that ``run`` makes now, and keep it."""
+        made = run(leaf, dtype)
         if id(leaf) in self._distrusted:
-            return run(leaf, dtype)
+            return made
         session = current_session()
         if session is not self._session:
             self._session = session
             self._entries.clear()
-        look = leaf._version, is_grad_enabled(), dtype
-        found = self._entries.get(id(leaf))
-        if found is not None and found[0]() is leaf and found[1] == look:
-            return found[2]
-        made = run(leaf, dtype)
         # As in `distrust`.
-        self._entries[id(leaf)] = ref(leaf, partial(self._entries.pop, id(leaf))), look, made
+        kept = ref(leaf, partial(self._entries.pop, id(leaf)))
+        self._entries[id(leaf)] = kept, leaf._autograd, leaf._version, is_grad_enabled(), dtype, made
         return made
 
 

@@ -22,12 +22,13 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_core.frontends import included_mask, run_outside
+from dispatch_core.frontends import current_session, included_mask, run_outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
 from ..history.graph_settings import current_autocast, current_nesting
 from ..tensors import frontend
 from . import policies
+from .cast_cache import CastCache
 
 #: What a schema says of memory that is shared: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
@@ -78,6 +79,7 @@ class OperatorCasts:
         self._conversions: dict[int, Callable[..., Any]] = {}
         #: A level of a transform names no device, and what it makes of a leaf is its own: it sees and keeps no cast.
         self._watchers = _WATCHERS if arrays else 0
+        self._is_recorded = bool(keyset.mask & DispatchKey.Pipeline)
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [What autocast casts]."""
@@ -95,31 +97,40 @@ class OperatorCasts:
             found += values[index]
         return found
 
-    def cast_all(self, values: tuple[Any, ...], dtype: ScalarType) -> list[Any]:
+    def cast_all(self, values: tuple[Any, ...], dtype: ScalarType) -> Any:
         """Return the arguments with the eligible ones cast."""
-        made = list(values)
+        made: list[Any] | None = None
         for index in self.tensors:
-            made[index] = self.cast(made[index], dtype)
-        for index in self.lists:
-            made[index] = [self.cast(each, dtype) for each in made[index]]
-        return made
+            value = values[index]
+            if value is not None and value.dtype is not dtype and (cast := self.cast(value, dtype)) is not value:
+                if made is None:
+                    made = list(values)
+                made[index] = cast
+        if self.lists:
+            made = made or list(values)
+            for index in self.lists:
+                made[index] = [self.cast(each, dtype) for each in made[index]]
+        return made or values
 
     def cast(self, value: Any, dtype: ScalarType) -> Any:
         """Return an argument in ``dtype``, if it may be cast; a leaf's cast is kept."""
+        kept = self._find_cache() if self._watchers else None
+        if kept is not None:
+            found = kept.find(value, dtype, current_session() if self._is_recorded else None)
+            if found is not None:
+                return found
         if not self.is_eligible(value) or value.dtype is dtype:
             return value
-        if (
-            self._watchers
-            and value.dtype is float32
-            and value.requires_grad
-            and value.is_leaf
-            and not value._is_view()
-            and (nesting := current_nesting()) is not None
-            and nesting.depth > 0
-            and current_autocast().cache_enabled
-        ):
-            return nesting.cache.cast(value, dtype, self._convert)
+        is_leaf = value.dtype is float32 and value.requires_grad and value.is_leaf and not value._is_view()
+        if kept is not None and is_leaf:
+            return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
+
+    @staticmethod
+    def _find_cache() -> CastCache | None:
+        """Return the casts that are kept here; None where none are."""
+        nesting = current_nesting()
+        return nesting.cache if nesting is not None and nesting.depth > 0 and current_autocast().cache_enabled else None
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
         mask = self.below | included_mask() & self._watchers
