@@ -22,13 +22,13 @@ from ..tensors import Tensor
 from .cast_cache import CastCache, Nesting
 from .settings import (
     Choices,
-    check_device,
     choose,
+    current_choices,
     deeper,
+    default_dtype,
     find_key,
     get_autocast_dtype,
     is_autocast_available,
-    is_autocast_cache_enabled,
     is_autocast_enabled,
     is_present,
     masks_with,
@@ -71,19 +71,20 @@ class autocast(Guard):  # noqa: N801  # torch's name
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if not is_autocast_available(device_type.partition(":")[0]):
+        self.device = device = device_type.partition(":")[0]
+        if not is_autocast_available(device):
             raise RuntimeError(
                 f"User specified an unsupported autocast device_type '{device_type}'\n"
                 f"Hint: the devices here are {', '.join(sorted(dc.backends()))}"
             )
-        for name, value, kind in (("dtype", dtype, ScalarType), ("enabled", enabled, bool)):
-            if not isinstance(value, kind) and (value is not None or name == "enabled"):
-                wanted = "a dtype" if kind is ScalarType else "a bool"
-                raise TypeError(f"autocast(): argument '{name}' must be {wanted}, not {type(value).__name__}")
+        if not (dtype is None or isinstance(dtype, ScalarType)):
+            raise TypeError(f"autocast(): argument 'dtype' must be a dtype, not {type(dtype).__name__}")
+        if not isinstance(enabled, bool):
+            raise TypeError(f"autocast(): argument 'enabled' must be a bool, not {type(enabled).__name__}")
         self._tokens = None
-        self.device = check_device(device_type, "autocast")
-        self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
-        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        choices = current_choices()
+        self.fast_dtype = dtype or choices.dtypes.get(device) or default_dtype(device)
+        self._cache_enabled = choices.cache_enabled if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._can_be_enabled()
 
     def _can_be_enabled(self) -> bool:

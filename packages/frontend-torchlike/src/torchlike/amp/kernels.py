@@ -29,6 +29,7 @@ from ..history.graph_settings import current_autocast, current_nesting
 from ..tensors import frontend
 from . import policies
 from .cast_cache import CastCache
+from .device_keys import DEVICES, KEYS
 
 #: What a schema says of memory that is shared: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
@@ -88,7 +89,7 @@ class OperatorCasts:
         if self._is_alone:
             return True
         keys = value._dispatch_mask & ARRAYS
-        return bool(keys & self._own) if keys else value.device.type == _DEVICES[self.key]
+        return bool(keys & self._own) if keys else value.device.type == DEVICES[self.key]
 
     def each_tensor(self, values: tuple[Any, ...]) -> list[Any]:
         """Return the tensors among the arguments."""
@@ -218,17 +219,14 @@ _WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | D
 _OF_ARGUMENT: Final[int] = ARRAYS | AUTOGRAD | DispatchKey.Pipeline | DispatchKey.Tracer
 
 
-#: An Autocast key → the device whose it is; a PrivateUse key may be claimed by another one later.
-_DEVICES: Final[dict[DispatchKey, str]] = {}
-#: A device → its Autocast key, once its kernels are registered.
-KEYS: Final[dict[str, DispatchKey]] = {}
+#: An Autocast key → the library of its kernels.
 _libraries: Final[dict[DispatchKey, dc.Library]] = {}
 
 
 def _find_dtype(key: DispatchKey) -> ScalarType | None:
     """Return the dtype of the device of a key; None where autocast is off."""
     choices = current_autocast()
-    found: ScalarType | None = None if choices is None else choices.active.get(_DEVICES[key])
+    found: ScalarType | None = None if choices is None else choices.active.get(DEVICES[key])
     return found
 
 
@@ -263,13 +261,17 @@ def _make_kernel(key: DispatchKey, name: str) -> dc.KernelFactory | None:
     return dc.kernel_factory(partial(_make_passing_kernel, key), in_order=True)
 
 
-def prepare(device: str, key: DispatchKey) -> None:
-    """Register the kernels under a device's Autocast key, once, and outside the transaction of a plugin that is loading."""
-    if _DEVICES.get(key) != device or KEYS.get(device) is not key:
-        run_outside(partial(_register, device, key))
+def prepare(device: str, own: DispatchKey) -> DispatchKey:
+    """Return the Autocast key of a device with the key ``own``, with its kernels registered.
+
+    That is done outside the transaction of a plugin that is loading.
+    """
+    key = DispatchKey(f"Autocast{own.name}")
+    run_outside(partial(_register, device, own, key))
+    return key
 
 
-def _register(device: str, key: DispatchKey) -> None:
+def _register(device: str, own: DispatchKey, key: DispatchKey) -> None:
     with dc.registry.lock:
         if key not in _libraries:
             # Below the program's registrations, as the kernels of autograd.
@@ -277,7 +279,7 @@ def _register(device: str, key: DispatchKey) -> None:
                 library = dc.Library("aten", "IMPL", key)
                 library.impl_lazily(partial(_make_kernel, key))
             _libraries[key] = library
-        _DEVICES[key], KEYS[device] = device, key
+        DEVICES[key], KEYS[device] = device, (own, key)
 
 
 class _CompositeCasts(OperatorCasts):

@@ -9,6 +9,7 @@ Note [Autocast is a key and a setting]
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
@@ -18,6 +19,7 @@ from dispatch_core.keys import DispatchKey
 
 from ..history.graph_settings import autocast_choices, autocast_nesting, current_nesting
 from .cast_cache import CastCache, Nesting
+from .device_keys import DEVICES, KEYS
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -65,9 +67,11 @@ def is_autocast_available(device_type: str) -> bool:
 
     Raises ``RuntimeError`` for a text that cannot be a device's name.
     """
+    if device_type in _DEFAULTS:
+        return True
     if not device_type.isidentifier():
         raise RuntimeError(f"Invalid device string: '{device_type}'")
-    return device_type in _DEFAULTS or device_type in dc.backends()
+    return device_type in dc.backends()
 
 
 def check_device(device_type: Any, function: str) -> str:
@@ -106,21 +110,31 @@ def is_autocast_cache_enabled() -> bool:
 
 def choose(device: str, *, enabled: bool, dtype: ScalarType, cache_enabled: bool) -> Choices:
     """Return the context's choices with others for one device."""
-    active, dtypes, _ = current_choices()
+    choices = autocast_choices.get()
+    if choices is None:
+        return _choose_first(device, enabled, dtype, cache_enabled)
+    active, dtypes, _ = choices
     active = {**active, device: dtype} if enabled else {name: each for name, each in active.items() if name != device}
     return Choices(active, {**dtypes, device: dtype}, cache_enabled)
 
 
+@lru_cache(maxsize=64)
+def _choose_first(device: str, enabled: bool, dtype: ScalarType, cache_enabled: bool) -> Choices:
+    return Choices({device: dtype} if enabled else {}, {device: dtype}, cache_enabled)
+
+
 def find_key(device: str) -> DispatchKey | None:
     """Return the Autocast key of a device, whose kernels are registered now; None for a device that is not installed."""
-    from .kernels import prepare
-
     try:
-        key = DispatchKey(f"Autocast{dc.device_key(device).name}")
+        own = dc.device_key(device)
     except dc.BackendNotFoundError:
         return None
-    prepare(device, key)
-    return key
+    known = KEYS.get(device)
+    if known is not None and known[0] is own and DEVICES[known[1]] == device:
+        return known[1]
+    from .kernels import prepare
+
+    return prepare(device, own)
 
 
 def masks_with(device: str, *, enabled: bool) -> Any:
@@ -128,9 +142,7 @@ def masks_with(device: str, *, enabled: bool) -> Any:
     if enabled:
         key = find_key(device)
         return current_masks() if key is None else with_included(key)
-    from .kernels import KEYS
-
-    return without_included(KEYS[device]) if device in KEYS else current_masks()
+    return without_included(KEYS[device][1]) if device in KEYS else current_masks()
 
 
 def is_present(device: str) -> bool:
