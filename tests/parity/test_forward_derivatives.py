@@ -96,3 +96,34 @@ def test_gathered_and_scattered_parts_have_forward_derivatives(dim):
             )
             for forward, backward in zip(found["jacfwd"], ours["jacrev"], strict=True):
                 np.testing.assert_array_equal(forward, backward)
+
+
+#: Functions where their formulas divide by zero or take its logarithm, with such arguments.
+EDGES = {
+    "power": (lambda t, x, y: x**y, np.array([0.0, 0, 0, 2, 1]), np.array([0.0, 1, 2, 0, 3])),
+    "power of zero": (lambda t, y: t.pow(0.0, y), np.array([0.0, 1, 2.5])),
+    "root": (lambda t, x: x**0.5, np.array([1.0, 4])),
+    "float power": (lambda t, x, y: t.float_power(x, y), np.array([0.0, 3]), np.array([2.0, 0])),
+    "deviation": (lambda t, x: t.std(x, 0), np.array([[1.0, 2, 0], [1, 3, 0], [1, 5, 0]])),
+    "deviation of all": (lambda t, x: t.std_mean(x)[0], np.full(4, 3.0)),
+    "cross entropy": (
+        lambda t, x: t.nn.functional.binary_cross_entropy(x, t.tensor([0.0, 1, 0.5], dtype=t.float64)),
+        np.array([0.0, 1, 0.25]),
+    ),
+    "logarithm of a probability": (lambda t, x: t.special.log_ndtr(x), np.array([60.0, 40, 10, 0, -10, -60])),
+    "rare words": (
+        lambda t, w: t.nn.functional.embedding(t.tensor([0, 2, 2, 2]), w, scale_grad_by_freq=True),
+        numbers(3, 2),
+    ),
+    "norm": (lambda t, x: t.linalg.vector_norm(x, 2, 1), np.array([[0.0, 0], [3, 4]])),
+    "product": (lambda t, x: x.prod(1), np.array([[0.0, 2, 3], [0, 0, 1], [1, 2, 3]])),
+    "running product": (lambda t, x: x.cumprod(1), np.array([[0.0, 2, 3], [0, 0, 1], [1, 2, 3]])),
+    "extremum": (lambda t, x: t.amax(x, 1), np.array([[1.0, 1, 0], [2, 2, 2]])),
+    "logarithm times": (lambda t, x, y: t.xlogy(x, y), np.array([1.0, 2]), np.array([1.0, 3])),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_derivatives_where_formulas_divide_by_zero_are_torchs(name):
+    function, *arrays = EDGES[name]
+    compare(function, *arrays)

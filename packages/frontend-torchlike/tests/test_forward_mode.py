@@ -57,6 +57,35 @@ def test_running_sums_of_far_exponentials_have_derivatives(dtype):
         assert torchlike.allclose(curvature, last.diag() - last.outer(last), atol=1e-6)
 
 
+def test_directions_are_finite_where_formulas_divide_by_zero():
+    """Forward mode differentiates backward's formulas by their gradient, which a mask of the quotient would make nan."""
+    float64 = torchlike.float64
+    cases = [
+        (lambda x: x ** torchlike.tensor([0.0, 1.0, 2.0], dtype=float64), [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+        (lambda y: torchlike.pow(0.0, y), [0.0, 1.0, 2.5], [0.0, 0.0, 0.0]),
+        (lambda y: torchlike.zeros(2, dtype=float64) ** y, [0.0, 3.0], [0.0, 0.0]),
+        (lambda x: x.std(), [3.0, 3.0, 3.0], 0.0),
+        (lambda x: torchlike.complex(x, x * 0).sgn().abs(), [0.0, 2.0], [0.0, 0.0]),
+        (lambda x: torchlike.complex(x, x * 0).angle(), [0.0, 2.0], [0.0, 0.0]),
+    ]
+    for function, point, way in cases:
+        x = torchlike.tensor(point, dtype=float64)
+        assert torchlike.func.jvp(function, (x,), (torchlike.ones_like(x),))[1].tolist() == way
+
+
+def test_second_derivatives_are_zero_where_the_loss_is_bounded():
+    target = torchlike.tensor([0.0, 1.0, 1.0], dtype=torchlike.float64)
+    x = torchlike.tensor([0.0, 1.0, 0.5], dtype=torchlike.float64)
+
+    def loss(x):
+        return torchlike.nn.functional.binary_cross_entropy(x, target, reduction="sum")
+
+    assert torchlike.func.hessian(loss)(x).diag().tolist() == [0.0, 0.0, 4.0]
+    far = torchlike.tensor([60.0, -60.0], dtype=torchlike.float64)
+    curvature = torchlike.func.hessian(lambda x: torchlike.special.log_ndtr(x).sum())(far).diag()
+    assert curvature.tolist() == pytest.approx([0.0, -1.0], abs=1e-3)
+
+
 def test_forward_over_backward_is_a_product_with_the_hessian():
     with fwad.dual_level():
         x = dual(requires_grad=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "conjugate",
     "count_of",
+    "divide_or_zero",
     "getitem",
     "inverse_permutation",
     "max_one",
@@ -29,6 +30,12 @@ __all__ = [
 def conjugate(self: Array) -> Array:
     """Return the complex conjugates; real numbers are their own."""
     return aten._conj_physical.default(self) if dc.dtype(self).is_complex else self
+
+
+def divide_or_zero(self: Array, other: Array) -> Array:
+    """Return the quotients, and zero where the divisor is zero; so are the derivatives there, since nothing is divided."""
+    zero = aten.eq.Scalar(other, 0)
+    return aten.masked_fill.Scalar(aten.div.Tensor(self, aten.masked_fill.Scalar(other, zero, 1)), zero, 0)
 
 
 def sgn(self: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten
 
-from ._shared import conjugate
+from ._shared import conjugate, divide_or_zero
 
 __all__ = ["angle_gradient", "imaginary_part", "real_part", "sgn_gradient"]
 
@@ -16,7 +16,7 @@ def angle_gradient(grad: Array, self: Array) -> Array:
         return aten.zeros_like.default(self)
     real, imag = aten.real.default(self), aten.imag.default(self)
     size = aten.add.Tensor(aten.square.default(real), aten.square.default(imag))
-    slope = aten.masked_fill.Scalar(aten.div.Tensor(grad, size), aten.eq.Scalar(size, 0), 0)
+    slope = divide_or_zero(grad, size)
     return aten.complex.default(aten.neg.default(aten.mul.Tensor(slope, imag)), aten.mul.Tensor(slope, real))
 
 
@@ -37,5 +37,4 @@ def sgn_gradient(grad: Array, self: Array, result: Array) -> Array:
     grad = conjugate(grad)
     size = aten.abs.default(self)
     along = aten.mul.Tensor(aten.real.default(aten.mul.Tensor(grad, conjugate(result))), result)
-    across = aten.div.Tensor(aten.sub.Tensor(grad, along), size)
-    return conjugate(aten.masked_fill.Scalar(across, aten.eq.Scalar(size, 0), 0))
+    return conjugate(divide_or_zero(aten.sub.Tensor(grad, along), size))

@@ -56,12 +56,14 @@ def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Ar
 
 
 def embedding_double_backward(grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
-    """Return the gradient of embedding's gradient: the rows that were looked up, none for padding."""
-    flat = aten.reshape.default(indices, (-1,))
-    rows = aten.index_select.default(grad, 0, flat)
+    """Return the gradient of embedding's gradient: the rows that were looked up, none for padding.
+
+    ``scale_grad_by_freq`` has no part in the rows, as in torch, but in their own gradient: that is embedding's again.
+    """
+    rows = aten.embedding.default(grad, indices, padding_idx, scale_grad_by_freq)
     if padding_idx >= 0:
-        rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.eq.Scalar(flat, padding_idx), 1), 0)
-    return aten.reshape.default(rows, (*shape_of(indices), shape_of(grad)[1]))
+        rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.eq.Scalar(indices, padding_idx), -1), 0)
+    return rows
 
 
 def cat_gradient(grad: Array, sizes: Sequence[Sequence[int]], dim: int) -> list[Array]:

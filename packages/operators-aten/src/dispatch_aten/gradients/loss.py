@@ -7,7 +7,7 @@ import math
 from dispatch_aten.decompositions._shared import Array, aten
 from dispatch_core import shape as shape_of
 
-from ._shared import one_minus
+from ._shared import divide_or_zero, one_minus
 
 __all__ = [
     "bce_gradient",
@@ -119,8 +119,10 @@ def soft_margin_gradient(grad: Array, self: Array, target: Array, reduction: int
 
 def bce_gradient(grad: Array, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     """Return the gradient of binary cross entropy with respect to the probabilities."""
-    spread = aten.clamp_min.default(aten.mul.Tensor(one_minus(self), self), 1e-12)
-    slope = aten.div.Tensor(aten.sub.Tensor(self, target), spread)
+    spread = aten.mul.Tensor(one_minus(self), self)
+    # Where the divisor is bounded, the loss is, too: its slope does not change.
+    moved = aten.where.self(aten.lt.Scalar(spread, 1e-12), aten.detach.default(self), self)
+    slope = aten.div.Tensor(aten.sub.Tensor(moved, target), aten.clamp_min.default(spread, 1e-12))
     if weight is not None:
         slope = aten.mul.Tensor(slope, weight)
     return aten.mul.Tensor(slope, _per_element(grad, math.prod(shape_of(self)), reduction))
@@ -136,7 +138,6 @@ def bce_target_gradient(grad: Array, self: Array, weight: Array | None, reductio
 
 def euclidean_gradient(grad: Array, self: Array, other: Array, result: Array) -> Array:
     """Return the gradient of the distances between the rows of two matrices; where one is zero, zero."""
-    zero = aten.eq.Scalar(result, 0)
-    share = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.masked_fill.Scalar(result, zero, 1)), zero, 0)
+    share = divide_or_zero(grad, result)
     total = aten.sum.dim_IntList(share, [-1], True)
     return aten.sub.Tensor(aten.mul.Tensor(self, total), aten.matmul.default(share, other))

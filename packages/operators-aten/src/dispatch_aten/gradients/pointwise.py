@@ -114,21 +114,25 @@ def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
             return aten.zeros_like.default(grad)
         power = self if exponent == 2 else aten.pow.Tensor_Scalar(self, exponent - 1)
         return aten.mul.Tensor(grad, maybe_multiply(power, exponent))
-    slope = aten.mul.Tensor(exponent, aten.pow.Tensor_Tensor(self, aten.sub.Scalar(exponent, 1)))
-    return aten.where.ScalarSelf(aten.eq.Scalar(exponent, 0), 0, aten.mul.Tensor(grad, slope))
+    flat = aten.eq.Scalar(exponent, 0)
+    base = aten.where.ScalarSelf(aten.logical_and.default(flat, aten.eq.Scalar(self, 0)), 1, self)
+    slope = aten.mul.Tensor(exponent, aten.pow.Tensor_Tensor(base, aten.sub.Scalar(exponent, 1)))
+    return aten.mul.Tensor(grad, aten.where.ScalarSelf(flat, 0, slope))
 
 
 def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, result: Array) -> Array:
-    """Return the exponent's gradient; zero where base and exponent leave the power at zero."""
+    """Return the exponent's gradient; zero where base and exponent leave the power at zero.
+
+    A factor that is replaced there keeps infinities out of further derivatives, which a mask of the product would not.
+    """
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
-            flat = _not_negative(exponent)
-            return aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(grad, aten.mul.Scalar(result, -math.inf)))
+            steep = aten.where.ScalarSelf(_not_negative(exponent), 0, aten.full_like.default(result, -math.inf))
+            return aten.mul.Tensor(grad, aten.mul.Tensor(result, steep))
         slope = cmath.log(self) if isinstance(self, complex) else math.log(self) if self > 0 else math.nan
         return aten.mul.Tensor(grad, aten.mul.Scalar(result, slope))
     flat = aten.logical_and.default(aten.eq.Scalar(self, 0), _not_negative(exponent))
-    steep = aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(result, aten.log.default(self)))
-    return aten.mul.Tensor(grad, steep)
+    return aten.mul.Tensor(grad, aten.mul.Tensor(result, aten.log.default(aten.where.ScalarSelf(flat, 1, self))))
 
 
 def _not_negative(self: Array) -> Array:

@@ -11,7 +11,7 @@ from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_core import dtype as dtype_of
 from dispatch_core import shape as shape_of
 
-from ._shared import max_one, sgn, spread, with_reduced_dims
+from ._shared import divide_or_zero, max_one, sgn, spread, with_reduced_dims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,8 +143,7 @@ def std_gradient(
     grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
     """Return the gradient of the standard deviation; zero where it is zero."""
-    inner = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul.Scalar(result, 2)), aten.eq.Scalar(result, 0), 0)
-    return var_gradient(inner, self, dim, correction, keepdim)
+    return var_gradient(divide_or_zero(grad, aten.mul.Scalar(result, 2)), self, dim, correction, keepdim)
 
 
 def var_mean_gradient(

@@ -62,8 +62,11 @@ def bessel_slope(self: Array, result: Array, scaled: bool) -> Array:
 
 def log_normal_slope(self: Array) -> Array:
     """Return the derivative of the logarithm of the normal distribution function."""
-    scaled = aten.special_erfcx.default(aten.mul.Scalar(self, -math.sqrt(0.5)))
-    return aten.mul.Scalar(aten.reciprocal.default(scaled), math.sqrt(2 / math.pi))
+    # Above the limit erfcx, about 2 exp(x**2 / 2), is infinite, and the slope zero.
+    limit = 37.0 if dc.dtype(self).itemsize > 4 else 13.0
+    flat = aten.gt.Scalar(self, limit)
+    scaled = aten.special_erfcx.default(aten.mul.Scalar(aten.masked_fill.Scalar(self, flat, 0), -math.sqrt(0.5)))
+    return aten.masked_fill.Scalar(aten.mul.Scalar(aten.reciprocal.default(scaled), math.sqrt(2 / math.pi)), flat, 0)
 
 
 def x_log_gradient(product: Array, self: Array, other: Array, edge: float) -> Array:
