@@ -460,3 +460,228 @@ def test_the_previous_kernel_can_be_called():
         return patched, op(side.torch.ones(1)).tolist()
 
     assert same(act) == ([2.0], [1.0])
+
+
+# Rules of layers.
+
+
+def rows(side):
+    return side.torch.arange(6.0).reshape(3, 2)
+
+
+VMAPPED = {
+    "rows": lambda vmap, op, x: vmap(op)(x),
+    "columns": lambda vmap, op, x: vmap(op, in_dims=1)(x),
+    "columns out": lambda vmap, op, x: vmap(op, in_dims=1, out_dims=1)(x),
+    "with a number": lambda vmap, op, x: vmap(lambda row: op(row, 3.0))(x),
+    "nested": lambda vmap, op, x: vmap(vmap(op))(x),
+    "nested across": lambda vmap, op, x: vmap(vmap(op), in_dims=1)(x),
+    "nothing batched": lambda vmap, op, x: vmap(lambda row: row + op(x))(x),
+    "in a sum": lambda vmap, op, x: vmap(lambda row: op(row * 2).sum() + op(x).sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", VMAPPED)
+def test_batching_rules_are_called_as_torch_calls_them(name):
+    def act(side):
+        op = custom(side, "batched", "(x: Tensor, n: float = 2.0) -> Tensor: return x * n")
+        seen = []
+
+        def rule(info, in_dims, x, n=2.0):
+            seen.append((info.batch_size, info.randomness, in_dims[0] is None, x.dim()))
+            dim = in_dims[0]
+            return x.movedim(dim, -1) * n * 10, -1
+
+        op.register_vmap(rule)
+        return VMAPPED[name](side.torch.func.vmap, op, rows(side)).tolist(), seen
+
+    assert same(act) != "refused"
+
+
+def test_batching_rules_for_lists_keywords_and_several_results():
+    def act(side):
+        op = custom(
+            side,
+            "listed",
+            "(xs: List[Tensor], y: Optional[Tensor] = None, *, f: float = 1.0) -> Tuple[Tensor, List[Tensor]]:"
+            " return xs[0] * f, [x * 2 for x in xs]",
+        )
+        seen = []
+
+        def rule(info, in_dims, xs, y=None, *, f=1.0):
+            seen.append((in_dims[0], f))
+            return (xs[0] * f, [x * 2 for x in xs]), (0, in_dims[0])
+
+        side.lib.register_vmap(op)(rule)
+        x = rows(side)
+        first, (second, third) = side.torch.func.vmap(lambda row: op([row, x[0]], f=3.0))(x)
+        return first.tolist(), second.tolist(), third.tolist(), seen
+
+    assert same(act)[-1] == [([0, None], 3.0)]
+
+
+def test_batching_rules_that_write():
+    def act(side):
+        op = custom(side, "written", "(x: Tensor, y: Tensor) -> None: x.add_(y)", mutates_args=("x",))
+
+        def rule(info, in_dims, x, y):
+            x.add_(y)
+            return None, None
+
+        op.register_vmap(rule)
+        x, y = side.torch.zeros(3, 2), rows(side)
+        returned = side.torch.func.vmap(lambda x, y: (op(x, y), x)[1])(x, y)
+        return x.tolist(), returned.tolist()
+
+    assert same(act)[0] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+
+
+def test_batching_rules_with_gradients():
+    def act(side):
+        op = custom(side, "sloped", "(x: Tensor) -> Tensor: return x * x")
+        op.register_autograd(
+            lambda ctx, grad: grad * 20 * ctx.saved_tensors[0],
+            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+        )
+        op.register_vmap(lambda info, in_dims, x: (op(x), in_dims[0]))
+        x = rows(side).requires_grad_()
+        side.torch.func.vmap(op)(x).sum().backward()
+        return x.grad.tolist()
+
+    assert same(act) == [[0.0, 20.0], [40.0, 60.0], [80.0, 100.0]]
+
+
+def test_a_batching_rule_that_is_registered_again_is_replaced():
+    def act(side):
+        op = custom(side, "again", "(x: Tensor) -> Tensor: return x * 2")
+        op.register_vmap(lambda info, in_dims, x: (x * 3, 0))
+        op.register_vmap(lambda info, in_dims, x: (x * 5, 0))
+        return side.torch.func.vmap(op)(side.torch.ones(2)).tolist()
+
+    assert same(act) == [5.0, 5.0]
+
+
+RETURNED = {
+    "a tensor": lambda x: x * 2,
+    "a list": lambda x: [x * 2, 0],
+    "three": lambda x: (x * 2, 0, 0),
+    "two dimensions": lambda x: (x * 2, (0, 0)),
+    "a dimension in a tuple": lambda x: (x * 2, (0,)),
+    "a text": lambda x: (x * 2, "0"),
+    "a number": lambda x: (3, None),
+    "two results": lambda x: ((x, x * 2), 0),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_results_of_batching_rules_are_refused_where_torch_does(name):
+    def act(side):
+        op = custom(side, "returned", "(x: Tensor) -> Tensor: return x * 2")
+        op.register_vmap(lambda info, in_dims, x: RETURNED[name](x))
+        return side.torch.func.vmap(op)(rows(side)).tolist()
+
+    assert same(act) == "refused"
+
+
+def test_batching_rules_know_no_keyword_only_tensors():
+    def act(side):
+        library = side.Library("parity_custom_named")
+        library.define("named(Tensor x, *, Tensor y) -> Tensor")
+        side.lib.register_vmap("parity_custom_named::named", lambda info, in_dims, x, y: (x, 0))
+
+    assert same(act) == "refused"
+
+
+def names(*tensors):
+    return [None if each is None else str(each.dtype).rpartition(".")[2] for each in tensors]
+
+
+def cast_under(side, register, use, dtype="bfloat16"):
+    """Return the results of a use under autocast, and the dtypes that the operator saw inside."""
+    t, seen = side.torch, []
+
+    def look(x, ys, z=None):
+        seen.append((names(x, *ys, z, t.ones(2, 2) @ t.ones(2, 2)), t.is_autocast_enabled("cpu")))
+        return x * 2
+
+    tensor = t.Tensor
+    look.__annotations__ = {"x": tensor, "ys": list[tensor], "z": tensor | None, "return": tensor}
+    op = side.lib.custom_op("parity_custom::look", look, mutates_args=())
+    register(side, op)
+    with t.autocast("cpu", dtype=getattr(t, dtype)):
+        return use(t, op), seen
+
+
+CASTS = {
+    "to half": lambda side, op: op.register_autocast("cpu", side.torch.float16),
+    "by name": lambda side, op: side.lib.register_autocast("parity_custom::look", "cpu", side.torch.bfloat16),
+    "to single": lambda side, op: side.lib.register_autocast(op, "cpu", side.torch.float32),
+    "to double": lambda side, op: op.register_autocast("cpu", side.torch.float64),
+    "to an integer": lambda side, op: op.register_autocast("cpu", side.torch.int32),
+    "of another device": lambda side, op: op.register_autocast("cuda", side.torch.float16),
+    "none": lambda side, op: None,
+    "to a text": lambda side, op: op.register_autocast("cpu", "float16"),
+    "of no device": lambda side, op: op.register_autocast("toaster", side.torch.float16),
+    "of a number": lambda side, op: op.register_autocast(3, side.torch.float16),
+    "of a device with an index": lambda side, op: op.register_autocast("cpu:0", side.torch.float16),
+    "of a device without autocast": lambda side, op: op.register_autocast("vulkan", side.torch.float16),
+    "of no operator": lambda side, op: side.lib.register_autocast("parity_custom::no", "cpu", side.torch.half),
+}
+USES = {
+    "every dtype": lambda t, op: names(
+        op(t.ones(2), [t.ones(2, dtype=each) for each in (t.half, t.double, t.int32, t.bool, t.bfloat16)], t.ones(2))
+    ),
+    "nothing to cast": lambda t, op: names(op(t.ones(2, dtype=t.int64), [])),
+    "off": lambda t, op: t.autocast("cpu", enabled=False)(lambda: names(op(t.ones(2), [])))(),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("cast", CASTS)
+def test_casts_are_torchs(cast, use):
+    refused = cast.startswith(("of no", "of a n", "of a d", "to a t"))
+    assert (outcome_of_cast(cast, use) == "refused") is refused
+
+
+def outcome_of_cast(cast, use):
+    def act(side):
+        try:
+            return cast_under(side, CASTS[cast], USES[use])
+        except (AttributeError, LookupError):
+            return "refused"
+
+    return "refused" if cast == "to a text" else same(act)
+
+
+def test_gradients_of_casts():
+    def act(side):
+        t = side.torch
+        op = custom(side, "castgrad", "(x: Tensor) -> Tensor: return x * 2")
+        seen = []
+        op.register_autograd(lambda ctx, grad: seen.append(names(grad)[0]) or grad * 2)
+        op.register_autocast("cpu", t.float16)
+        x = t.ones(2, requires_grad=True)
+        with t.autocast("cpu"):
+            y = op(x)
+        y.sum().backward()
+        return names(y, x.grad), x.grad.tolist(), seen
+
+    assert same(act) == (["float16", "float32"], [2.0, 2.0], ["float16"])
+
+
+def test_casts_below_batching_rules():
+    def act(side):
+        t = side.torch
+        op = custom(side, "castrows", "(x: Tensor) -> Tensor: return x * 2")
+        seen = []
+
+        def rule(info, in_dims, x):
+            seen.append(names(x)[0])
+            return op(x), in_dims[0]
+
+        op.register_vmap(rule)
+        op.register_autocast("cpu", t.float16)
+        with t.autocast("cpu"):
+            return names(t.func.vmap(op)(t.ones(3, 2))), seen
+
+    assert same(act) == (["float16"], ["float32"])

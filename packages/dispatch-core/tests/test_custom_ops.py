@@ -511,6 +511,119 @@ def test_formulas_are_for_functional_operators(custom_op, registry):
         named.register_autograd(lambda ctx, grad: grad)
 
 
+# Rules of layers, which a frontend makes kernels of.
+
+
+class Half:
+    """A dtype."""
+
+    __schema_type__ = "ScalarType"
+
+
+@pytest.fixture
+def layered(make_frontend):
+    """A frontend whose hooks make kernels that say what they were given; ``made`` lists the hooks' own arguments."""
+    made = []
+
+    def make(op, keyset, given):
+        made.append((op.name, [key.name for key in keyset], given))
+        return lambda *args, **kwargs: args[0]._dispatch_data.a.tolist()
+
+    hooks = {name: staticmethod(make) for name in ("_dispatch_batching", "_dispatch_autocast")}
+    frontend = make_frontend("layered", **hooks)
+    frontend.tensor_type.made = made
+    return frontend
+
+
+def rows(info, in_dims, x, times=2):
+    return x, in_dims[0]
+
+
+def test_the_frontend_makes_a_kernel_of_a_batching_rule(double, toy, layered, tensors):
+    assert double.register_vmap(rows) is rows
+    with dc.include_keys("FuncTorchBatched"):
+        assert double(layered.wrap(toy.array([3]))) == [3]
+        assert double(tensors.wrap(toy.array([3])))._dispatch_data == [6]
+        assert double(toy.array([3])) == [6]
+    assert layered.tensor_type.made == [("t::double", ["FuncTorchBatched", "Toy"], rows)]
+    assert double(layered.wrap(toy.array([3])))._dispatch_data == [6]
+
+
+def test_the_frontend_makes_a_kernel_of_casts(double, toy, layered, tensors):
+    assert double.register_autocast("toy", Half()) is None
+    with dc.include_keys("AutocastToy"):
+        assert double(layered.wrap(toy.array([3]))) == [3]
+        assert double(tensors.wrap(toy.array([3])))._dispatch_data == [6]
+        assert double(toy.array([3])) == [6]
+    with dc.include_keys("AutocastCPU"):
+        assert double(layered.wrap(toy.array([3])))._dispatch_data == [6]
+    ((name, keys, casts),) = layered.tensor_type.made
+    assert (name, keys) == ("t::double", ["AutocastToy", "Toy"])
+    assert (casts.device_type, type(casts.dtype), casts.key.name) == ("toy", Half, "AutocastToy")
+
+
+def test_rules_of_layers_are_replaced_without_a_warning_and_go_with_the_operator(double, toy, layered, registry):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        double.register_vmap()(lambda info, in_dims, x, times: (x, 0))
+        double.register_vmap(rows)
+        double.register_autocast("toy", Half())
+        double.register_autocast("toy", Half())
+    with dc.include_keys("FuncTorchBatched"):
+        double(layered.wrap(toy.array([3])))
+    assert layered.tensor_type.made[-1][-1] is rows
+    double.close()
+    assert not registry.entries
+
+
+def test_a_batching_rule_that_was_rolled_back_is_gone(double, registry):
+    with pytest.raises(ZeroDivisionError), registry.transaction():
+        double.register_vmap(rows)
+        1 / 0  # noqa: B018  # fails
+    assert not double.op.has_kernel_for_dispatch_key("FuncTorchBatched")
+
+
+def test_rules_of_layers_are_for_operators_that_exist_too(half, registry, toy, layered):
+    with dc.Library("t", "IMPL", registry=registry) as lib:
+        assert dc.register_vmap(half, rows, lib=lib) is rows
+        dc.register_autocast(half, "toy", Half(), lib=lib)
+        with dc.include_keys("AutocastToy"):
+            assert half(layered.wrap(toy.array([4]))) == [4]
+        assert half.default.has_kernel_for_dispatch_key("FuncTorchBatched")
+    for key in ("FuncTorchBatched", "AutocastToy"):
+        assert not half.default.has_kernel_for_dispatch_key(key)
+
+    @dc.register_vmap(half)
+    def rule(info, in_dims, x):
+        return x, 0
+
+    assert callable(rule)
+    assert half.default.has_kernel_for_dispatch_key("FuncTorchBatched")
+
+
+def test_rules_of_layers_that_cannot_be_are_refused(custom_op, double, half, library):
+    named = custom_op("t::named", lambda *, x: x, schema="(*, Tensor x) -> Tensor")
+    library.impl("loose", lambda x: x, "CPU")
+    with pytest.raises(
+        dc.RegistrationError, match=r"t::named: a batching rule is told .* but x is a keyword-only Tensor"
+    ):
+        named.register_vmap(rows)
+    with pytest.raises(dc.ArgumentError, match="t::double: a batching rule is a function, not 3"):
+        dc.register_vmap(double, 3)
+    for register in (
+        lambda: dc.register_vmap("t::loose", rows, lib=library),
+        lambda: dc.register_autocast("t::loose", "cpu", Half(), lib=library),
+    ):
+        with pytest.raises(dc.OperatorNotFoundError, match="t::loose has no schema"):
+            register()
+    for device, error in (("toaster", dc.BackendNotFoundError), ("cpu:0", dc.BackendNotFoundError), (3, TypeError)):
+        with pytest.raises(error):
+            double.register_autocast(device, Half())
+    for dtype in ("float16", None, float):
+        with pytest.raises(dc.ArgumentError, match="cast_inputs is the dtype to which tensors are cast, not"):
+            dc.register_autocast(half, "toy", dtype, lib=library)
+
+
 # Operators that exist.
 
 

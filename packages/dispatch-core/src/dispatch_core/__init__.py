@@ -79,9 +79,11 @@ if TYPE_CHECKING:
         impl,
         infer_schema,
         opcheck,
+        register_autocast,
         register_autograd,
         register_fake,
         register_kernel,
+        register_vmap,
     )
     from .explanation import explain
     from .layers.modes import DispatchMode
@@ -150,10 +152,12 @@ _LATE = {
     "profile": ".layers.profiler",
     "pipeline": ".pipelines.handle",
     "refresh": ".plugins.loading",
+    "register_autocast": ".custom_ops",
     "register_autograd": ".custom_ops",
     "register_backend": ".plugins.in_process",
     "register_fake": ".custom_ops",
     "register_kernel": ".custom_ops",
+    "register_vmap": ".custom_ops",
     "synchronize": ".synchronization",
     "trace": ".layers.tracer",
 }
@@ -260,11 +264,13 @@ __all__ = [
     "rebind",
     "redispatch",
     "refresh",
+    "register_autocast",
     "register_autograd",
     "register_backend",
     "register_fake",
     "register_frontend",
     "register_kernel",
+    "register_vmap",
     "registry",
     "rename_arguments",
     "shape",

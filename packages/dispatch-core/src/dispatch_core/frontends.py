@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .arrays.access import storage_of, to_data
 from .arrays.frontend import (
     CAPTURING,
+    AutocastInputs,
     Frontend,
     ViewCode,
     become,
@@ -44,6 +45,7 @@ __all__ = [
     "AUTOGRAD",
     "PLACES",
     "WINDOWS",
+    "AutocastInputs",
     "CapturePart",
     "Finish",
     "Frontend",

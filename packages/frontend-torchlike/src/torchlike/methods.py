@@ -82,6 +82,18 @@ def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., A
     return make_kernel(op, keyset, formula)
 
 
+def _make_batching_kernel(op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
+    from .levels.author_rules import make_kernel  # few programs define operators
+
+    return make_kernel(op, keyset, rule)
+
+
+def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
+    from .amp.author_casts import make_kernel
+
+    return make_kernel(op, keyset, casts)
+
+
 def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
     from .autograd.short_nodes import make_runner  # the engine, which programs without gradients do without
 
@@ -165,7 +177,9 @@ _OTHERS: Final[dict[str, Any]] = {
     "__repr__": format_tensor,
     "_call_mixed": staticmethod(call_mixed),
     "_construct": staticmethod(construct),
+    "_make_autocast_kernel": staticmethod(_make_autocast_kernel),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
+    "_make_batching_kernel": staticmethod(_make_batching_kernel),
     "_make_capture_part": staticmethod(_make_capture_part),
     "_make_value_block": staticmethod(_make_value_block),
     "_make_short_runner": staticmethod(_make_short_runner),

@@ -81,6 +81,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     _construct: ClassVar[Callable[..., Any]]
     _call_mixed: ClassVar[Callable[..., Any]]
     _make_autograd_kernel: ClassVar[Callable[..., Any]]
+    _make_batching_kernel: ClassVar[Callable[..., Any]]
+    _make_autocast_kernel: ClassVar[Callable[..., Any]]
     # And those that make views, after the class.
     _dispatch_view: ClassVar[Callable[..., Any]]
     _dispatch_views: ClassVar[Callable[..., Any]]
@@ -152,6 +154,14 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
         return Tensor._make_autograd_kernel(op, keyset, formula)
+
+    @staticmethod
+    def _dispatch_batching(op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
+        return Tensor._make_batching_kernel(op, keyset, rule)
+
+    @staticmethod
+    def _dispatch_autocast(op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
+        return Tensor._make_autocast_kernel(op, keyset, casts)
 
     # History.
 

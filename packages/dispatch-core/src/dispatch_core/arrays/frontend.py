@@ -16,6 +16,10 @@ Note [The boundary contract]
     ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
+    ``_dispatch_batching(op, keyset, rule)``  (static) the kernel under ``FuncTorchBatched`` for an operator that was given
+                                           a batching rule
+    ``_dispatch_autocast(op, keyset, casts)``  (static) the kernel under an Autocast key for an operator that was given
+                                           `AutocastInputs`
 
     ``_dispatch_become(tensor, view)``     the tensor is now another view, of itself or of another tensor; asked where
                                            arrays cannot be written
@@ -31,9 +35,9 @@ Note [The boundary contract]
     ``_dispatch_functional()``             (static) a `FunctionalBlock`, in which values take the place of writes
     ``_dispatch_environment()``            (static) a value of the settings on which a captured call depends
 
-    The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
-    keyset, with a function of the operator's arguments. That function goes on with ``op.redispatch`` below the Autograd
-    keys. Without the hook the formula is passed over.
+    The core has no autograd engine, and neither batches nor casts; a frontend that does answers ``_dispatch_autograd`` and
+    its kind, once for each operator and keyset, with a function of the operator's arguments. That function goes on with
+    ``op.redispatch`` below the keys. Without the hook the formula, the rule or the casts are passed over.
 """
 
 from __future__ import annotations
@@ -65,6 +69,17 @@ class AutogradFormula(Record):
 
     backward: Callable[..., Any] | None = None
     setup_context: Callable[..., Any] | None = None
+
+
+class AutocastInputs(Record):
+    """How to call an operator where autocast is on for a device (source: ``torch.library.register_autocast``).
+
+    Its floating-point tensors are cast to ``dtype``, and it runs with autocast off for the device, whose key is ``key``.
+    """
+
+    device_type: str
+    dtype: Any
+    key: DispatchKey
 
 
 class ViewCode(Record):
@@ -126,6 +141,8 @@ class Frontend(Record, Generic[T]):
     records: Callable[[], bool] | None = None
     remake: Callable[[Any], bool] | None = None
     functional: Callable[[], FunctionalBlock] | None = None
+    batching: Callable[[Any, Any, Callable[..., Any]], Callable[..., Any]] | None = None
+    autocast: Callable[[Any, Any, AutocastInputs], Callable[..., Any]] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``; a tensor, as a layer may have made of it, stays as it is.
@@ -235,6 +252,8 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_records", None),
             getattr(tensor_type, "_dispatch_remake", None),
             getattr(tensor_type, "_dispatch_functional", None),
+            getattr(tensor_type, "_dispatch_batching", None),
+            getattr(tensor_type, "_dispatch_autocast", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

@@ -2,7 +2,15 @@
 
 from .checking import opcheck
 from .definition import CustomOpDef, custom_op
-from .registration_functions import define, impl, register_autograd, register_fake, register_kernel
+from .registration_functions import (
+    define,
+    impl,
+    register_autocast,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+)
 from .schema_inference import Tensor, infer_schema
 
 __all__ = [
@@ -13,7 +21,9 @@ __all__ = [
     "impl",
     "infer_schema",
     "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]

@@ -1,4 +1,4 @@
-"""Kernels made of the functions that an operator's author has written for it: fakes under Meta, gradients under Autograd.
+"""Kernels made of an operator's parts as its author wrote them: fakes, formulas of gradients, batching rules, casts.
 
 Note [A fake sees the caller's arguments]
     A kernel under Meta gets meta arrays. A fake, like the operator's other composites, is written for the arguments
@@ -10,14 +10,18 @@ Note [A fake sees the caller's arguments]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from ..arrays.access import to_data
-from ..arrays.frontend import FRONTENDS, AutogradFormula, Frontend
+from ..arrays.frontend import FRONTENDS, AutocastInputs, AutogradFormula, Frontend
 from ..arrays.owners import TYPE_MASKS
 from ..calls.signature import CallSignature, TensorKind
-from ..keys.table import AUTOGRAD
+from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.registration import KernelFactory
+
+#: The key of batching rules.
+BATCHED: Final = DispatchKey.FuncTorchBatched
 
 
 def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
@@ -66,21 +70,33 @@ def _arrays(found: Any) -> Any:
 
 
 def autograd_kernel(formula: Callable[[], AutogradFormula]) -> KernelFactory:
-    """Return the kernel under Autograd for a formula, which is asked for when a keyset first needs the kernel.
+    """Return the kernel under Autograd for a formula, which is asked for when a keyset first needs the kernel."""
+    return KernelFactory(partial(_make_by_hook, "autograd", AUTOGRAD, formula))
 
-    The frontend of the call's tensors makes it (see Note [The boundary contract]); without one, or for one without an
-    engine, the operator goes on below Autograd.
-    """
 
-    def make(op: Any, keyset: Any) -> Callable[..., Any]:
-        frontend = FRONTENDS.get(keyset.marker)
-        if frontend is not None and frontend.autograd is not None:
-            return frontend.autograd(op, keyset, formula())
-        below = (keyset.mask | keyset.marker) & ~AUTOGRAD
-
-        def kernel(*args: Any, **kwargs: Any) -> Any:
-            return op.redispatch(below, *args, **kwargs)
-
-        return kernel
-
+def batching_kernel(rule: Callable[..., Any]) -> KernelFactory:
+    """Return the kernel under ``FuncTorchBatched`` for a batching rule."""
+    make = partial(_make_by_hook, "batching", BATCHED.value, lambda: rule)
+    make.stands_for = lambda: rule  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
     return KernelFactory(make)
+
+
+def autocast_kernel(casts: AutocastInputs) -> KernelFactory:
+    """Return the kernel under an Autocast key for the casts of a call's arguments."""
+    return KernelFactory(partial(_make_by_hook, "autocast", casts.key.value, lambda: casts))
+
+
+def _make_by_hook(name: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:
+    """Return the kernel that the frontend of the call's tensors makes; see Note [The boundary contract].
+
+    Without a frontend, or for one without the hook, the operator goes on below the keys.
+    """
+    hook: Callable[..., Callable[..., Any]] | None = getattr(FRONTENDS.get(keyset.marker), name, None)
+    if hook is not None:
+        return hook(op, keyset, read())
+    below = (keyset.mask | keyset.marker) & ~keys
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return op.redispatch(below, *args, **kwargs)
+
+    return kernel

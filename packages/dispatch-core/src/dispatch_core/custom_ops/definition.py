@@ -17,22 +17,22 @@ from contextlib import contextmanager
 from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from .._record import replace
-from ..arrays.frontend import AutogradFormula
+from ..arrays.frontend import AutocastInputs, AutogradFormula
 from ..arrays.owners import is_tensor, named_key
 from ..calls.signature import make_signature
-from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
+from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError, short_repr
 from ..keys.table import DispatchKey
 from ..operators.documentation import Documentation, document_operator
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
-from ..operators.registration import Registration, caller_origin
+from ..operators.registration import KernelFactory, Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
-from .author_kernels import autograd_kernel, fake_kernel
+from .author_kernels import BATCHED, autocast_kernel, autograd_kernel, batching_kernel, fake_kernel
 from .result_checks import check_results
 from .schema_inference import infer_schema
 
@@ -172,12 +172,36 @@ def check_formula(schema: FunctionSchema) -> None:
             f" it writes to an argument: {schema}",
             hint="make a functional operator, and register the formula for that",
         )
+    _check_keywords(schema, "an autograd formula gives gradients for positional arguments only")
+
+
+def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> KernelFactory:
+    """Return the kernel for a batching rule; raises for an operator that cannot have one, or what is no function."""
+    if not callable(rule):
+        raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")
+    _check_keywords(schema, "a batching rule is told of the batches of positional arguments only")
+    return batching_kernel(rule)
+
+
+def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
+    """Return the kernel that casts an operator's arguments, and its key; raises for what is no device or no dtype."""
+    key = named_key(device_type)
+    if not key.backend:
+        raise RegistrationError(f"Device type '{device_type}' does not support autocast.")
+    if getattr(type(cast_inputs), "__schema_type__", None) != "ScalarType":
+        raise ArgumentError(
+            f"cast_inputs is the dtype to which tensors are cast, not {short_repr(cast_inputs)}",
+            hint="give a dtype, as torchlike.float16 is one",
+        )
+    autocast = DispatchKey(f"Autocast{key.backend}")
+    return autocast, autocast_kernel(AutocastInputs(device_type, cast_inputs, autocast))
+
+
+def _check_keywords(schema: FunctionSchema, rule: str) -> None:
+    """Refuse an operator with tensors among its keyword-only arguments."""
     hidden = [found.argument.name for found in schema.tensor_arguments if found.argument.kwarg_only]
     if hidden:
-        raise RegistrationError(
-            f"{schema.name}: an autograd formula gives gradients for positional arguments only, but {', '.join(hidden)} is a"
-            " keyword-only Tensor"
-        )
+        raise RegistrationError(f"{schema.name}: {rule}, but {', '.join(hidden)} is a keyword-only Tensor")
 
 
 class CustomOpDef(Generic[_P, _R]):
@@ -298,6 +322,29 @@ class CustomOpDef(Generic[_P, _R]):
         with self._registry.lock:
             self._formula = AutogradFormula(backward, setup_context)
             self.op._entry.invalidate()
+
+    @overload
+    def register_vmap(self, func: _F, /) -> _F: ...
+    @overload
+    def register_vmap(self, func: None = None, /) -> Callable[[_F], _F]: ...
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register the rule by which a frontend's ``vmap`` calls the operator; a decorator without ``func``.
+
+        See the function ``register_vmap``. Registering again replaces the rule.
+        """
+        if func is None:
+            return self.register_vmap
+        kernel = make_batching_kernel(self._schema, func)
+        self._library.impl(self.op, kernel, BATCHED, allow_override=True)
+        return func
+
+    def register_autocast(self, device_type: str, cast_inputs: Any, /) -> None:
+        """Register the dtype to which tensors are cast where autocast is on for a device.
+
+        See the function ``register_autocast``. Registering again for a device replaces the dtype.
+        """
+        key, kernel = make_autocast_kernel(device_type, cast_inputs)
+        self._library.impl(self.op, kernel, key, allow_override=True)
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Adding kernels, fakes and autograd formulas to operators that exist, without a library of one's own.
+"""Adding kernels, fakes, formulas and rules of layers to operators that exist, without a library of one's own.
 
 Everything here takes the operator as a name or an overload, and a ``lib`` to register through; without one, the registration
 stays for good. Operators made by ``custom_op`` take such registrations as their own.
@@ -18,9 +18,18 @@ from ..operators.kernel_handle import as_overload
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
+from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
-from .author_kernels import autograd_kernel, fake_kernel
-from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
+from .author_kernels import BATCHED, autograd_kernel, fake_kernel
+from .definition import (
+    CustomOpDef,
+    DeviceTypes,
+    check_formula,
+    devices_of,
+    find_custom_op,
+    make_autocast_kernel,
+    make_batching_kernel,
+)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Operator: TypeAlias = str | OpOverload | CustomOpDef[..., Any]
@@ -132,11 +141,59 @@ def register_autograd(
     if definition is not None:
         definition.register_autograd(backward, setup_context=setup_context)
         return
-    if found.schema is None:
-        raise OperatorNotFoundError(f"{found.name} has no schema", hint="Library.define gives it one")
-    check_formula(found.schema)
+    check_formula(_schema_of(found))
     formula = AutogradFormula(backward, setup_context)
     _library(found, lib, "IMPL").impl(found, autograd_kernel(lambda: formula), DispatchKey.Autograd)
+
+
+@overload
+def register_vmap(op: _Operator, func: _F, /, *, lib: Library | None = None) -> _F: ...
+@overload
+def register_vmap(op: _Operator, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
+@api_boundary
+def register_vmap(op: _Operator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Register the rule by which a frontend's ``vmap`` calls an operator once for all rows. A decorator without ``func``.
+
+    ``func(info, in_dims, *args, **kwargs)`` returns ``(output, out_dims)`` (source: ``torch.library.register_vmap``). It
+    gets all arguments, tensors with the batch as one more dimension; ``in_dims`` says which for each positional argument,
+    None for one that all rows share, in lists where the argument is a list. ``info`` has ``batch_size`` and ``randomness``.
+    ``out_dims`` says for each result where the batch is, None where all rows share it. The rule of an operator that writes
+    writes into the tensors that it gets.
+
+    The rule takes the place of the operator's composite and of any other rule. Raises ``RegistrationError`` for an operator
+    with keyword-only tensors, ``OperatorNotFoundError`` for an unknown operator or one without a schema.
+    """
+    if func is None:
+        return functools.partial(register_vmap, op, lib=lib)
+    found, definition = _operator(op, lib)
+    if definition is not None:
+        return definition.register_vmap(func)
+    _library(found, lib, "IMPL").impl(found, make_batching_kernel(_schema_of(found), func), BATCHED)
+    return func
+
+
+@api_boundary
+def register_autocast(op: _Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+    """Register the dtype to which an operator's tensors are cast where autocast is on for a device.
+
+    The floating-point tensors of the device, float64 left out, are cast to ``cast_inputs``, and the operator runs with
+    autocast off for the device (source: ``torch.library.register_autocast``). Arguments that it writes to are not cast.
+    Raises ``BackendNotFoundError`` for a name that is no device's, ``ArgumentError`` for what is no dtype,
+    ``OperatorNotFoundError`` for an unknown operator or one without a schema.
+    """
+    found, definition = _operator(op, lib)
+    if definition is not None:
+        definition.register_autocast(device_type, cast_inputs)
+        return
+    _schema_of(found)
+    key, kernel = make_autocast_kernel(device_type, cast_inputs)
+    _library(found, lib, "IMPL").impl(found, kernel, key)
+
+
+def _schema_of(op: OpOverload) -> FunctionSchema:
+    if op.schema is None:
+        raise OperatorNotFoundError(f"{op.name} has no schema", hint="Library.define gives it one")
+    return op.schema
 
 
 def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib: Library | None) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
@@ -63,6 +63,8 @@ def policies_of(backend: str) -> dict[str, str]:
 class OperatorCasts:
     """What a policy knows of the calls of one operator with one keyset: which arguments are cast, and what runs below."""
 
+    castable: ClassVar[frozenset[ScalarType]] = CASTABLE
+
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
         self.op, self.key = op, key
         self.below = (keyset.mask | keyset.marker) & ~key.value
@@ -84,7 +86,7 @@ class OperatorCasts:
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [What autocast casts]."""
-        if value is None or value.dtype not in CASTABLE:
+        if value is None or value.dtype not in self.castable:
             return False
         if self._is_alone:
             return True
@@ -294,6 +296,12 @@ class _CompositeCasts(OperatorCasts):
 
 
 _make_composite_casts: Final = lru_cache(maxsize=1024)(_CompositeCasts)
+
+
+def has_program_kernel(keyset: Any, op: Any) -> bool:
+    """Return whether the program has registered a kernel of an operator under an Autocast key of ``keyset``."""
+    found = [op._entry.slot(key).registration for key in list(_libraries) if keyset.mask & key]
+    return any(each is not None and str(each.level) == "program" for each in found)
 
 
 def run_composite(keyset: Any, op: Any, composite: Callable[..., Any], values: tuple[Any, ...]) -> Any:

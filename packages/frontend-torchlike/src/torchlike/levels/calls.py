@@ -11,7 +11,16 @@ from dispatch_core.caches import keep
 from ..tensors import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
 
-__all__ = ["call_in_order", "map_tensors", "signature_of", "split", "tensors_of", "wrap_results", "written_tensors"]
+__all__ = [
+    "call_in_order",
+    "map_tensors",
+    "signature_of",
+    "split",
+    "tensors_of",
+    "wrap_result",
+    "wrap_results",
+    "written_tensors",
+]
 
 
 class _CallShape:
@@ -111,10 +120,11 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
     if not signature.results:
         return found
     pairs = zip(signature.results, signature.unpack(found), strict=True)
-    return signature.pack([_wrap(result, op, kind, level, each, values) for result, each in pairs])
+    return signature.pack([wrap_result(result, op, kind, level, each, values) for result, each in pairs])
 
 
-def _wrap(result: Any, op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:
+def wrap_result(result: Any, op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:
+    """Return one result of a call as a tensor of a level, or a list of them; see `wrap_results`."""
     if result.kind == "other":
         return found
     source = None if result.source < 0 else values[result.source]

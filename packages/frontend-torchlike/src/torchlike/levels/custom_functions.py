@@ -7,29 +7,23 @@ its own rule, the static method ``vmap``, or has one made: of its methods, each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..autograd.function import IN_TRANSFORMS, Function
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
-from ..utils.pytree import tree_flatten, tree_map, tree_structure, tree_unflatten
+from ..utils.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .author_rules import run_rule, wrap_outputs
 from .front import open_closed
 from .grad_level import GradLevel
 from .mapping import broadcast_to_leaves
 from .stack import above, below, current_levels
-from .tensors import Batched, Tracked, wrap_value
+from .tensors import Tracked, wrap_value
 from .vmap_level import VmapLevel
 
-__all__ = ["VmapInfo", "call_in_transforms"]
+__all__ = ["call_in_transforms"]
 
 _LINK: Final = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
-
-
-class VmapInfo(NamedTuple):
-    """The `vmap` that a function's own rule serves."""
-
-    batch_size: int
-    randomness: str
 
 
 def call_in_transforms(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -86,9 +80,12 @@ def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str,
 
 def _batch(cls: Any, level: VmapLevel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function by its rule for batches."""
-    dims = tuple(0 if level.owns(arg) else None for arg in args)
-    inner = tuple(arg._dispatch_data.value if level.owns(arg) else arg for arg in args)
-    if not any(map(level.owns, args)):
+    if any(isinstance(each, Tensor) for each in tree_leaves(kwargs)):
+        raise NotImplementedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
+            f"autograd.Function. Got: {kwargs}"
+        )
+    if not any(map(level.owns, tree_leaves(args))):
         with below():
             return cls.apply(*args, **kwargs)
     has_rule = cls.vmap is not Function.vmap
@@ -103,39 +100,13 @@ def _batch(cls: Any, level: VmapLevel, args: tuple[Any, ...], kwargs: dict[str, 
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
             f"vmap staticmethod or set generate_vmap_rule=True. {_LINK}"
         )
+    if has_rule:
+        return run_rule(level, cls.vmap, args, kwargs, "autograd.Function's vmap staticmethod")
+    dims = tuple(0 if level.owns(arg) else None for arg in args)
+    made = _make_batched(cls, level, dims)
     with below():
-        if has_rule:
-            found, out_dims = _split_rule(cls.vmap(VmapInfo(level.size, level.randomness), dims, *inner, **kwargs))
-        else:
-            made = _make_batched(cls, level, dims)
-            found, out_dims = made.apply(*inner, **kwargs), made.out_dims
-        leaves, spec = tree_flatten(found)
-        places = broadcast_to_leaves(out_dims, spec)
-        if places is None:
-            raise RuntimeError(
-                "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-                f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-                f"{tree_structure(out_dims)} but output has structure {spec}. {_LINK}"
-            )
-        fronts = [
-            leaf if place in (0, None) or not isinstance(leaf, Tensor) else leaf.movedim(place, 0)
-            for leaf, place in zip(leaves, places, strict=True)
-        ]
-    wrapped = [
-        front if place is None or not isinstance(front, Tensor) else wrap_value(Batched, front, level)
-        for front, place in zip(fronts, places, strict=True)
-    ]
-    return tree_unflatten(wrapped, spec)
-
-
-def _split_rule(returned: Any) -> tuple[Any, Any]:
-    if not isinstance(returned, tuple) or len(returned) != 2:
-        got = f"Got a {type(returned)} instead" if not isinstance(returned, tuple) else f"Got {len(returned)} returns"
-        raise RuntimeError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-            f"with the output. {got}"
-        )
-    return returned[0], returned[1]
+        found = made.apply(*(_below(level, arg) for arg in args), **kwargs)
+    return wrap_outputs(level, found, made.out_dims, cls.__name__)
 
 
 class _RowContext:

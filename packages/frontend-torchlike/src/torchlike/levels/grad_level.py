@@ -70,8 +70,12 @@ class GradLevel(TransformLevel):
         autograd, casts = autograd_bit(mask & ARRAYS), keyset.mask & AUTOCAST
         composite = _find_composite(op, autograd)
         if composite is not None and casts:
-            from ..amp.kernels import run_composite  # loaded, as there are kernels under these keys
+            from ..amp.kernels import has_program_kernel, run_composite  # loaded, as there are kernels under these keys
 
+            if has_program_kernel(keyset, op):
+                # The parts of a composite are dispatched with the keys of their tensors.
+                own_keys = autograd | casts | _BACK | mask & ARRAYS | frontend.marker
+                return op._entry.explicit_table[own_keys](*values)
             return run_composite(keyset, op, composite, values)
         if composite is not None:
             return composite(*values)

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.frontends import included_mask, keys_of
+from dispatch_core.keys import AUTOCAST
 
 from .batching import Batch
 from .refusals import NotBatchableError
@@ -44,7 +46,9 @@ def run_rows(op: Any, size: int, args: list[Any], kwargs: dict[str, Any]) -> Any
     for row in range(size):
         given = [select(row, value) for value in args]
         rows.append(op(*given, **{name: select(row, value) for name, value in kwargs.items()}))
-    return _stack(op, rows)
+    # The results have the dtypes that the operator gave them.
+    with dc.exclude_keys(*keys_of(included_mask() & AUTOCAST)):
+        return _stack(op, rows)
 
 
 def _stack(op: Any, rows: list[Any]) -> Any:

@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import bool_ as _BOOL  # noqa: N812  # a constant
 
 from .calls import tensors_of, written_tensors
 
-__all__ = ["NotBatchableError", "check_call", "closed_error"]
+__all__ = ["NotBatchableError", "check_call", "check_writes", "closed_error"]
 
 
 class NotBatchableError(RuntimeError):
@@ -88,6 +88,11 @@ def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
         )
     if name in _UNNAMED_WRITES:
         _check_statistics(op, values, level, *_UNNAMED_WRITES[name])
+    check_writes(op, values, level)
+
+
+def check_writes(op: Any, values: tuple[Any, ...], level: Any) -> None:
+    """Refuse a call that writes to a tensor that rows share what depends on the row; raises ``RuntimeError``."""
     shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
     if shared and any(map(level.owns, tensors_of(op, values))):
         _refuse_shared_write(op, values, level)

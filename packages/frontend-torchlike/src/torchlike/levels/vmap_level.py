@@ -5,6 +5,10 @@ Note [How a call is batched]
     (`refusals`), random numbers go their own way (`randomness`), and of the ways that are left the first is taken: the
     operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`). The
     last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all.
+
+    A kernel that a program has registered under ``FuncTorchBatched``, a rule of the operator's author (`author_rules`) or
+    another, takes the place of all of these, and answers for values and random numbers itself. It runs with the level on
+    top.
 """
 
 from __future__ import annotations
@@ -14,19 +18,23 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import LAYOUTS
+from dispatch_core.keys import AUTOCAST, LAYOUTS
 
-from ..tensors import Tensor
+from ..tensors import Tensor, frontend
 from .batching import Batch, find_rule
 from .calls import call_in_order, map_tensors, signature_of, split, tensors_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import is_random, run_random
-from .refusals import NotBatchableError, check_call, closed_error
+from .refusals import NotBatchableError, check_call, check_writes, closed_error
 from .stack import TransformLevel, below
 from .tensors import Batched, make_layout_error, note_write, stand_for
 
-__all__ = ["VmapLevel"]
+__all__ = ["BATCHED", "VmapLevel"]
 
+#: The key of the batching rules that a program registers.
+BATCHED: Final = dc.DispatchKey.FuncTorchBatched
+#: The rules of slots that hold one of them.
+_REGISTERED: Final = ("kernel", "batched kernel")
 _COMPOSITE_KEYS: Final = (
     "CompositeImplicitAutograd",
     "CompositeExplicitAutograd",
@@ -67,11 +75,20 @@ class VmapLevel(TransformLevel):
                     raise make_layout_error(tensor._dispatch_mask)
             with below():
                 return call_in_order(op, values)
+        slot = op._entry.slot(BATCHED)
+        if batched and slot.rule in _REGISTERED and not slot.registration.is_fallthrough:
+            check_writes(op, values, self)
+            return op._entry.explicit_table[BATCHED.value | frontend.marker](*values)
         check_call(op, values, self)
         if draws and (found := run_random(op, values, self)) is not None:
             return found[0]
         rule: Any = find_rule(op)
         composite = _find_composite(op) if rule is None else None
+        if composite is not None and keyset.mask & AUTOCAST and has_fresh_results(op):
+            from ..amp.kernels import has_program_kernel  # loaded, as there are kernels under these keys
+
+            if has_program_kernel(keyset, op):
+                composite = None  # the casts of its author are of the whole operator
         if composite is None:
             return self.apply(op, rule or run_rows, values)
         try:
