@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_core import OperatorNotFoundError
@@ -26,10 +26,12 @@ __all__ = [
 class _CallShape:
     """Where the tensors of an operator's calls are; what a signature tells, looked up once."""
 
-    __slots__ = ("is_fresh", "keywords", "lists", "signature", "singles", "writes")
+    __slots__ = ("is_fresh", "keywords", "lists", "signature", "singles", "tables", "writes")
 
-    def __init__(self, signature: Any) -> None:
-        self.signature = signature
+    def __init__(self, op: Any) -> None:
+        #: An operator whose schema changes has others.
+        self.tables = op._entry.tables
+        signature = self.signature = signature_of(op)
         parameters = list(enumerate(signature.parameters))
         self.lists = tuple(index for index, each in parameters if "list" in each.tensors)
         self.singles = tuple(index for index, each in parameters if each.tensors and "list" not in each.tensors)
@@ -46,9 +48,9 @@ _KEPT: Final = 4096
 
 def _shape_of(op: Any) -> _CallShape:
     shape = _SHAPES.get(op)
-    signature = op._entry.tables.signature
-    if shape is None or shape.signature is not signature:
-        shape = keep(_SHAPES, op, _CallShape(signature_of(op)), _KEPT)
+    if shape is None or shape.tables is not op._entry.tables:
+        _SHAPES.pop(op, None)
+        shape = keep(_SHAPES, op, _CallShape(op), _KEPT)
     return shape
 
 
@@ -79,16 +81,19 @@ def map_tensors(op: Any, function: Callable[[Any], Any], values: tuple[Any, ...]
 def tensors_of(op: Any, values: tuple[Any, ...]) -> list[Any]:
     """Return the tensors among a call's arguments."""
     shape = _shape_of(op)
-    found = [values[index] for index in shape.singles]
+    found = [value for index in shape.singles if (value := values[index]) is not None]
     for index in shape.lists:
-        found += values[index] or ()
-    return [each for each in found if each is not None]
+        found += [each for each in values[index] or () if each is not None]
+    return found
 
 
-def written_tensors(op: Any, values: tuple[Any, ...]) -> list[Any]:
+def written_tensors(op: Any, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return the tensors that a call writes to."""
+    writes = _shape_of(op).writes
+    if not writes:
+        return ()
     found: list[Any] = []
-    for index in _shape_of(op).writes:
+    for index in writes:
         value = values[index]
         found += value if isinstance(value, (list, tuple)) else (value,)
     return [each for each in found if each is not None]
@@ -119,6 +124,8 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
     signature = shape.signature
     if not signature.results:
         return found
+    if len(signature.results) == 1:
+        return wrap_result(signature.results[0], op, kind, level, found, values)
     pairs = zip(signature.results, signature.unpack(found), strict=True)
     return signature.pack([wrap_result(result, op, kind, level, each, values) for result, each in pairs])
 

@@ -8,11 +8,12 @@ Note [A tensor of a closed level]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
 
-from .calls import call_in_order, map_tensors
+from .calls import call_in_order, map_tensors, tensors_of
 from .stack import FRONT, current_levels
 from .tensors import LevelData
 
@@ -28,20 +29,32 @@ def open_closed(tensor: Any) -> Any:
     return tensor
 
 
-def run_front(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Hand a call to the level on top (the boxed fallback); without one, open the tensors of closed levels."""
-    values = map_tensors(op, open_closed, (*args, *kwargs.values()))
-    levels = current_levels()
-    return levels[-1].call(keyset, op, values) if levels else call_in_order(op, values)
+def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
+    """Return a kernel that hands a call to the level on top; without one, it opens the tensors of closed levels."""
+
+    def run(*values: Any) -> Any:
+        levels = current_levels()
+        for tensor in tensors_of(op, values):
+            data = getattr(tensor, "_dispatch_data", None)
+            if isinstance(data, LevelData) and data.level not in levels:
+                values = map_tensors(op, open_closed, values)
+                break
+        return levels[-1].call(keyset, op, values) if levels else call_in_order(op, values)
+
+    return run
 
 
-def run_back(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Go on below the level on top, whose own kernels have run (the boxed fallback)."""
-    level: Any = current_levels()[-1]
-    return level.call_below(op, (*args, *kwargs.values()))
+def _make_back(op: Any, keyset: Any) -> Callable[..., Any]:
+    """Return a kernel that goes on below the level on top, whose own kernels have run."""
+
+    def run(*values: Any) -> Any:
+        level: Any = current_levels()[-1]
+        return level.call_below(op, values)
+
+    return run
 
 
 _library: Final = dc.Library("_", "IMPL")
 with dc.registry.transaction(level="backend"):
-    _library.fallback(run_front, dc.DispatchKey(FRONT), with_keyset=True)
-    _library.fallback(run_back, dc.DispatchKey.FuncTorchDynamicLayerBackMode, with_keyset=True)
+    _library.fallback(dc.kernel_factory(_make_front, in_order=True), dc.DispatchKey(FRONT))
+    _library.fallback(dc.kernel_factory(_make_back, in_order=True), dc.DispatchKey.FuncTorchDynamicLayerBackMode)

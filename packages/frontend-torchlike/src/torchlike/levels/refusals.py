@@ -58,7 +58,8 @@ _MASKS: Final = {
 }
 #: Operators whose results have a shape that the shapes of the arguments tell, though the schema's tag says otherwise.
 _STATIC: Final = frozenset({"aten::_ctc_loss", "aten::linalg_lstsq", *_MASKS})
-
+#: The tags of operators whose results depend on the elements.
+_TAGS: Final = frozenset({"data_dependent_output", "dynamic_output_shape"})
 
 #: Operators that write to arguments that their schemas do not name: these, and the argument that tells whether they do.
 _UNNAMED_WRITES: Final = dict.fromkeys(
@@ -76,13 +77,11 @@ def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
     Raises ``RuntimeError``, in torch's words.
     """
     name = op.name
-    if "data_dependent_output" in op.tags or name in _WORDS:
-        raise NotBatchableError(_WORDS.get(name, _CONTROL))
-    if "dynamic_output_shape" in op.tags and name not in _STATIC and (name != "aten::one_hot" or values[1] < 0):
-        raise NotBatchableError(_DYNAMIC.format(name.partition(".")[0]))
+    if not op.tags.isdisjoint(_TAGS) or name in _WORDS:
+        _check_name(op, values)
     if name in _MASKS and any(level.owns(each) and dc.dtype(each) is _BOOL for each in _flatten(values[1])):
         raise NotBatchableError(_MASKS[name])
-    if any(each.is_write and each.kwarg_only for each in op.schema.arguments):
+    if written_tensors(op, values) and any(each.is_write and each.kwarg_only for each in op.schema.arguments):
         raise NotBatchableError(
             f"Batching rule not implemented for {name}; the fallback path doesn't work on out= or view ops."
         )
@@ -96,6 +95,15 @@ def check_writes(op: Any, values: tuple[Any, ...], level: Any) -> None:
     shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
     if shared and any(map(level.owns, tensors_of(op, values))):
         _refuse_shared_write(op, values, level)
+
+
+def _check_name(op: Any, values: tuple[Any, ...]) -> None:
+    """Refuse an operator by what its tags say, or by its name."""
+    name = op.name
+    if "data_dependent_output" in op.tags or name in _WORDS:
+        raise NotBatchableError(_WORDS.get(name, _CONTROL))
+    if "dynamic_output_shape" in op.tags and name not in _STATIC and (name != "aten::one_hot" or values[1] < 0):
+        raise NotBatchableError(_DYNAMIC.format(name.partition(".")[0]))
 
 
 def _check_statistics(op: Any, values: tuple[Any, ...], level: Any, names: tuple[str, ...], switch: str) -> None:

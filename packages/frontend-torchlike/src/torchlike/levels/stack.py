@@ -114,10 +114,10 @@ class below(_Stacked):  # noqa: N801  # a context manager is spelled like a func
         outer = self._tokens
         if not (levels := current_levels()):
             raise RuntimeError("below: no level is open\nHint: a level is open in `with above(level):`")
-        *rest, top = levels
-        masks, records = current_masks() if rest else without_included(FRONT), top.grad_mode
+        rest, records = levels[:-1], levels[-1].grad_mode
+        masks = current_masks() if rest else without_included(FRONT)
         try:
-            self._tokens = (_set_levels[tuple(rest)], set_masks[masks], grad_mode.set_mode[records], outer)
+            self._tokens = (_set_levels[rest], set_masks[masks], grad_mode.set_mode[records], outer)
             return self
         except BaseException:
             self._leave(outer)

@@ -66,12 +66,14 @@ class LevelData:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of all dimensions, as the function sees them."""
-        return dc.shape(self.value)[self.hidden :]
+        data = self.value._dispatch_data
+        shape: tuple[int, ...] = data.shape if is_plain[type(data)] else dc.shape(data)
+        return shape[self.hidden :] if self.hidden else shape
 
     @property
     def dtype(self) -> Any:
         """The scalar type of the elements."""
-        return dc.dtype(self.value)
+        return self.value.dtype
 
     def strides(self) -> tuple[int, ...]:
         """Return the strides as the function sees them."""

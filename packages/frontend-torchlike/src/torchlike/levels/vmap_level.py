@@ -65,10 +65,11 @@ class VmapLevel(TransformLevel):
         return front if dim == 0 else front.movedim(0, dim)
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
-        batched = any(map(self.owns, tensors_of(op, values)))
+        tensors = tensors_of(op, values)
+        batched = any(map(self.owns, tensors))
         draws = is_random(op)
         if not batched and not draws:
-            for tensor in tensors_of(op, values):
+            for tensor in tensors:
                 if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
                     map(self.owns, frontends.components_of(tensor))
                 ):

@@ -65,9 +65,7 @@ class BatchedCall:
     def tensors(self) -> Iterator[str]:
         """Yield the names of the arguments that are tensors, not those that are lists of them."""
         values = self.values
-        for name in _tensor_names(self.op):
-            if values[name] is not None:
-                yield name
+        return (name for name in _tensor_names(self.op) if values[name] is not None)
 
     def run(self, op: Any = None, /, **changed: Any) -> Any:
         """Call the operator, or another with the same arguments, on the level below."""
@@ -94,13 +92,17 @@ def _tensor_names(op: Any) -> tuple[str, ...]:
 def bind(op: Any, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchedCall:
     """Return a call with its arguments by name."""
     names, defaults, _ = _parameters(op)
+    if len(args) == len(names):
+        return BatchedCall(op, size, dict(zip(names, args, strict=True)))
     return BatchedCall(op, size, {**defaults, **dict(zip(names, args, strict=False)), **kwargs})
 
 
 def invoke(op: Any, values: dict[str, Any]) -> Any:
     """Call an overload with its arguments by name; names that it does not have are left out."""
     names, _, by_place = _parameters(op)
-    return op(*(values[name] for name in names[:by_place]), **{name: values[name] for name in names[by_place:]})
+    if by_place == len(names):
+        return op(*[values[name] for name in names])
+    return op(*[values[name] for name in names[:by_place]], **{name: values[name] for name in names[by_place:]})
 
 
 def overload(name: str) -> Any:
