@@ -469,6 +469,40 @@ def test_normalizations_have_all_derivatives(name):
     assert torchlike.allclose(differentiate(normalize), differentiate(compute), rtol=1e-7, atol=1e-8)
 
 
+ROWS_WITH_GRADIENTS = {
+    "ctc_loss": (
+        lambda x, labels: torchlike.nn.functional.ctc_loss(x.log_softmax(-1), labels, [6, 5], [2, 3]),
+        lambda: (torchlike.randn(3, 6, 2, 4), torchlike.randint(1, 4, (3, 2, 3))),
+    ),
+    "ctc_loss of labels in a vector": (
+        lambda x, labels: torchlike.nn.functional.ctc_loss(x.log_softmax(-1), labels, [6, 5], [2, 3], reduction="sum"),
+        lambda: (torchlike.randn(3, 6, 2, 4), torchlike.randint(1, 4, (3, 5))),
+    ),
+    "embedding with padding": (
+        lambda table, places: torchlike.nn.functional.embedding(places, table, padding_idx=1).sin().sum(),
+        lambda: (torchlike.randn(3, 4, 2), torchlike.tensor([[1, 2, 2], [0, 1, 3], [1, 1, 1]])),
+    ),
+    "masked_scatter": (
+        lambda source, x: x.masked_scatter(x > 0, source).sin().sum(),
+        lambda: (torchlike.randn(3, 12), torchlike.randn(3, 4, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS_WITH_GRADIENTS)
+def test_gradients_are_those_of_each_row_in_either_order(name):
+    torchlike.manual_seed(0)
+    function, make = ROWS_WITH_GRADIENTS[name]
+    given, other = make()
+    expected = torchlike.stack([func.grad(function)(*each) for each in zip(given, other, strict=True)])
+    assert expected.isfinite().all()
+    torchlike.testing.assert_close(func.vmap(func.grad(function))(given, other), expected)
+    outside = func.grad(lambda given: func.vmap(function)(given, other).sum())
+    torchlike.testing.assert_close(outside(given), expected)
+    one = func.grad(lambda given: func.vmap(lambda given: function(given, other[0]))(given).sum())
+    torchlike.testing.assert_close(one(given)[0], expected[0])
+
+
 class Halved(levels.LevelData):
     __slots__ = ()
 

@@ -48,11 +48,14 @@ def masked_select_gradient(grad: Array, sizes: Sequence[int], mask: Array) -> Ar
 
 def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Array:
     """Return the gradient at the masked places to the first elements of the source, and zeros to those not used."""
-    used = aten.masked_select.default(grad, mask)
-    missing = math.prod(sizes) - shape_of(used)[0]
-    if missing:
-        used = aten.cat.default([used, aten.new_zeros.default(grad, (missing,))], 0)
-    return aten.reshape.default(used, sizes)
+    # Each masked place goes to its number among them, the others to one place more: no shape depends on values.
+    count = math.prod(sizes)
+    kept = aten.reshape.default(aten.expand.default(mask, shape_of(grad)), (-1,))
+    numbers = aten.sub.Scalar(aten.cumsum.default(kept, 0), 1)
+    flat = aten.new_zeros.default(grad, (count + 1,))
+    places = aten.where.ScalarOther(kept, numbers, count)
+    found = aten.index_add.default(flat, 0, places, aten.reshape.default(grad, (-1,)))
+    return aten.reshape.default(aten.slice.Tensor(found, 0, 0, count), sizes)
 
 
 def embedding_double_backward(grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:

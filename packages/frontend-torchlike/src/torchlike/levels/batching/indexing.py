@@ -238,12 +238,18 @@ def _put(call: BatchedCall) -> Any:
 
 
 def _embedding(call: BatchedCall) -> Any:
-    weight, indices = call["weight"], call["indices"]
+    weight = call["weight"]
     if type(weight) is not Batch:
-        return call.run(indices=indices.tensor)
+        return call.run(indices=call["indices"].tensor)
+    lead, indices = None, call["indices"]
     if type(indices) is Batch:
-        return aten.index.Tensor(weight.tensor, [rows_of(weight.tensor, call.size, rank_of(indices)), indices.tensor])
-    return aten.index.Tensor(weight.tensor, [None, indices])
+        lead, indices = rows_of(weight.tensor, call.size, rank_of(indices)), indices.tensor
+    found = aten.index.Tensor(weight.tensor, [lead, indices])
+    if call["padding_idx"] < 0:
+        return found
+    # The row of padding has values, and no gradient.
+    is_padding = aten.unsqueeze.default(aten.eq.Scalar(indices, call["padding_idx"]), -1)
+    return aten.where.self(is_padding, aten.detach.default(found), found)
 
 
 def _embedding_gradient(call: BatchedCall) -> Any:

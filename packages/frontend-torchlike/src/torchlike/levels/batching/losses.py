@@ -1,4 +1,4 @@
-"""Losses: each row's elements first, then each row's reduction."""
+"""Losses: each row's elements first, then each row's reduction; the sequences of all rows as one batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 from dispatch_aten.errors import ShapeError
 
 from .calls import Batch, BatchedCall, Rule, align, aten, shape_of
+from .empty_batches import run_on_a_row
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -105,6 +106,39 @@ def _nll_backward(call: BatchedCall) -> Any:
     return aten.view.default(found, [call.size, *call.shape("self")])
 
 
+def _join_sequences(call: BatchedCall) -> dict[str, Any]:
+    """Return the sequences of all rows as those of one batch: time first, then the rows' sequences one after another."""
+    scores, targets = call.with_batch("log_probs"), call.with_batch("targets")
+    size, steps, count, classes = scores.shape
+    joined = aten.reshape.default(aten.transpose.int(scores, 0, 1), [steps, size * count, classes])
+    # Targets of several lengths may lie one after another, in a vector.
+    rest = [size * targets.shape[1], *targets.shape[2:]]
+    return {
+        "log_probs": joined,
+        "targets": aten.reshape.default(targets, rest),
+        "input_lengths": [*call["input_lengths"]] * size,
+        "target_lengths": [*call["target_lengths"]] * size,
+    }
+
+
+def _split_rows(tensor: Any, size: int) -> Any:
+    return aten.view.default(tensor, [size, tensor.shape[0] // size, *tensor.shape[1:]])
+
+
+def _ctc(call: BatchedCall) -> Any:
+    return tuple(_split_rows(each, call.size) for each in call.run(**_join_sequences(call)))
+
+
+def _ctc_backward(call: BatchedCall) -> Any:
+    names = ("grad", "neg_log_likelihood", "log_alpha")
+    parts = {name: call.with_batch(name) for name in names}
+    joined = {name: aten.reshape.default(each, [-1, *each.shape[2:]]) for name, each in parts.items()}
+    found = call.run(**_join_sequences(call), **joined)
+    steps, every, classes = found.shape
+    split = aten.view.default(found, [steps, call.size, every // call.size, classes])
+    return aten.transpose.int(split, 0, 1)
+
+
 _ELEMENTWISE: Final = """
     mse_loss smooth_l1_loss huber_loss soft_margin_loss binary_cross_entropy binary_cross_entropy_with_logits
 """
@@ -112,6 +146,8 @@ _ELEMENTWISE: Final = """
 RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise_loss),
     "mse_loss_backward": _mse_backward,
+    "_ctc_loss": run_on_a_row(_ctc),
+    "_ctc_loss_backward": run_on_a_row(_ctc_backward),
     "nll_loss_forward": _nll,
     "nll_loss_backward": _nll_backward,
 }
