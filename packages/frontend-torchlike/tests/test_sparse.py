@@ -494,3 +494,70 @@ def test_files_with_components_that_do_not_fit_are_refused(s):
     assert wrong != file.getvalue()
     with pytest.raises(ValueError, match="size is inconsistent with indices"):
         torchlike.load(io.BytesIO(wrong))
+
+
+def test_factories_make_sparse_tensors_without_elements():
+    coo, x = torchlike.sparse_coo, torchlike.eye(2).to_sparse()
+    made = [
+        torchlike.zeros(2, 3, layout=coo),
+        torchlike.empty((2, 3), layout=coo, dtype=torchlike.float32, device="cpu"),
+        torchlike.zeros_like(torchlike.ones(2, 3), layout=coo),
+        torchlike.ones(1).new_zeros((2, 3), layout=coo),
+        x.new_zeros((2, 3)),
+        x.new_empty(2, 3),
+    ]
+    for each in made:
+        assert (each.layout, each.shape, each.dtype, each._nnz()) == (coo, (2, 3), torchlike.float32, 0)
+        assert each.to_dense().tolist() == [[0.0] * 3] * 2
+    assert torchlike.zeros(2, layout=coo, device="meta").is_meta
+    assert torchlike.zeros_like(x, device="meta").layout is coo
+    leaf = torchlike.zeros((2, 2), layout=coo, requires_grad=True)
+    (leaf + x).to_dense().sum().backward()
+    assert leaf.grad.to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]  # in the places of the sum
+
+
+def test_factories_make_strided_tensors_like_sparse_ones():
+    x = torchlike.eye(2, dtype=torchlike.float64).to_sparse()
+    assert torchlike.ones_like(x, layout=torchlike.strided).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert x.new_full((1,), 2.0, layout=torchlike.strided).dtype == torchlike.float64
+    assert torchlike.ones(2, layout=torchlike.strided).tolist() == [1.0, 1.0]
+    rows = torchlike.nested.nested_tensor([[1.0], [2.0, 3.0]], layout=torchlike.jagged)
+    assert torchlike.zeros_like(rows, layout=torchlike.jagged).layout is torchlike.jagged
+    with pytest.raises(
+        NotImplementedError, match=r"zeros_like\(\): .* like one of layout torchlike.jagged\nHint: x.to_padded"
+    ):
+        torchlike.zeros_like(rows, layout=torchlike.strided)
+
+
+def test_layouts_that_factories_do_not_make_are_refused_by_name():
+    coo, x = torchlike.sparse_coo, torchlike.ones(2)
+    calls = {
+        "ones": lambda **given: torchlike.ones(2, **given),
+        "full": lambda **given: torchlike.full((2,), 0.0, **given),
+        "rand": lambda **given: torchlike.rand(2, generator=torchlike.Generator(), **given),
+        "randint": lambda **given: torchlike.randint(3, (2,), **given),
+        "arange": lambda **given: torchlike.arange(3, **given),
+        "eye": lambda **given: torchlike.eye(2, **given),
+        "empty_like": lambda **given: torchlike.empty_like(x, **given),
+        "new_ones": lambda **given: x.new_ones((2,), **given),
+    }
+    for name, call in calls.items():
+        with pytest.raises(
+            NotImplementedError, match=rf"^{name}\(\): makes no tensors of layout torchlike.sparse_coo\nHint: .*to_sp"
+        ):
+            call(layout=coo)
+        for other in ("strided", 1, torchlike.float32, True):
+            with pytest.raises(TypeError, match=rf"^{name}\(\): argument 'layout' must be torchlike.layout, not"):
+                call(layout=other)
+    with pytest.raises(
+        NotImplementedError, match=r"zeros\(\): .* torchlike.sparse_csr\nHint: sparse tensors have one layout here"
+    ):
+        torchlike.zeros(2, 2, layout=torchlike.sparse_csr)
+    with pytest.raises(
+        NotImplementedError, match=r"zeros\(\): .* torchlike.jagged\nHint: torchlike.nested.nested_tensor"
+    ):
+        torchlike.zeros(2, 2, layout=torchlike.jagged)
+    with pytest.raises(RuntimeError, match=r"layout torchlike.sparse_coo does not match layout of out parameter"):
+        torchlike.zeros(2, layout=coo, out=x)
+    with pytest.raises(RuntimeError, match="negative dimension -1"):
+        torchlike.zeros(2, -1, layout=coo)

@@ -21,9 +21,9 @@ from .chunks import make_in_chunks
 from .devices import as_device, default_device, factory_device
 from .docstrings import document
 from .dtypes import to_numpy_dtype
+from .factory_layouts import EMPTY, SPARSE, read_layout, refuse_layout_of
 from .foreign_data import copy_array, is_foreign, read_foreign, share_array
 from .interop import as_subclass, put
-from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
 from .layouts import strided
 from .literals import is_sequence, read
 from .operator_table import SIZED_FACTORIES
@@ -226,6 +226,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         chunks: Any = None,
         **kwargs: Any,
     ) -> Tensor:
+        wanted = None if layout is None else read_layout(name, layout)
         if chunks is not None:
             given = {
                 "dtype": dtype,
@@ -234,7 +235,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
                 "out": out,
                 "generator": generator,
             }
-            return make_in_chunks(find(), chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
+            return make_in_chunks(find(), chunks, args, given | {"layout": wanted, "pin_memory": pin_memory} | kwargs)
         if is_sized and not args and "size" not in kwargs:
             hint = "\nHint: its name is size, not shape" if "shape" in kwargs else ""
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"{hint}')
@@ -244,10 +245,14 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             kwargs["generator"] = generator
         if out is not None:
             _check_output(out, dtype, device)
-            if isinstance(layout, Layout) and layout is not strided:
-                raise RuntimeError(f"layout {layout} does not match layout of out parameter ({strided})")
+            if wanted is not None:
+                raise RuntimeError(f"layout {wanted} does not match layout of out parameter ({strided})")
             found = packet(*args, out=out, **kwargs)
             return found._require_grad() if requires_grad else found
+        if wanted is not None:
+            if name not in SPARSE or wanted not in EMPTY:
+                raise refuse_layout_of(name, wanted)
+            return wrap_result(EMPTY[wanted](args[0], dtype, factory_device(device)), requires_grad)
         if dtype is not None:
             kwargs["dtype"] = dtype
         overload = (

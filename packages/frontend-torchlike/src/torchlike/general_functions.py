@@ -16,6 +16,8 @@ from . import operator_table as table
 from .arguments import replace_none
 from .creation import wrap_result
 from .devices import as_device
+from .factory_layouts import EMPTY, find_template
+from .layouts import layout_of
 from .overload_choice import takes_sizes, takes_tensor_alone
 from .result_classes import RESULT_CLASSES
 from .tensors import Tensor
@@ -37,6 +39,8 @@ def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, with uninitialized data."""
+    if make := EMPTY.get(layout_of(template)):
+        return make(template.shape, template.dtype, device)
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return wrap_result(made, False)
 
@@ -128,7 +132,8 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
             del kwargs["dtype"]
         if like:
             requires_grad = kwargs.pop("requires_grad", False)
-            kwargs.pop("layout", None)  # there is one
+            if "layout" in kwargs and args and isinstance(args[0], Tensor):
+                args = (find_template(operator.name, args[0], kwargs.pop("layout")), *args[1:])
             device = as_device(kwargs.pop("device", None))
             if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
                 args = (_make_empty_on(args[0], device), *args[1:])

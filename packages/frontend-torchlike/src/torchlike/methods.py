@@ -6,7 +6,7 @@ class and are added to it here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -19,10 +19,11 @@ from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy
 from .docstrings import complete_all, complete_function
+from .factory_layouts import EMPTY
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, read_printable, reduce, to_array, to_numpy
-from .layouts import layout_of
+from .layouts import layout_of, sparse_coo
 from .lazy_attributes import LazyProperty, set_lazily
 from .lazy_names import LeftOut
 from .printing import format_tensor
@@ -280,6 +281,13 @@ _QUESTIONS: Final = {
 }
 
 
+def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    """Return a sparse tensor without elements, for factories."""
+    from .sparse.construction import make_empty  # few programs use any
+
+    return make_empty(size, dtype, device)
+
+
 def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS)
@@ -291,6 +299,7 @@ def _complete() -> None:
     documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
     complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
     AUTOGRAD_BITS.register = _cover
+    EMPTY[sparse_coo] = _make_sparse
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
 

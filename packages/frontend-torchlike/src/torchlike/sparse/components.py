@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dispatch_core as dc
@@ -9,6 +10,7 @@ import dispatch_core as dc
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
+from .construction import make_empty as make_empty_coo
 from .operators import coalesce
 from .tensor import Coo, is_sparse, record_of, replace_values, wrap_coo
 
@@ -36,12 +38,20 @@ def convert(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: 
     return wrap_coo(indices, values, record.size, record.is_coalesced)
 
 
-def make_empty(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+def make_empty(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, pin: Any, memory_format: Any) -> Tensor:
     """Return a tensor of the same sizes without elements."""
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     record = record_of(self)
     indices = record.indices.new_zeros((record.sparse_dim, 0), device=device)
     values = record.values.new_zeros((0, *dc.shape(record.values)[1:]), dtype=dtype, device=device)
     return wrap_coo(indices, values, record.size, True)
+
+
+def make_new(op: Any, self: Tensor, size: Sequence[int], dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
+    """Return a tensor of other sizes without elements, all of whose dimensions are sparse."""
+    record = record_of(self)
+    return make_empty_coo(size, record.values.dtype if dtype is None else dtype, device or record.values.device)
 
 
 def transpose(op: Any, self: Tensor, one: int, other: int) -> Tensor:
@@ -101,7 +111,7 @@ def _arrange(record: Coo, order: list[int]) -> Tensor:
 
 def write_zeros(op: Any, self: Tensor) -> Tensor:
     """Leave all elements out."""
-    return become(self, make_empty(op, self, None, None, None))
+    return become(self, make_empty(op, self, None, None, None, None, None))
 
 
 def write_copy(op: Any, self: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:

@@ -100,7 +100,7 @@ def sparse_coo_tensor(
     if pin_memory:
         raise NotImplementedError("sparse_coo_tensor(): pin_memory=True is not supported")
     if values is None:
-        return _make_empty(indices if size is None else size, dtype, device, requires_grad)
+        return make_empty(indices if size is None else size, dtype, device).requires_grad_(requires_grad)
     for given, what in ((indices, "indices"), (values, "values")):
         if isinstance(given, str) or given is None:
             raise TypeError(f"sparse_coo_tensor(): invalid data type '{type(given).__name__}' of {what}")
@@ -118,13 +118,16 @@ def sparse_coo_tensor(
     return made.detach().requires_grad_() if requires_grad else made
 
 
-def _make_empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def make_empty(size: Any, dtype: Any, device: Any) -> Tensor:
+    """Return a tensor without elements, all of whose dimensions are sparse; raises as `sparse_coo_tensor` does."""
     if not isinstance(size, (list, tuple)) or not all(isinstance(each, int) for each in size):
         raise TypeError("sparse_coo_tensor(): without values, expected a size: a tuple of ints")
+    if any(each < 0 for each in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     values = as_tensor([], dtype=dtype or get_default_dtype(), device=device)
     indices = as_tensor([], dtype=ScalarType.Long, device=values.device).reshape(len(size), 0)
     made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(indices, values, list(size), True)
-    return made.requires_grad_(requires_grad)
+    return made
 
 
 def _check_components(places: Tensor, values: Tensor, size: Sequence[int] | None) -> list[int]:

@@ -31,6 +31,7 @@ _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
     components.convert: "_to_copy",
     components.make_empty: "zeros_like empty_like",
+    components.make_new: "new_zeros new_empty",
     components.transpose: "transpose.int",
     components.transpose_matrix: "t",
     components.permute: "permute",
