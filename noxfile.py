@@ -125,28 +125,30 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def tests(session: nox.Session) -> None:
-    """Run the whole suite on the installed wheels; arguments after ``--`` go to pytest, paths in place of the suite."""
-    _run_suite(session)
+    """Run the suite on the installed wheels, its long tests left out; arguments after ``--`` go to pytest.
+
+    Paths among them stand in place of the suite.
+    """
+    _run_suite(session, "not long")
 
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the suite on the other Pythons that are found, with more random programs and calls, for longer; no texts again."""
+    """Run the suite on the other Pythons that are found, its long tests too, with more random calls; no texts again."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="600", DISPATCH_TEST_SECONDS="10")
     session.env.update(DISPATCH_EXPLAINED_CALLS="700", DISPATCH_HOSTILE_CALLS="2500")
-    _run_suite(session, texts=False)
+    _run_suite(session, "not texts", inside_pipelines=True)
 
 
 @nox.session(python=LOWEST_PYTHON, requires=["wheels"])
 def lowest(session: nox.Session) -> None:
-    """Run the suite with the lowest version of each dependency that the packages declare; texts are not read again."""
+    """Run the suite, its long tests too, with the lowest versions of the dependencies; no texts again."""
     constraints = Path(session.virtualenv.location) / "lowest.txt"
     constraints.write_text("\n".join(_lowest_versions()) + "\n", encoding="utf-8")
     session.env["PIP_CONSTRAINT"] = str(constraints)
-    # What a pipeline records does not depend on other libraries' versions.
-    _run_suite(session, texts=False, inside_pipelines=False)
+    _run_suite(session, "not texts", inside_pipelines=True)
 
 
 def _lowest_versions() -> list[str]:
@@ -162,17 +164,18 @@ def _lowest_versions() -> list[str]:
     return sorted(pins)
 
 
-def _run_suite(session: nox.Session, *, texts: bool = True, inside_pipelines: bool = True) -> None:
-    """Run the suite; if so wanted, without the tests of the checkout's texts and the documents' examples, or pipelines."""
+def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = False) -> None:
+    """Run the tests with these marks, if so wanted also those of operators inside of pipelines."""
     if any(Path(arg.partition("::")[0]).exists() for arg in session.posargs):
         _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
         return
-    # A choice by -k or -m may leave one of the runs without tests.
+    # A choice by -k or -m may leave one of the runs without tests; it goes before ours.
     codes = [0, 5] if session.posargs else [0]
+    choice = [] if "-m" in session.posargs else ["-m", marks]
     # The core's suite runs where nothing else of this project is installed: the core needs none of it.
     _install_wheels(session, "test", only="dispatch_core")
-    _pytest(session, "--pyargs", "packages/dispatch-core/tests", "dispatch_core", codes=codes)
+    _pytest(session, "--pyargs", *choice, "packages/dispatch-core/tests", "dispatch_core", codes=codes)
     _install_wheels(session, "test", "demo", "jit")
     others = [path for path in SOURCES if path.name not in {"dispatch_core", ARRAYS}]
     suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]
@@ -180,17 +183,18 @@ def _run_suite(session: nox.Session, *, texts: bool = True, inside_pipelines: bo
     _pytest(
         session,
         "--pyargs",
+        *choice,
         "--ignore=tests/parity",
         "--ignore=tests/interop",
         "--ignore=tests/browser",
         *suite,
         "tests",
-        *(DOCUMENTS if texts else ["-m=not texts"]),
+        *(DOCUMENTS if "texts" not in marks else []),
         *modules,
         codes=codes,
     )
     if inside_pipelines:  # operators mean the same there
-        _pytest(session, "--pyargs", "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
+        _pytest(session, "--pyargs", *choice, "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
 
 
 def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) -> None:
@@ -323,7 +327,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session(requires=["build"])
 def packaging(session: nox.Session) -> None:
-    """Check the archives of ``dist/``, the changelogs' fragments, and one package's tests from its archive."""
+    """Check the archives of ``dist/``, the changelogs' fragments, each README's commands, and one package's tests."""
     session.install(*_group("packaging"))
     wheels = sorted(map(str, DIST.glob("*.whl")))
     session.run("twine", "check", "--strict", *wheels, *sorted(map(str, DIST.glob("*.tar.gz"))))
@@ -334,6 +338,7 @@ def packaging(session: nox.Session) -> None:
         "--noconftest",
         "tests/test_archives.py",
         "tests/test_release.py",
+        "tests/test_readmes.py",
         env={"DISPATCH_TEST_DIST": str(DIST)},
     )
     session.notify("sdists(backend-cpu)")
@@ -363,7 +368,7 @@ def readmes(session: nox.Session) -> None:
     """Follow every README, and install every package and extra, from the wheels of ``dist/`` in new environments."""
     session.install(*_group("test"))
     session.run(
-        "pytest", "-q", "tests/test_readmes.py", env={"DISPATCH_TEST_WHEELS": str(DIST), "DISPATCH_TEST_EXTRAS": "1"}
+        "pytest", "-q", "tests/test_readmes.py", env={"DISPATCH_TEST_DIST": str(DIST), "DISPATCH_TEST_EXTRAS": "1"}
     )
 
 

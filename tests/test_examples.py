@@ -39,6 +39,7 @@ def test_the_minimal_frontend_runs(run_example, root):
     assert imports == ["from __future__ import annotations", "from typing import Any", "import dispatch_core as dc"]
 
 
+@pytest.mark.long
 def test_digits_are_learnt(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")
@@ -56,6 +57,7 @@ def test_digits_are_learnt(run_example):
     assert "step/s" in done.stderr
 
 
+@pytest.mark.long
 def test_images_are_learnt_by_convolutions(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     done = run_example("train_images.py")
@@ -76,6 +78,7 @@ def test_a_gpt_goes_on_from_a_checkpoint_as_if_it_had_not_stopped(run_example, t
     assert run_example("train_gpt.py", "--resume").returncode == 2
 
 
+@pytest.mark.long
 def test_digits_are_learnt_in_a_pipeline_and_captured_with_the_same_loss(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")

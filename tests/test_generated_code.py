@@ -122,6 +122,7 @@ def test_an_operator_that_was_called_and_closed_is_collected():
     assert [each() for each in found] == [None] * 5
 
 
+@pytest.mark.long
 def test_names_of_closed_operators_cost_nothing():
     def objects():
         gc.collect()

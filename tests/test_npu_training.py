@@ -137,6 +137,7 @@ def failing_calls(simulator, pipelined, trained):
     return [(name, number) for name, most in counts.items() for number in sorted({1, min(2, most), most})]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pipelined", "trained"), [(False, 0), (True, 0), (True, 1)])
 def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works(simulator, pipelined, trained):
     release()
@@ -192,6 +193,7 @@ def test_a_thousand_steps_leave_memory_and_counters_as_they_are(npu, pipelined, 
     assert figures() == held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [[], ["--pipeline"]])
 def test_the_example_trains(options):
     pytest.importorskip("sklearn", reason="the example's images")

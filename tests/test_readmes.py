@@ -30,8 +30,8 @@ BY_NOX = ("-s demo", "-s tests")
 ALONE = "DISPATCH_TEST_EXTRAS" in os.environ
 
 installs_wheels = pytest.mark.skipif(
-    "DISPATCH_TEST_WHEELS" not in os.environ or sys.platform == "win32",
-    reason="installs the wheels, with a POSIX shell: run nox -s tests",
+    "DISPATCH_TEST_DIST" not in os.environ or sys.platform == "win32",
+    reason="installs the wheels of dist, with a POSIX shell: run nox -s packaging",
 )
 
 
@@ -123,9 +123,9 @@ def environment_of_a_newcomer(folder: Path) -> None:
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a command in a new environment, where our distributions' names stand for the wheels of this session."""
+    """Run a command in a new environment, where our distributions' names stand for the wheels of ``dist/``."""
     environment_of_a_newcomer(tmp_path / "venv")
-    wheels = Path(os.environ["DISPATCH_TEST_WHEELS"])
+    wheels = Path(os.environ["DISPATCH_TEST_DIST"])
     constraints = tmp_path / "constraints.txt"
     pins = (wheel.name.split("-")[:2] for wheel in wheels.glob("*.whl"))
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in pins))

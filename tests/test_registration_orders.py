@@ -148,6 +148,7 @@ print(json.dumps([len(orders), failed]))
 """
 
 
+@pytest.mark.long
 def test_a_programs_kernels_run_in_every_order(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

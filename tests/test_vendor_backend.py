@@ -117,6 +117,7 @@ def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site
     assert run("-W", "error", "-c", program, site=site) == f"tensor([2., 2.], device='{device}')\n"
 
 
+@pytest.mark.long
 def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, root):
     suite = EXAMPLE / "tests"
     options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={root}/pyproject.toml", f"--rootdir={suite}"]
@@ -364,6 +365,7 @@ for device in sys.argv[1:]:
 """
 
 
+@pytest.mark.long
 def test_captured_training_steps_of_every_build(run, site):
     done = run("-c", CAPTURED, *DEVICES, site=site)
     assert done.split() == [word for device in DEVICES for word in (device, "1")]

@@ -369,6 +369,7 @@ def run_pytest(toy, tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_the_plugin_runs_the_checks_and_a_vendors_tests(run_pytest, tmp_path):
     (tmp_path / "test_toy.py").write_text(VENDORS_TESTS)
     wanted = "relu or pickling or array_types or test_toy"
