@@ -540,6 +540,73 @@ def test_custom_functions_pass_transforms_as_in_torch(name):
     compare(CUSTOM[name], numbers(4, 3), numbers(3))
 
 
+def make_pushed(t, **attributes):
+    """Make a function of two arguments with two results whose jvp has its own factor."""
+
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:2])
+        ctx.save_for_forward(*inputs[:2])
+        ctx.factor = inputs[2]
+
+    def backward(ctx, first, second):
+        x, w = ctx.saved_tensors
+        return first * w * ctx.factor + second * 2, first * x * ctx.factor, None
+
+    def jvp(ctx, x_way, w_way, _):
+        x, w = ctx.saved_tensors
+        return (x_way * w + w_way * x) * ctx.factor * 5, x_way.sin()
+
+    methods = {
+        "forward": lambda x, w, factor: (x * w * factor, x * 2),
+        "setup_context": setup_context,
+        "backward": backward,
+        "jvp": jvp,
+    }
+    body = {name: staticmethod(method) for name, method in methods.items()}
+    return type("Pushed", (t.autograd.Function,), {"generate_vmap_rule": True} | body | attributes)
+
+
+def push_both(t, func, x, w, call=lambda function: function, **attributes):
+    function = make_pushed(t, **attributes)
+    return func.jvp(call(lambda x, w: function.apply(x, w, 3.0)), (x, w), (x.cos(), w.cos()))
+
+
+def push_with_a_rule(t, func, x, w):
+    def rule(info, in_dims, x, w, factor):
+        x, w = (each if dim is None else each.movedim(dim, 0) for each, dim in zip((x, w), in_dims[:2], strict=True))
+        return make_pushed(t).apply(x, w, factor), (0, 0)
+
+    return push_both(
+        t, func, x, w, lambda f: func.vmap(f, (0, None)), generate_vmap_rule=False, vmap=staticmethod(rule)
+    )
+
+
+PUSHED = {
+    "jvp": push_both,
+    "jvp of one": lambda t, func, x, w: func.jvp(lambda x: make_pushed(t).apply(x, w, 2.0), (x,), (x,)),
+    "no_grad": lambda t, func, x, w: push_both(t, func, x, w, t.no_grad()),
+    "jvp of vmap": lambda t, func, x, w: push_both(t, func, x, w, lambda f: func.vmap(f, (0, None))),
+    "jvp of vmap by columns": lambda t, func, x, w: push_both(t, func, x, w, lambda f: func.vmap(f, (1, 0), (1, 1))),
+    "jvp of vmap of vmap": lambda t, func, x, w: push_both(
+        t, func, x, w, lambda f: func.vmap(func.vmap(f, (0, 0)), (0, None))
+    ),
+    "jvp of an own rule": push_with_a_rule,
+    "vmap of jvp": lambda t, func, x, w: func.vmap(lambda x: push_both(t, func, x, w))(x),
+    "jacfwd": lambda t, func, x, w: func.jacfwd(lambda w: make_pushed(t).apply(x[0], w, 2.0)[0])(w),
+    "vmap of jacfwd": lambda t, func, x, w: func.vmap(
+        func.jacfwd(lambda x: make_pushed(t).apply(x, w, 2.0), randomness="same")
+    )(x),
+    "grad of jvp": lambda t, func, x, w: func.grad(lambda x: push_both(t, func, x, w)[1][0].sin().sum())(x),
+    "jacrev of jacfwd": lambda t, func, x, w: func.jacrev(func.jacfwd(lambda w: make_pushed(t).apply(w, w, 2.0)[0]))(w),
+    "linearize": lambda t, func, x, w: func.linearize(lambda x: make_pushed(t).apply(x, w, 2.0)[0], x)[1](x),
+}
+
+
+@pytest.mark.parametrize("name", PUSHED)
+def test_derivatives_along_directions_of_custom_functions_are_torchs(name):
+    compare(PUSHED[name], numbers(4, 3), numbers(3))
+
+
 # Refusals.
 
 

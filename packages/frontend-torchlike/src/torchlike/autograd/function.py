@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -23,6 +23,7 @@ from ..history.metadata import to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output, next_sequence
 from ..history.transforms import FRONT
 from ..history.views import CUSTOM
+from ..size import Size
 from ..tensors import Tensor, wrap
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
@@ -88,15 +89,7 @@ class Context(Node):
                 self._zeros(number) if grad is None and number not in self.left_undefined else grad
                 for number, grad in enumerate(grads)
             ]
-        function = self.function
-        if function.vjp is not Function.vjp:
-            if function.backward is not Function.backward:
-                raise RuntimeError(
-                    f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {function.__name__}"
-                )
-            results = function.vjp(self, *grads)
-        else:
-            results = function.backward(self, *grads)
+        results = find_backward(self.function)(self, *grads)
         if not isinstance(results, tuple):
             results = (results,)
         while len(results) > len(self.next) and results[-1] is None:
@@ -262,6 +255,17 @@ class Function:
         return output
 
 
+def find_backward(function: type[Function]) -> Callable[..., Any]:
+    """Return the method that computes gradients; raises ``RuntimeError`` for a function that has both names of it."""
+    if function.vjp is Function.vjp:
+        return function.backward
+    if function.backward is not Function.backward:
+        raise RuntimeError(
+            f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {function.__name__}"
+        )
+    return function.vjp
+
+
 def _refuse_nested(function: type, values: list[Any]) -> None:
     """Refuse to record nested tensors, whose history is that of their values."""
     if any(isinstance(each, Tensor) and each._dispatch_mask & _NESTED for each in values):
@@ -285,23 +289,70 @@ def _push_forward(
     level: int,
 ) -> None:
     """Set the results' tangents to those that ``jvp`` returns; ``sources`` are the inputs that were returned as they are."""
+    kept, context.saved = context.saved, tuple((each, read_version(each)) for each in context.for_forward)
+    try:
+        found = compute_tangents(context, shapes_of_tangents(context, results), inputs, moved, sources)
+    finally:
+        context.saved = kept
+    for result, tangent in zip(results, found, strict=True):
+        if tangent is not None:
+            tangents.set_tangent(result, tangent, level)
+
+
+def shapes_of_tangents(context: Context, results: Sequence[Any]) -> list[Size | None]:
+    """Return the shape of each result's tangent, None for a result that has none."""
+    plain = {id(each) for each in context.without_grad}
+    return [
+        each.shape if isinstance(each, Tensor) and id(each) not in plain and each.dtype.is_differentiable else None
+        for each in results
+    ]
+
+
+def compute_tangents(
+    context: Context,
+    shapes: Sequence[Size | None],
+    inputs: Sequence[Any],
+    moved: Sequence[Tensor | None],
+    sources: Sequence[int | None],
+) -> list[Tensor | None]:
+    """Return the tangents of a call's results by the function's ``jvp``, whose context has what was saved for it.
+
+    ``shapes`` are those of `shapes_of_tangents`; ``sources`` has the number of the input that a result is, as it is or
+    changed in place. Raises ``RuntimeError`` for tangents that do not fit.
+    """
     if context.materialize:
         zeros = FUNCTIONS["zeros_like"]
         moved = [
-            zeros(each.detach()) if way is None and each is not None and each.dtype.is_differentiable else way
+            zeros(each.detach()) if way is None and isinstance(each, Tensor) and each.dtype.is_differentiable else way
             for each, way in zip(inputs, moved, strict=True)
         ]
-    kept, context.saved = context.saved, tuple((each, read_version(each)) for each in context.for_forward)
-    try:
-        found = context.function.jvp(context, *moved)
-    finally:
-        context.saved = kept
-    dirty, plain = ({id(each) for each in some} for some in (context.dirty, context.without_grad))
-    for result, tangent, source in zip(results, found if isinstance(found, tuple) else (found,), sources, strict=True):
-        if isinstance(result, Tensor) and tangent is not None and id(result) not in plain:
-            if source is not None:
-                _check_alias(tangent, moved[source], id(inputs[source]) in dirty)
-            tangents.set_tangent(result, tangent, level)
+    found = context.function.jvp(context, *moved)
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(shapes):
+        raise RuntimeError(
+            "Function's jvp returned an invalid number of forward gradients "
+            f"(expected {len(shapes)} but got {len(found)})"
+        )
+    dirty = {id(each) for each in context.dirty}
+    for number, (shape, tangent, source) in enumerate(zip(shapes, found, sources, strict=True)):
+        if tangent is None:
+            continue
+        if not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {number}.")
+        if shape is None:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {number}, but  the corresponding forward output is not a "
+                "differentiable Tensor.You should return None at that position instead."
+            )
+        if tangent.shape != shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                f"supported. Tensor is of size {list(shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+        if source is not None:
+            _check_alias(tangent, moved[source], id(inputs[source]) in dirty)
+    return list(found)
 
 
 def _check_alias(tangent: Tensor, given: Tensor | None, is_dirty: bool) -> None:

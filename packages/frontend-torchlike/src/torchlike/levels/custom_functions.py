@@ -1,21 +1,24 @@
 """Functions with gradients of the user's (`torch.autograd.Function`) in transforms, one level at a time.
 
-At a level that differentiates, ``forward`` runs below, and the level records ``backward``. Under `vmap` a function brings
-its own rule, the static method ``vmap``, or has one made: of its methods, each called under a `vmap` of its own.
+At a level that differentiates, ``forward`` runs below, and the level records ``backward``; one that does so along directions
+records ``jvp``, if the function has it. Under `vmap` a function brings its own rule, the static method ``vmap``, or has one
+made: of its methods, each called under a `vmap` of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
-from ..autograd.function import IN_TRANSFORMS, Function
+from ..autograd.function import IN_TRANSFORMS, Function, find_backward
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 from ..utils.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .author_rules import run_rule, wrap_outputs
+from .custom_tangents import keep_call, make_pushing
 from .front import open_closed
-from .grad_level import GradLevel
+from .grad_level import ForwardLevel, GradLevel
 from .mapping import broadcast_to_leaves
 from .stack import above, below, current_levels
 from .tensors import Tracked, wrap_value
@@ -49,9 +52,10 @@ def call_in_transforms(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function below a level, which records its backward."""
+    """Call a function below a level, which records its backward, or its ``jvp`` where it differentiates along directions."""
     entered = tuple(level.enter(arg, is_captured=True) for arg in args)
     inner = tuple(map(level.leave, entered))
+    pushes = isinstance(level, ForwardLevel) and cls.jvp is not Function.jvp
 
     def compute(context: Any) -> Any:
         with below():
@@ -66,6 +70,10 @@ def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str,
         output = tree_map(lambda value: wrap(value) if isinstance(value, Tensor) else value, found)
         with no_grad():
             cls.setup_context(context, entered, output)
+        if pushes:
+            numbers = {id(each): number for number, each in enumerate(entered) if isinstance(each, Tensor)}
+            results = list(output) if isinstance(output, tuple) else [output]
+            keep_call(context, entered, results, [numbers.get(id(each)) for each in results])
         changed = {id(each) for each in context.dirty}
 
         def renew(value: Any) -> Any:
@@ -75,7 +83,8 @@ def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str,
         # An input that was returned as it is is a result of its own.
         return tree_map(renew, output)
 
-    return cls._run(entered, kwargs, compute)
+    recorded = make_pushing(cls) if pushes else cls
+    return level.run_recorded(partial(recorded._run, entered, kwargs, compute), ())
 
 
 def _batch(cls: Any, level: VmapLevel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -112,39 +121,41 @@ def _batch(cls: Any, level: VmapLevel, args: tuple[Any, ...], kwargs: dict[str, 
 class _RowContext:
     """The context that a function's methods see for one row: tensors pass between the batch and the row."""
 
-    def __init__(self, context: Any, outer: Sequence[Any]) -> None:
-        self.__dict__["_parts"] = [context, None, (), list(outer)]
+    def __init__(self, context: Any, level: VmapLevel, batched: dict[str, list[bool]], method: str) -> None:
+        #: Which of the tensors are batched that were saved for a method, and the method that is called.
+        vars(self).update(_context=context, _level=level, _batched=batched, _method=method)
+
+    def _keep(self, method: str, tensors: tuple[Any, ...]) -> list[Any]:
+        self._batched[method] = [isinstance(each, Tensor) and self._level.owns(each) for each in tensors]
+        return [_below(self._level, each) for each in tensors]
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for ``backward``."""
-        context, level, _, _ = self._parts
-        self._parts[2] = tuple(isinstance(each, Tensor) and level.owns(each) for each in tensors)
-        context.save_for_backward(*[_below(level, each) for each in tensors])
+        self._context.save_for_backward(*self._keep("backward", tensors))
 
-    save_for_forward = save_for_backward
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for ``jvp``."""
+        self._context.save_for_forward(*self._keep("jvp", tensors))
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors that ``forward`` saved, as those of a row."""
-        context, level, flags, _ = self._parts
-        pairs = zip(context.saved_tensors, flags, strict=True)
-        return tuple(level.enter(each, 0) if batched else each for each, batched in pairs)
+        pairs = zip(self._context.saved_tensors, self._batched.get(self._method, ()), strict=True)
+        return tuple(self._level.enter(each, 0) if batched else each for each, batched in pairs)
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Name the results that have no gradient."""
-        context, level, _, _ = self._parts
-        context.mark_non_differentiable(*[_below(level, each) for each in tensors])
+        self._context.mark_non_differentiable(*[_below(self._level, each) for each in tensors])
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Name the inputs that ``forward`` changed in place."""
-        context, level, _, _ = self._parts
-        context.mark_dirty(*[_below(level, each) for each in tensors])
+        self._context.mark_dirty(*[_below(self._level, each) for each in tensors])
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._parts[0], name)
+        return getattr(self._context, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._parts[0], name, value)
+        setattr(self._context, name, value)
 
 
 def _below(level: VmapLevel, value: Any) -> Any:
@@ -174,21 +185,26 @@ def _make_batched(cls: Any, outer: VmapLevel, dims: tuple[int | None, ...]) -> A
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             level = VmapLevel(outer.size, outer.randomness)
-            ctx.row = _RowContext(ctx, ())
-            ctx.row._parts[1] = level
             leaves, spec = tree_flatten(output)
-            ctx.out_dims = broadcast_to_leaves(BatchedFunction.out_dims, spec)
-            entered = tree_unflatten(enter(level, leaves, ctx.out_dims), spec)
+            out_dims: Any = broadcast_to_leaves(BatchedFunction.out_dims, spec)
+            batched: dict[str, list[bool]] = {}
+            # A function of batches of batches shares its context with the function of batches.
+            if not hasattr(ctx, "of_rows"):
+                ctx.of_rows = {}
+            ctx.of_rows[BatchedFunction] = batched, out_dims
+            entered = tree_unflatten(enter(level, leaves, out_dims), spec)
             with above(level):
-                cls.setup_context(ctx.row, enter(level, inputs, dims), entered)
+                cls.setup_context(
+                    _RowContext(ctx, level, batched, "setup_context"), enter(level, inputs, dims), entered
+                )
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             level = VmapLevel(outer.size, outer.randomness)
-            ctx.row._parts[1] = level
-            entered = enter(level, grads, ctx.out_dims)
+            batched, out_dims = ctx.of_rows[BatchedFunction]
+            entered = enter(level, grads, out_dims)
             with above(level):
-                found = cls.backward(ctx.row, *entered)
+                found = find_backward(cls)(_RowContext(ctx, level, batched, "backward"), *entered)
             results = found if isinstance(found, tuple) else (found,)
             # An argument that all rows share takes the sum of their gradients.
             return tuple(
@@ -196,6 +212,24 @@ def _make_batched(cls: Any, outer: VmapLevel, dims: tuple[int | None, ...]) -> A
                 for each, dim in zip(results, (*dims, *[None] * len(results)), strict=False)
             )
 
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        level = VmapLevel(outer.size, outer.randomness)
+        batched, out_dims = ctx.of_rows[BatchedFunction]
+        entered = enter(level, tangents, dims)
+        with above(level):
+            found = cls.jvp(_RowContext(ctx, level, batched, "jvp"), *entered)
+        results = found if isinstance(found, tuple) else (found,)
+        # A result that all rows share has one tangent.
+        return tuple(
+            each if not isinstance(each, Tensor)
+            else level.leave(each, 0) if dim == 0
+            else each._dispatch_data.value[0] if level.owns(each)
+            else each
+            for each, dim in zip(results, (*out_dims, *[0] * len(results)), strict=False)
+        )  # fmt: skip
+
+    if cls.jvp is not Function.jvp:
+        BatchedFunction.jvp = staticmethod(jvp)  # type: ignore[method-assign]  # as the function has one
     BatchedFunction.__name__ = f"Vmapped{cls.__name__}"
     return BatchedFunction
 
