@@ -127,6 +127,20 @@ UNARY = {
     "in place": lambda f, s: s.clone().mul_(3).neg_().div_(2),
     "add in place": lambda f, s: s.clone().add_(s, alpha=2),
     "zero_": lambda f, s: s.clone().zero_(),
+    "functions in place": lambda f, s: s.detach().coalesce().sin_().abs_().relu_().frac_(),
+    "nan_to_num": lambda f, s: (s.detach() / 0).nan_to_num(1.0, 2.0, 3.0),
+    "t_": lambda f, s: s.detach().clone().t_(),
+    "transpose_": lambda f, s: s.detach().clone().transpose_(0, -1),
+    "norm": lambda f, s: f.stack([s.detach().norm(), s.detach().norm(1), s.detach().norm(float("inf"), (0, 1))]),
+    "new_zeros": lambda f, s: s.detach().new_zeros(2, 3),
+    "index_select of rows": lambda f, s: s.detach().index_select(0, f.tensor([2, 0, 2, 2])),
+    "index_select of columns": lambda f, s: s.detach().index_select(-1, f.tensor([3, 3, 1])),
+    "index_select of none": lambda f, s: s.detach().index_select(0, f.tensor([], dtype=f.int64)),
+    "narrow_copy": lambda f, s: s.detach().narrow_copy(1, 1, 2),
+    "item": lambda f, s: f.tensor(s.detach().sum(0, keepdim=True).sum(1, keepdim=True).item()),
+    "softmax": lambda f, s: f.sparse.softmax(s, 0),
+    "log_softmax": lambda f, s: f.sparse.log_softmax(s, 1),
+    "to_sparse_coo": lambda f, s: s.to_dense().to_sparse_coo(),
     "double backward": lambda f, s: f.autograd.grad((s.to_dense() ** 3).sum(), s, create_graph=True)[0],
 }
 
@@ -210,6 +224,13 @@ HYBRID = {
     "sparse.sum over 0 and 2": lambda f, s: f.sparse.sum(s, (0, 2)),
     "sparse.sum over the sparse ones": lambda f, s: f.sparse.sum(s, (0, 1)),
     "transpose": lambda f, s: s.transpose(0, 1),
+    "cat of dense dimensions": lambda f, s: f.cat([s, 2 * s], -1).detach(),
+    "index_select of a dense dimension": lambda f, s: s.detach().index_select(2, f.tensor([1, 1, 0])),
+    "index_select": lambda f, s: s.detach().index_select(1, f.tensor([1, 1, 0])),
+    "narrow_copy of a dense dimension": lambda f, s: s.detach().narrow_copy(3, 1, 1),
+    "norm": lambda f, s: s.detach().norm(),
+    "softmax": lambda f, s: f.sparse.softmax(s, 1),
+    "softmax of a dense dimension": lambda f, s: f.sparse.softmax(s, 2),
 }
 
 
@@ -226,6 +247,7 @@ def test_batches_of_matrices(coalesced):
 
 COMPLEX = {
     "times": lambda f, s, d: s * (1 + 2j),
+    "sparse.mm of both": lambda f, s, d: f.sparse.mm(s, s.t()),
     "sparse.mm": lambda f, s, d: f.sparse.mm(s, d),
     "@": lambda f, s, d: s @ d,
 }
@@ -469,3 +491,32 @@ def test_optimizers_refuse_sparse_gradients_in_torch_s_words(name):
             getattr(frontend.optim, name)(layer.parameters(), **options).step()
         texts.append(str(caught.value))
     assert texts[1] == texts[0]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_tensor_of_one_element_is_coalesced(count):
+    def build(frontend):
+        return frontend.sparse_coo_tensor(np.full((2, count), 1).tolist(), [3.0] * count, (2, 3))
+
+    for function in (lambda s: s, lambda s: s * 2, lambda s: s.float()):
+        found, wanted = (function(build(frontend)) for frontend in (torchlike, torch))
+        assert found.is_coalesced() and wanted.is_coalesced()
+        agree(describe(found), describe(wanted))
+        np.testing.assert_array_equal(found.values().numpy(), wanted.values().numpy())
+
+
+BOOLS = {
+    "s - s": lambda f, s: s - s,
+    "d - s": lambda f, s: s.to_dense() - s,
+    "d - 2 * s": lambda f, s: f.sub(s.to_dense(), s, alpha=2),
+    "s -= s": lambda f, s: s.sub_(s),
+    "d + s / 2": lambda f, s: f.add(s.long().to_dense(), s.long(), alpha=0.5),
+}
+
+
+@pytest.mark.parametrize("name", BOOLS)
+def test_dtypes_are_refused_as_for_strided_tensors(name):
+    for frontend in (torch, torchlike):
+        s = frontend.sparse_coo_tensor([[0, 1]], [True, False], (3,))
+        with pytest.raises(RuntimeError, match=r"bool|integral"):
+            BOOLS[name](frontend, s)

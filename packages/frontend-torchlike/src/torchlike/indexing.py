@@ -13,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, float16
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import trim_traceback
 
 from .creation import FACTORIES, tensor
@@ -310,6 +311,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
+    if self._dispatch_mask & LAYOUTS and self.is_sparse:
+        raise TypeError("Cannot assign to a sparse tensor\nHint: make another one, of its indices and values")
     target, left = _split(self, index)
     if isinstance(value, np.generic):
         value = value.item()

@@ -20,6 +20,7 @@ from .tensor import count_through, gather, is_sparse, record_of, replace_values,
 
 def add(op: Any, self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     """Add a sparse tensor to a sparse or strided one; raises ``RuntimeError`` the other way round."""
+    _check_dtypes("add", self, other, alpha)
     if not is_sparse(self):
         return _add_to_dense(self.to(result_type(self, other), copy=True), other, alpha)
     if tuple(self.shape) != tuple(other.shape):
@@ -43,8 +44,16 @@ def add(op: Any, self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     return wrap_coo(indices, values, one.size, both)
 
 
+def _check_dtypes(name: str, self: Tensor, other: Tensor, alpha: Any) -> None:
+    """Refuse dtypes, and factors, that strided tensors would refuse."""
+    if not dc.dtype(self).is_floating_point and not dc.dtype(other).is_floating_point:
+        parts = [record_of(each).values if is_sparse(each) else each for each in (self, other)]
+        FUNCTIONS[name](*(each.reshape(-1)[:0] for each in parts), alpha=alpha)
+
+
 def subtract(op: Any, self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     """Subtract a sparse tensor."""
+    _check_dtypes("sub", self, other, alpha)
     return add(op, self, other, -alpha)
 
 
@@ -61,6 +70,7 @@ def write_sum(op: Any, self: Tensor, other: Tensor, alpha: Any = 1) -> Tensor:
 
 def write_difference(op: Any, self: Tensor, other: Tensor, alpha: Any = 1) -> Tensor:
     """Subtract a sparse tensor in place."""
+    _check_dtypes("sub", self, other, alpha)
     return write_sum(op, self, other, -alpha)
 
 

@@ -109,6 +109,11 @@ def _arrange(record: Coo, order: list[int]) -> Tensor:
     return wrap_coo(indices, values, [record.size[each] for each in order], is_coalesced)
 
 
+def write_transposed(op: Any, self: Tensor, *dims: int) -> Tensor:
+    """Exchange two dimensions in place, those of a matrix without being told which."""
+    return become(self, transpose(op, self, *dims) if dims else transpose_matrix(op, self))
+
+
 def write_zeros(op: Any, self: Tensor) -> Tensor:
     """Leave all elements out."""
     return become(self, make_empty(op, self, None, None, None, None, None))
@@ -147,6 +152,21 @@ def apply_to_sums(op: Any, *values: Any) -> Tensor:
         ):
             raise RuntimeError(f"{op.packet.name}: expected sparse tensors with the same places")
     return replace_values(record, op(*[record_of(each).values if is_sparse(each) else each for each in tensors]))
+
+
+def write_to_sums(op: Any, self: Tensor, *rest: Any) -> Tensor:
+    """Do the same in place."""
+    found = record_of(coalesce(self))
+    values = found.values.clone()
+    op(values, *rest)
+    return become(self, replace_values(found, values))
+
+
+def read_number(op: Any, self: Tensor) -> Any:
+    """Return the only element of a tensor, zero where it is not there."""
+    if self.numel() != 1:
+        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+    return op(record_of(self).values.sum(dtype=dc.dtype(self)))
 
 
 def raise_power(op: Any, self: Tensor, exponent: Any) -> Tensor:

@@ -8,11 +8,12 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..arrangements import unique
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
 from .operators import coalesce, ops
-from .tensor import expect_sparse, is_sparse
+from .tensor import Coo, count_through, expect_sparse, is_sparse, record_of
 
 
 @api_boundary
@@ -50,7 +51,7 @@ def _check_product(one: Tensor, other: Tensor) -> None:
 
 
 @api_boundary
-def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Return ``beta * mat + alpha * mat1 @ mat2`` for a sparse ``mat1`` (source: ``torch.sparse.addmm``).
 
     Its gradient has the places of ``mat1``. Raises ``RuntimeError`` for other layouts.
@@ -91,6 +92,64 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
         wanted = [dim] if isinstance(dim, int) else list(dim)
         found = ops._sparse_sum(input, [check_dim(each, input.dim()) % input.dim() for each in wanted])
     return found
+
+
+@api_boundary
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Return the softmax along a dimension of the elements that are there (source: ``torch.sparse.softmax``).
+
+    What is not there counts as minus infinity, and is not there in the result either.
+
+    >>> import torchlike
+    >>> softmax(torchlike.tensor([[0., 1.], [2., 2.]]).to_sparse(), 1).to_dense()
+    tensor([[0.0000, 1.0000],
+            [0.5000, 0.5000]])
+    """
+    return _normalize(input, dim, dtype, is_logarithm=False)
+
+
+@api_boundary
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Return the logarithm of the softmax of the elements that are there (source: ``torch.sparse.log_softmax``).
+
+    >>> import torchlike
+    >>> log_softmax(torchlike.tensor([[0., 1.], [2., 2.]]).to_sparse(), 1).to_dense()
+    tensor([[ 0.0000,  0.0000],
+            [-0.6931, -0.6931]])
+    """
+    return _normalize(input, dim, dtype, is_logarithm=True)
+
+
+def _normalize(input: Tensor, dim: int, dtype: Any, *, is_logarithm: bool) -> Tensor:
+    expect_sparse(input, "softmax")
+    given = coalesce(input if dtype is None else input.to(dtype))
+    record, rank = record_of(given), input.dim()
+    place, values = check_dim(dim, rank) % rank, ops.values(given)
+    if place >= record.sparse_dim:
+        found = FUNCTIONS["log_softmax" if is_logarithm else "softmax"](values, place - record.sparse_dim + 1)
+    else:
+        found = _normalize_groups(values, _number_groups(record, place), is_logarithm)
+    made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(record.indices, found, list(record.size), True)
+    return made
+
+
+def _number_groups(record: Coo, dim: int) -> Tensor:
+    """Return for each element the number of the line along a dimension that it stands in."""
+    others = [each for each in range(record.sparse_dim) if each != dim]
+    if not others:
+        return FUNCTIONS["zeros_like"](record.indices[0])
+    return count_through(record.indices[others], [record.size[each] for each in others])
+
+
+def _normalize_groups(values: Tensor, lines: Tensor, is_logarithm: bool) -> Tensor:
+    there, groups = unique(lines, return_inverse=True)
+    count = dc.shape(there)[0]
+    wide = groups.reshape(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    zeros = values.detach().new_zeros((count, *dc.shape(values)[1:]))
+    highest = zeros.scatter_reduce(0, wide, values.detach(), "amax", include_self=False)
+    away = values - highest.index_select(0, groups)
+    total = zeros.index_add(0, groups, away.exp()).index_select(0, groups)
+    return away - total.log() if is_logarithm else away.exp() / total
 
 
 def embed(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ..creation import FACTORIES
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
@@ -13,7 +14,7 @@ from .tensor import is_sparse, record_of, wrap_coo
 
 
 def concatenate(op: Any, tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors along a sparse dimension."""
+    """Join tensors along a dimension; along a dense one the values are as wide as the result, with zeros around."""
     if not all(is_sparse(each) for each in tensors):
         raise RuntimeError(
             "Concatenating sparse tensors, but a dense tensor was found\nHint: to_sparse() makes it sparse"
@@ -28,16 +29,27 @@ def concatenate(op: Any, tensors: list[Tensor], dim: int = 0) -> Tensor:
                 f"All tensors must have the same shape: {list(first.size)} (except in the concatenating dimension), but got"
                 f" {list(record.size)}"
             )
-    if place >= first.sparse_dim:
-        raise NotImplementedError("cat(): sparse tensors are joined along sparse dimensions only\nHint: to_dense()")
-    parts, start = [], 0
+    whole = sum(record_of(each).size[place] for each in tensors)
+    places, values, start = [], [], 0
     for each in tensors:
         record = record_of(each)
-        parts.append(_shift(record.indices, place, start))
+        is_sparse_dim = place < first.sparse_dim
+        places.append(_shift(record.indices, place, start) if is_sparse_dim else record.indices)
+        values.append(
+            record.values if is_sparse_dim else _widen(record.values, place - first.sparse_dim + 1, start, whole)
+        )
         start += record.size[place]
-    size = [start if other == place else each for other, each in enumerate(first.size)]
-    values = FUNCTIONS["cat"]([record_of(each).values for each in tensors])
-    return wrap_coo(FUNCTIONS["cat"](parts, 1), values, size)
+    size = [whole if other == place else each for other, each in enumerate(first.size)]
+    return wrap_coo(FUNCTIONS["cat"](places, 1), FUNCTIONS["cat"](values), size)
+
+
+def _widen(values: Tensor, dim: int, start: int, whole: int) -> Tensor:
+    def zeros(count: int) -> Tensor:
+        return values.new_zeros([count if place == dim else size for place, size in enumerate(dc.shape(values))])
+
+    parts = [zeros(start), values, zeros(whole - start - dc.shape(values)[dim])]
+    found: Tensor = FUNCTIONS["cat"](parts, dim)
+    return found
 
 
 def _shift(indices: Tensor, dim: int, by: int) -> Tensor:
@@ -90,6 +102,48 @@ def select(op: Any, self: Tensor, dim: int, index: int) -> Tensor:
         return values.sum(0, dtype=dc.dtype(values))
     rows = [row.index_select(0, kept) for other, row in enumerate(record.indices) if other != place]
     return wrap_coo(FUNCTIONS["stack"](rows), values, size, record.is_coalesced)
+
+
+def select_indices(op: Any, self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return indices of a dimension in the order of a vector, which may name one several times."""
+    record = record_of(self)
+    rank = len(record.size)
+    place = check_dim(dim, rank) % rank
+    count, wanted = record.size[place], index.reshape(-1)
+    for bad in wanted[(wanted < 0) | (wanted >= count)].tolist():
+        raise IndexError(
+            f"index_select(): index contains {bad} that is out of range for tensor of size {list(record.size)} at dimension"
+            f" {place}"
+        )
+    length = dc.shape(wanted)[0]
+    size = [length if other == place else each for other, each in enumerate(record.size)]
+    if place >= record.sparse_dim:
+        values = op(record.values, place - record.sparse_dim + 1, wanted)
+        return wrap_coo(record.indices, values, size, record.is_coalesced)
+    row, order = record.indices[place].sort(stable=True)
+    first = FUNCTIONS["searchsorted"](row, wanted)
+    counts = FUNCTIONS["searchsorted"](row, wanted, right=True) - first
+    # The elements of each wanted index follow one another in the sorted row, from the first one on.
+    numbers = FACTORIES["arange"](length, device=self.device).repeat_interleave(counts)
+    steps = FUNCTIONS["ones_like"](numbers).cumsum(0) - 1 - (counts.cumsum(0) - counts).index_select(0, numbers)
+    kept = order.index_select(0, first.index_select(0, numbers) + steps)
+    rows = list(record.indices.index_select(1, kept).unbind(0))
+    rows[place] = numbers
+    return wrap_coo(FUNCTIONS["stack"](rows), record.values.index_select(0, kept), size)
+
+
+def copy_part(op: Any, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return some indices of a dimension that follow one another."""
+    rank = len(dc.shape(self))
+    count = dc.shape(self)[check_dim(dim, rank) % rank]
+    if not (length >= 0 and 0 <= start <= count - length):
+        raise RuntimeError(
+            "Invalid range to narrow. range(start, start+length) must be a subset of range(0, "
+            f"{count})\nHint: start is {start} and length {length}"
+        )
+    wanted = FACTORIES["arange"](start, start + length, device=self.device)
+    found: Tensor = FUNCTIONS["index_select"](self, dim, wanted)
+    return found
 
 
 def unbind(op: Any, self: Tensor, dim: int = 0) -> list[Tensor]:

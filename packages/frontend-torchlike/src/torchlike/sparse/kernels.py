@@ -26,6 +26,11 @@ from .refusals import read_layouts, refuse_layouts, refuse_operator
 from .tensor import COVERED
 
 Rule = Callable[..., Any]
+#: Functions of one element that keep zeros, and have a form in place.
+_KEEP_ZEROS: Final = (
+    "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round frac expm1 log1p erf erfinv"
+    " deg2rad rad2deg nan_to_num"
+)
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
@@ -35,14 +40,14 @@ _RULES: Final[dict[Rule, str]] = {
     components.transpose: "transpose.int",
     components.transpose_matrix: "t",
     components.permute: "permute",
+    components.write_transposed: "t_ transpose_",
     components.write_zeros: "zero_",
     components.write_copy: "copy_",
     components.apply_to_values: "neg positive _conj_physical conj_physical",
     components.write_values: "neg_",
-    components.apply_to_sums: (
-        "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round expm1 log1p erf erfinv"
-        " deg2rad rad2deg isnan isinf isposinf isneginf signbit threshold_backward"
-    ),
+    components.apply_to_sums: f"{_KEEP_ZEROS} isnan isinf isposinf isneginf signbit threshold_backward",
+    components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
+    components.read_number: "_local_scalar_dense",
     components.raise_power: "pow.Tensor_Scalar",
     arithmetic.add: "add.Tensor",
     arithmetic.subtract: "sub.Tensor",
@@ -60,11 +65,14 @@ _RULES: Final[dict[Rule, str]] = {
     joining.unsqueeze: "unsqueeze",
     joining.select: "select.int",
     joining.unbind: "unbind.int",
+    joining.select_indices: "index_select",
+    joining.copy_part: "narrow_copy",
     products.multiply_matrices: "mm",
     products.multiply_batches: "bmm",
     products.multiply_vector: "mv",
     products.add_product: "addmm",
     reductions.find_any: "any",
+    reductions.find_norm: "linalg_vector_norm",
     reductions.sum_all: "sum",
     reductions.sum_dims: "sum.dim_IntList",
 }

@@ -23,7 +23,7 @@ from .tensor import count_through, places_of
 
 Array = NDArray[Any]
 #: The dtypes that SciPy computes in.
-_SCIPY: Final = (ScalarType.Float, ScalarType.Double)
+_SCIPY: Final = (ScalarType.Float, ScalarType.Double, ScalarType.ComplexFloat, ScalarType.ComplexDouble)
 
 
 def _load_scipy() -> Any:
@@ -133,10 +133,11 @@ def multiply_both(
     other_values: Tensor,
     other_size: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
-    """Return places and values of the product of two sparse matrices; on the cpu, in float32 and float64."""
+    """Return places and values of the product of two sparse matrices, on the cpu in the dtypes of SciPy's."""
     if dc.dtype(values) not in _SCIPY:
         raise NotImplementedError(
-            f'"sparse_matmul" not implemented for {dc.dtype(values).name!r}\nHint: it is for float32 and float64'
+            f'"sparse_matmul" not implemented for {dc.dtype(values).name!r}\n'
+            "Hint: it is for float32, float64, complex64 and complex128"
         )
     if not values.is_cpu:
         raise NotImplementedError(

@@ -26,6 +26,7 @@ __all__ = [
     "sparse_mask",
     "to_dense",
     "to_sparse",
+    "to_sparse_coo",
     "values",
 ]
 
@@ -42,6 +43,12 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense\nHint: to_dense().to(dtype)")
     found: Tensor = ops.to_dense(self, masked_grad is not False)
+    return found
+
+
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """Return the elements that are not zero, by their coordinates (source: ``torch.Tensor.to_sparse_coo``)."""
+    found: Tensor = to_sparse(self)
     return found
 
 

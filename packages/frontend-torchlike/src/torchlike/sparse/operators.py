@@ -59,8 +59,8 @@ def _coo_tensor(indices: Tensor, values: Tensor, size: list[int], is_coalesced: 
 
 def _coalesce(self: Tensor) -> Tensor:
     record = record_of(self)
-    if record.is_coalesced or record.count < 2:
-        return replace_values(record, record.values, is_coalesced=True)
+    if record.is_coalesced:
+        return replace_values(record, record.values)
     indices, values = sum_duplicates(record.indices, record.values, record.size)
     return wrap_coo(indices, values, record.size, is_coalesced=True)
 

@@ -24,6 +24,20 @@ def find_any(op: Any, self: Tensor) -> Tensor:
     return found
 
 
+def find_norm(
+    op: Any, self: Tensor, ord: Any = 2, dim: list[int] | None = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """Return the norm of all elements, a strided tensor."""
+    rank = len(dc.shape(self))
+    if dim and len({check_dim(each, rank) % rank for each in dim}) != rank:
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of"
+            " the input\nHint: to_dense() is a strided tensor"
+        )
+    found: Tensor = op(record_of(coalesce(self)).values, ord, None, False, dtype=dtype)
+    return found.reshape([1] * rank) if keepdim else found
+
+
 def sum_dims(op: Any, self: Tensor, dim: list[int] | None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """Return the sums over some dimensions: sparse, or strided where no sparse dimension is left."""
     record = record_of(self)
@@ -45,7 +59,7 @@ def sum_dims(op: Any, self: Tensor, dim: list[int] | None, keepdim: bool = False
         return found.reshape([1] * record.sparse_dim + list(dc.shape(found))) if keepdim else found
     size = [1 if each in summed else size for each, size in enumerate(record.size) if keepdim or each not in summed]
     if len(kept) == record.sparse_dim:
-        return wrap_coo(record.indices, values, size, record.is_coalesced)
+        return coalesce(wrap_coo(record.indices, values, size, record.is_coalesced))
     indices = FUNCTIONS["stack"]([record.indices[each] for each in kept])
     made = coalesce(wrap_coo(indices, values, [record.size[each] for each in kept] + list(dc.shape(values)[1:])))
     if not keepdim:

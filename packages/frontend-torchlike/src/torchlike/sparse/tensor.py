@@ -132,9 +132,10 @@ COVERED: Final = _Covered()
 
 
 def wrap_coo(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool = False) -> Tensor:
-    """Return the sparse tensor of these components, which are not looked at."""
+    """Return the sparse tensor of these components, which are not looked at; one element is always coalesced."""
     assert COVERED[COO.key_for(values)]
-    return wrap(COO.make(indices=indices, values=values, size=tuple(size), is_coalesced=is_coalesced))
+    known = is_coalesced or dc.shape(indices)[1] < 2
+    return wrap(COO.make(indices=indices, values=values, size=tuple(size), is_coalesced=known))
 
 
 def is_sparse(value: object) -> bool:
