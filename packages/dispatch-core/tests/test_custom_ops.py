@@ -519,6 +519,9 @@ class Half:
 
     __schema_type__ = "ScalarType"
 
+    def __repr__(self):
+        return "Half"
+
 
 @pytest.fixture
 def layered(make_frontend):
@@ -574,6 +577,22 @@ def test_rules_of_layers_are_replaced_without_a_warning_and_go_with_the_operator
     assert layered.tensor_type.made[-1][-1] is rows
     double.close()
     assert not registry.entries
+
+
+def test_kernels_are_named_by_the_authors_parts(double, toy):
+    def backward(ctx, grad): ...
+
+    def explain():
+        with dc.include_keys("FuncTorchBatched", "AutocastToy", "AutogradToy"):
+            return str(dc.explain(double.op, toy.array([1])))
+
+    assert "made on first use by no formula (autograd kernel)" in explain()
+    double.register_autograd(backward)
+    double.register_vmap(rows)
+    double.register_autocast("toy", Half())
+    functions = [f"{each.__module__}.{each.__qualname__} at " for each in (rows, backward)]
+    for text in (*functions, "casts to Half (kernel)"):
+        assert f"made on first use by {text}" in explain()
 
 
 def test_a_batching_rule_that_was_rolled_back_is_gone(double, registry):

@@ -46,6 +46,14 @@ def twice_cpu(x: np.ndarray[Any, Any], times: int = 2) -> np.ndarray[Any, Any]:
     return x * times
 
 
+@twice.register_vmap
+def twice_vmap(info: Any, in_dims: tuple[int | None, ...], x: Tensor, times: int = 2) -> tuple[Tensor, int | None]:
+    return twice(x, times), in_dims[0]
+
+
+rule: Any = dc.register_vmap(twice, twice_vmap)
+twice.register_autocast("cpu", torch.float16)
+dc.register_autocast("demo::twice", "cpu", torch.bfloat16)
 keys = dc.DispatchKeySet([dc.DispatchKey.CPU, dc.DispatchKey.Autograd])
 print(keys.highest(), dc.DispatchKey.CPU in keys)
 library = dc.Library("mine", "DEF")

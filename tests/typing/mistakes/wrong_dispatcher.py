@@ -37,6 +37,9 @@ twice(x, time=3)  # error
 twice()  # error
 r: str = twice(x)  # error
 twice.register_fak(lambda x, times: x)  # error
+twice.register_vmap(3)  # error
+twice.register_autocast("cpu")  # error
+twice.register_autocast(3, torch.float16)  # error
 
 
 @torch.no_grad()

@@ -22,6 +22,8 @@ from ..operators.registration import KernelFactory
 
 #: The key of batching rules.
 BATCHED: Final = DispatchKey.FuncTorchBatched
+#: The name, and no place, of an author's formula that is not there.
+_NO_FORMULA: Final = ("no formula", "")
 
 
 def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
@@ -71,19 +73,24 @@ def _arrays(found: Any) -> Any:
 
 def autograd_kernel(formula: Callable[[], AutogradFormula]) -> KernelFactory:
     """Return the kernel under Autograd for a formula, which is asked for when a keyset first needs the kernel."""
-    return KernelFactory(partial(_make_by_hook, "autograd", AUTOGRAD, formula))
+    return _hook_kernel("autograd", AUTOGRAD, formula, lambda: formula().backward or _NO_FORMULA)
 
 
 def batching_kernel(rule: Callable[..., Any]) -> KernelFactory:
     """Return the kernel under ``FuncTorchBatched`` for a batching rule."""
-    make = partial(_make_by_hook, "batching", BATCHED.value, lambda: rule)
-    make.stands_for = lambda: rule  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
-    return KernelFactory(make)
+    return _hook_kernel("batching", BATCHED.value, lambda: rule, lambda: rule)
 
 
 def autocast_kernel(casts: AutocastInputs) -> KernelFactory:
     """Return the kernel under an Autocast key for the casts of a call's arguments."""
-    return KernelFactory(partial(_make_by_hook, "autocast", casts.key.value, lambda: casts))
+    return _hook_kernel("autocast", casts.key.value, lambda: casts, lambda: (f"casts to {casts.dtype}", ""))
+
+
+def _hook_kernel(name: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:
+    """Return the kernel under ``keys`` that a frontend's hook makes of the author's part, which ``read`` returns."""
+    make: Any = partial(_make_by_hook, name, keys, read)
+    make.stands_for = stands_for  # see Note [The function behind a kernel] in `kernel_names`
+    return KernelFactory(make)
 
 
 def _make_by_hook(name: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:
