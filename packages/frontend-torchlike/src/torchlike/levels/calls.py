@@ -12,10 +12,11 @@ from ..tensors import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
 
 __all__ = [
+    "CallShape",
     "call_in_order",
     "map_tensors",
+    "shape_of",
     "signature_of",
-    "split",
     "tensors_of",
     "wrap_result",
     "wrap_results",
@@ -23,10 +24,10 @@ __all__ = [
 ]
 
 
-class _CallShape:
+class CallShape:
     """Where the tensors of an operator's calls are; what a signature tells, looked up once."""
 
-    __slots__ = ("is_fresh", "keywords", "lists", "signature", "singles", "tables", "writes")
+    __slots__ = ("draws", "is_fresh", "keywords", "lists", "signature", "singles", "tables", "writes")
 
     def __init__(self, op: Any) -> None:
         #: An operator whose schema changes has others.
@@ -40,17 +41,45 @@ class _CallShape:
         #: Whether there is one result, a fresh tensor.
         results = signature.results
         self.is_fresh = len(results) == 1 and results[0].kind == "fresh" and not results[0].is_list
+        #: Whether the operator may draw random numbers.
+        self.draws = "nondeterministic_seeded" in op.tags
+
+    def tensors_of(self, values: tuple[Any, ...]) -> list[Any]:
+        """Return the tensors among a call's arguments."""
+        found = [value for index in self.singles if (value := values[index]) is not None]
+        for index in self.lists:
+            found += [each for each in values[index] or () if each is not None]
+        return found
+
+    def map_tensors(self, function: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a call's arguments with ``function`` applied to each tensor."""
+        mapped = list(values)
+        for index in self.singles:
+            if (value := mapped[index]) is not None:
+                mapped[index] = function(value)
+        for index in self.lists:
+            if (value := mapped[index]) is not None:
+                mapped[index] = [None if each is None else function(each) for each in value]
+        return tuple(mapped)
+
+    def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return a call's arguments as positional and keyword arguments."""
+        keywords = self.keywords
+        if not keywords:
+            return values, {}
+        return values[: keywords[0][0]], {name: values[index] for index, name in keywords}
 
 
-_SHAPES: Final[dict[Any, _CallShape]] = {}
+_SHAPES: Final[dict[Any, CallShape]] = {}
 _KEPT: Final = 4096
 
 
-def _shape_of(op: Any) -> _CallShape:
+def shape_of(op: Any) -> CallShape:
+    """Return where an operator's tensors are; raises for an operator without a schema."""
     shape = _SHAPES.get(op)
     if shape is None or shape.tables is not op._entry.tables:
         _SHAPES.pop(op, None)
-        shape = keep(_SHAPES, op, _CallShape(op), _KEPT)
+        shape = keep(_SHAPES, op, CallShape(op), _KEPT)
     return shape
 
 
@@ -67,29 +96,17 @@ def signature_of(op: Any) -> Any:
 
 def map_tensors(op: Any, function: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a call's arguments with ``function`` applied to each tensor."""
-    shape = _shape_of(op)
-    mapped = list(values)
-    for index in shape.singles:
-        if (value := mapped[index]) is not None:
-            mapped[index] = function(value)
-    for index in shape.lists:
-        if (value := mapped[index]) is not None:
-            mapped[index] = [None if each is None else function(each) for each in value]
-    return tuple(mapped)
+    return shape_of(op).map_tensors(function, values)
 
 
 def tensors_of(op: Any, values: tuple[Any, ...]) -> list[Any]:
     """Return the tensors among a call's arguments."""
-    shape = _shape_of(op)
-    found = [value for index in shape.singles if (value := values[index]) is not None]
-    for index in shape.lists:
-        found += [each for each in values[index] or () if each is not None]
-    return found
+    return shape_of(op).tensors_of(values)
 
 
 def written_tensors(op: Any, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return the tensors that a call writes to."""
-    writes = _shape_of(op).writes
+    writes = shape_of(op).writes
     if not writes:
         return ()
     found: list[Any] = []
@@ -99,17 +116,12 @@ def written_tensors(op: Any, values: tuple[Any, ...]) -> Sequence[Any]:
     return [each for each in found if each is not None]
 
 
-def split(op: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return a call's arguments as positional and keyword arguments."""
-    keywords = _shape_of(op).keywords
-    if not keywords:
-        return values, {}
-    return values[: keywords[0][0]], {name: values[index] for index, name in keywords}
-
-
 def call_in_order(op: Any, values: tuple[Any, ...]) -> Any:
     """Call an operator."""
-    positional, keywords = split(op, values)
+    shape = shape_of(op)
+    if not shape.keywords:
+        return op(*values)
+    positional, keywords = shape.split(values)
     return op(*positional, **keywords)
 
 
@@ -118,7 +130,7 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
 
     A written argument stands for itself, a view is one of the level's tensor, and other tensors are fresh.
     """
-    shape = _shape_of(op)
+    shape = shape_of(op)
     if shape.is_fresh and found is not None:
         return wrap_value(kind, found, level)
     signature = shape.signature

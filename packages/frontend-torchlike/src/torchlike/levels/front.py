@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-from .calls import call_in_order, map_tensors, tensors_of
+from .calls import call_in_order, shape_of
 from .stack import FRONT, current_levels
 from .tensors import LevelData
 
@@ -34,10 +34,11 @@ def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
 
     def run(*values: Any) -> Any:
         levels = current_levels()
-        for tensor in tensors_of(op, values):
+        shape = shape_of(op)
+        for tensor in shape.tensors_of(values):
             data = getattr(tensor, "_dispatch_data", None)
             if isinstance(data, LevelData) and data.level not in levels:
-                values = map_tensors(op, open_closed, values)
+                values = shape.map_tensors(open_closed, values)
                 break
         return levels[-1].call(keyset, op, values) if levels else call_in_order(op, values)
 

@@ -17,9 +17,9 @@ from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
-from .calls import call_in_order, map_tensors, signature_of, tensors_of, wrap_results, written_tensors
+from .calls import call_in_order, shape_of, signature_of, wrap_results, written_tensors
 from .stack import TransformLevel, below
-from .tensors import NESTED, Tracked, note_write, stand_for, wrap_value
+from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
 
 __all__ = ["ForwardLevel", "GradLevel"]
 
@@ -55,18 +55,22 @@ class GradLevel(TransformLevel):
 
     def leave(self, value: Any) -> Any:
         """Return the tensor below a tensor of the level; anything else as it is."""
+        data = getattr(value, "_dispatch_data", None)
+        if isinstance(data, LevelData) and data.level is self:
+            return data.value
         if isinstance(value, Tensor) and value._dispatch_mask & NESTED:
             return value._dispatch_data.map_values(self.leave)
-        return value._dispatch_data.value if self.owns(value) else value
+        return value
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
-        mask = 0
-        for tensor in tensors_of(op, values):
+        mask, shape = 0, shape_of(op)
+        for tensor in shape.tensors_of(values):
             mask |= getattr(tensor, "_dispatch_mask", 0)
         if not mask:
             return self._make(op, values)
-        for tensor in written_tensors(op, values):
-            self._check_write(op, tensor)
+        if shape.writes:
+            for tensor in written_tensors(op, values):
+                self._check_write(op, tensor)
         autograd, casts = autograd_bit(mask & ARRAYS), keyset.mask & AUTOCAST
         composite = _find_composite(op, autograd)
         if composite is not None and casts:
@@ -79,7 +83,7 @@ class GradLevel(TransformLevel):
             return run_composite(keyset, op, composite, values)
         if composite is not None:
             return composite(*values)
-        entered = map_tensors(op, partial(self.enter, is_captured=True), values)
+        entered = shape.map_tensors(partial(self.enter, is_captured=True), values)
         return self.run_recorded(op._entry.explicit_table[autograd | casts | _BACK | frontend.marker], entered)
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
@@ -88,11 +92,13 @@ class GradLevel(TransformLevel):
 
     def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call whose history the Autograd kernels keep."""
-        inner = map_tensors(op, self.leave, values)
+        shape = shape_of(op)
+        inner = shape.map_tensors(self.leave, values)
         with below():
             found = call_in_order(op, inner)
-        for tensor in written_tensors(op, values):
-            note_write(tensor)
+        if shape.writes:
+            for tensor in written_tensors(op, values):
+                note_write(tensor)
         return wrap_results(op, Tracked, self, found, values)
 
     def _make(self, op: Any, values: tuple[Any, ...]) -> Any:

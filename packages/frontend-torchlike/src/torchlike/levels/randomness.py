@@ -19,7 +19,7 @@ from .calls import call_in_order, signature_of, tensors_of, wrap_results, writte
 from .stack import below
 from .tensors import Batched, note_write
 
-__all__ = ["check_randomness", "is_random", "run_random"]
+__all__ = ["check_randomness", "run_random"]
 
 _ERROR: Final = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
@@ -53,11 +53,6 @@ def check_randomness(randomness: str) -> None:
     """Refuse a word that is none of the three."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-
-
-def is_random(op: Any) -> bool:
-    """Return whether an operator may draw random numbers."""
-    return "nondeterministic_seeded" in op.tags
 
 
 def run_random(op: Any, values: tuple[Any, ...], level: Any) -> tuple[Any] | None:

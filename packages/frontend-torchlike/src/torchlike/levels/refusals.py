@@ -7,9 +7,9 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_ as _BOOL  # noqa: N812  # a constant
 
-from .calls import tensors_of, written_tensors
+from .calls import shape_of, tensors_of, written_tensors
 
-__all__ = ["NotBatchableError", "check_call", "check_writes", "closed_error"]
+__all__ = ["NotBatchableError", "check_call", "check_writes", "closed_error", "may_refuse"]
 
 
 class NotBatchableError(RuntimeError):
@@ -69,6 +69,13 @@ _STATISTICS: Final = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "
     "not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False."
 )
+
+
+def may_refuse(op: Any) -> bool:
+    """Return whether `check_call` may refuse a call of an operator."""
+    name = op.name
+    is_named = name in _WORDS or name in _MASKS or name in _UNNAMED_WRITES
+    return is_named or not op.tags.isdisjoint(_TAGS) or bool(shape_of(op).writes)
 
 
 def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:

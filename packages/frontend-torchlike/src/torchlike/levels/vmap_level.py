@@ -18,16 +18,17 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
+from dispatch_core.caches import keep
 from dispatch_core.keys import AUTOCAST, LAYOUTS
 
 from ..tensors import Tensor, frontend
 from .batching import Batch, find_rule
-from .calls import call_in_order, map_tensors, signature_of, split, tensors_of, wrap_results, written_tensors
+from .calls import call_in_order, shape_of, signature_of, tensors_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
-from .randomness import is_random, run_random
-from .refusals import NotBatchableError, check_call, check_writes, closed_error
+from .randomness import run_random
+from .refusals import NotBatchableError, check_call, check_writes, closed_error, may_refuse
 from .stack import TransformLevel, below
-from .tensors import Batched, make_layout_error, note_write, stand_for
+from .tensors import Batched, LevelData, make_layout_error, note_write, stand_for
 
 __all__ = ["BATCHED", "VmapLevel"]
 
@@ -65,9 +66,10 @@ class VmapLevel(TransformLevel):
         return front if dim == 0 else front.movedim(0, dim)
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
-        tensors = tensors_of(op, values)
-        batched = any(map(self.owns, tensors))
-        draws = is_random(op)
+        shape = shape_of(op)
+        tensors = shape.tensors_of(values)
+        batched = self._owns_one(tensors)
+        draws = shape.draws
         if not batched and not draws:
             for tensor in tensors:
                 if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
@@ -76,15 +78,19 @@ class VmapLevel(TransformLevel):
                     raise make_layout_error(tensor._dispatch_mask)
             with below():
                 return call_in_order(op, values)
-        slot = op._entry.slot(BATCHED)
-        if batched and slot.rule in _REGISTERED and not slot.registration.is_fallthrough:
+        way = _WAYS.get(op)
+        if way is None or way.generation != op._entry.generation:
+            _WAYS.pop(op, None)
+            way = keep(_WAYS, op, _Way(op), _KEPT)
+        if batched and way.is_registered:
             check_writes(op, values, self)
             return op._entry.explicit_table[BATCHED.value | frontend.marker](*values)
-        check_call(op, values, self)
+        if way.may_be_refused:
+            check_call(op, values, self)
         if draws and (found := run_random(op, values, self)) is not None:
             return found[0]
-        rule: Any = find_rule(op)
-        composite = _find_composite(op) if rule is None else None
+        rule: Any = way.rule
+        composite = way.composite
         if composite is not None and keyset.mask & AUTOCAST and has_fresh_results(op):
             from ..amp.kernels import has_program_kernel  # loaded, as there are kernels under these keys
 
@@ -101,13 +107,15 @@ class VmapLevel(TransformLevel):
 
     def apply(self, op: Any, rule: Any, values: tuple[Any, ...]) -> Any:
         """Run a batching rule one level below, and return its results as tensors of the level."""
-        positional, keywords = split(op, map_tensors(op, self._mark, values))
+        shape = shape_of(op)
+        positional, keywords = shape.split(shape.map_tensors(self._mark, values))
         with below():
             found = rule(op, self.size, positional, keywords)
             if isinstance(found, tuple) and any(each is None for each in found):
                 found = self._fill_unwanted(op, found, values)
-        for tensor in written_tensors(op, values):
-            note_write(tensor)
+        if shape.writes:
+            for tensor in written_tensors(op, values):
+                note_write(tensor)
         return wrap_results(op, Batched, self, found, values)
 
     def _fill_unwanted(self, op: Any, found: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -122,7 +130,35 @@ class VmapLevel(TransformLevel):
         )
 
     def _mark(self, tensor: Any) -> Any:
-        return Batch(tensor._dispatch_data.value) if self.owns(tensor) else tensor
+        data = getattr(tensor, "_dispatch_data", None)
+        return Batch(data.value) if isinstance(data, LevelData) and data.level is self else tensor
+
+    def _owns_one(self, tensors: list[Any]) -> bool:
+        """Return whether one of some tensors is the level's."""
+        for tensor in tensors:
+            data = getattr(tensor, "_dispatch_data", None)
+            if isinstance(data, LevelData) and data.level is self:
+                return True
+        return False
+
+
+class _Way:
+    """How an operator's calls are batched, as far as their arguments do not tell: see Note [How a call is batched]."""
+
+    __slots__ = ("composite", "generation", "is_registered", "may_be_refused", "rule")
+
+    def __init__(self, op: Any) -> None:
+        #: The number of the operator's registrations that this is for.
+        self.generation = op._entry.generation
+        slot = op._entry.slot(BATCHED)
+        self.is_registered = slot.rule in _REGISTERED and not slot.registration.is_fallthrough
+        self.may_be_refused = may_refuse(op)
+        self.rule: Any = find_rule(op)
+        self.composite = _find_composite(op) if self.rule is None else None
+
+
+_WAYS: Final[dict[Any, _Way]] = {}
+_KEPT: Final = 4096
 
 
 def _find_composite(op: Any) -> Any:
