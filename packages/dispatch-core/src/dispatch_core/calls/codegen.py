@@ -9,8 +9,8 @@ Note [The specialized mask is compiled in]
     The callable asks no table for that mask, and does the work of a device kernel's runner itself. Everything that such
     code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
     code away at once, and a call under way in another thread ends as it began.
-    The same goes for one mask under one state of the context's masks, where its runner has lines for it (`Inlined`): an
-    open pipeline's recorder.
+    The same goes for a few masks under states of the context's masks, where a runner has lines for them (`Inlined`): an
+    open pipeline's recorder, a mode; and for kernels in the states in which modes run their handlers.
 
 `source` writes the text; `reference` has the same functions in plain code.
 """
@@ -35,7 +35,7 @@ from . import first_calls, reference
 from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
 from .bodies import Body, takes_in_order
 from .boundary import Boundary, frontend_of_type, make_wrapper
-from .emit import indent, make_function, rename_parameters
+from .emit import indent, make_function, prefix_constant, rename_constants, rename_parameters
 from .lazy_function import FirstCalls, LazyFunction
 from .signature import CallSignature, SpecializedKernels
 from .source import (
@@ -150,20 +150,29 @@ def _call(
         names["__tensor"] = specialized.tensor_type
     if specialized is not None and specialized.raw and adapter is not None:
         specialized = None
-    masked, others = _specialized_state(entry, signature)
+    masked, others = _specialized_states(entry, signature)
     source = call_source(signature, raw=raw, specialized=specialized, masked=masked, adapter=adapter)
     return _compile(source, "call", names, signature, {**constants, **others}, adapter)
 
 
-def _specialized_state(
+def _specialized_states(
     entry: OperatorEntry, signature: CallSignature
-) -> tuple[SpecializedState | None, Mapping[str, Any]]:
-    """Return the lines that are compiled in for a context with masks, and their constants."""
-    index = entry.specialized_state
-    body: Inlined | None = None if index is None else getattr(entry.masked_table.get(index), "inlined", None)
-    if index is None or body is None:
-        return None, {}
-    return SpecializedState(body.either, index[0], body.lines(signature)), body.constants | {"__state": index[1]}
+) -> tuple[list[SpecializedState], Mapping[str, Any]]:
+    """Return the lines that are compiled in for contexts with masks, and their constants."""
+    found: list[SpecializedState] = []
+    constants: dict[str, Any] = {}
+    for mask, state in entry.specialized_states:
+        runner: Any = entry.masked_table.get((mask, state))
+        own: Inlined | Body | None = getattr(runner, "inlined", None) or getattr(runner, "body", None)
+        if own is not None:
+            number = len(found)
+            lines = own.lines(signature)  # which completes the constants
+            names = {name: prefix_constant(name, f"within{number}_") for name in own.constants}
+            constants |= {names[name]: value for name, value in own.constants.items()}
+            constants[f"__state{number}"] = state
+            either = own.either if isinstance(own, Inlined) else 0
+            found.append(SpecializedState(either, mask, rename_constants(lines, names)))
+    return found, constants
 
 
 def _specialized_mask(
@@ -228,7 +237,7 @@ def show_source(entry: OperatorEntry) -> str:
     if signature is None or not signature.is_specializable:
         return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.make_caller and make_redispatcher\n"
     specialized, _ = _specialized_mask(entry, signature)
-    masked, _ = _specialized_state(entry, signature)
+    masked, _ = _specialized_states(entry, signature)
     call = call_source(
         signature, raw=specialized is not None and specialized.raw, specialized=specialized, masked=masked
     )

@@ -39,8 +39,10 @@ __all__ = [
     "indent",
     "is_generated",
     "make_function",
+    "prefix_constant",
     "quote",
     "quote_name",
+    "rename_constants",
     "rename_parameters",
 ]
 
@@ -87,6 +89,21 @@ def quote(body: Sequence[str]) -> list[str]:
 def quote_name(name: str) -> str:
     """Return the line that gives a constant its value."""
     return f'{name} = "\\0{name[2:]}"{".value" if name.startswith(BOXED) else ""}'
+
+
+def prefix_constant(name: str, prefix: str) -> str:
+    """Return the name of a constant with a prefix of its own.
+
+    >>> prefix_constant("__kernel", "other_"), prefix_constant("__its_user", "other_")
+    ('__other_kernel', '__its_other_user')
+    """
+    start = BOXED if name.startswith(BOXED) else "__"
+    return f"{start}{prefix}{name[len(start) :]}"
+
+
+def rename_constants(body: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return ``body`` with constants named otherwise."""
+    return [_NAMED.sub(lambda name: names.get(name[0], name[0]), line) for line in body]
 
 
 def _constants(line: str) -> list[str]:

@@ -57,13 +57,13 @@ def call_source(
     *,
     raw: bool = False,
     specialized: SpecializedMask | None = None,
-    masked: SpecializedState | None = None,
+    masked: Sequence[SpecializedState] = (),
     adapter: SignatureAdapter | None = None,
 ) -> str:
     """Return the source of the function that a user's call runs.
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``specialized`` mask it runs the kernel
-    itself, for any other it asks the table; likewise for the one under ``masked`` keys. With an ``adapter``, by which
+    itself, for any other it asks the table; likewise for those under ``masked`` keys. With an ``adapter``, by which
     ``signature`` is adapted already, it is a frontend's function that does as the operator does, and makes a tensor of
     the array where no argument is a tensor.
     """
@@ -84,9 +84,10 @@ def call_source(
         return _define_call(signature, adapter, [*early, *rest])
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
-    if masked is not None:
-        test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *indent(quote(masked.body))]
-        rest += [quote_name("__state"), "if __c is __state:", *indent(test)]
+    for number, each in enumerate(masked):
+        keys = f"__m | {each.either} == {each.mask | each.either}" if each.either else f"__m == {each.mask}"
+        name = f"__state{number}"
+        rest += [quote_name(name), f"if __c is {name} and {keys}:", *indent(quote(each.body))]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
     if specialized is not None and not specialized.raw:

@@ -72,6 +72,25 @@ class _Guard(MaskGuard):
 _KEPT: Final = 512
 
 
+#: The states of which the code of calls may know.
+_in_code: Final[set[State]] = set()
+_CODE_STATES: Final = 64
+
+
+def keep_in_code(state: State) -> None:
+    """Let the code of calls know of a state, which takes keys out and adds none: it runs a backend's kernel itself there.
+
+    For states that many calls are made in; past a number of them the others do without.
+    """
+    if not state[0] and len(_in_code) < _CODE_STATES:
+        _in_code.add(state)
+
+
+def is_kept_in_code(state: State) -> bool:
+    """Return whether the code of calls may know of a state."""
+    return state in _in_code
+
+
 def with_included(mask: int) -> State:
     """Return the context's state with the keys of ``mask`` included, as one object for equal states.
 

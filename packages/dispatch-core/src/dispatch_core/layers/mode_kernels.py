@@ -25,9 +25,10 @@ from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..calls.boundary import frontend_of_type
-from ..calls.emit import indent, make_function
+from ..calls.codegen import Inlined, make_inlined_runner
+from ..calls.emit import indent
 from ..calls.signature import CallSignature, Result
-from ..calls.source import runner_source, values
+from ..calls.source import values
 from ..errors import KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
@@ -119,36 +120,13 @@ def _generate(
     split: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
     accept: _Accept,
 ) -> Callable[..., Any]:
-    """Return a kernel that calls the handler itself where one mode is on, in the state that it was called in last."""
-    given = values(signature)
-    required = [each.word for each in signature.parameters if each.required and not each.keyword_only]
-    optional = [(number, each.word) for number, each in enumerate(signature.parameters) if each.word not in required]
-    plain = [f"__a = ({''.join(f'{word}, ' for word in required)})", "__k = {}"]
-    if optional:
-        tests = " and ".join(f"{word} is __default{number}" for number, word in optional)
-        plain = [f"if {tests}:", *indent(plain), "else:", f"    __a, __k = __split(({given},), None)"]
-    lines = [
-        "__e = __current()",
-        "if __e is None or not __e.is_alone or __e.registry is not __registry:",
-        f"    return __general({given})",
-        "__c, __i = __e.states",
-        "if __c is not __context():",
-        f"    return __general({given})",
-        *plain,
-        "__t = __set_state[__i]",
-        "try:",
-        "    __r = __e.handler(__op, (), __a, __k)",
-        "finally:",
-        "    __reset(__t)",
-    ]
-    only = signature.results[0] if len(signature.results) == 1 else None
-    if frontend is not None and only is not None and only.kind == "fresh" and not only.is_list:
-        lines += ["if type(__r) is __tensor:", "    return __r"]
-    lines += ["if __r is NotImplemented:", "    raise __refuse(__op, __e)", f"return __accept(__r, ({given},))"]
-    names = {f"__default{number}": signature.parameters[number].default for number, _ in optional}
-    names |= {
-        "__current": current_entry,
+    """Return a kernel that calls the handler itself where one mode is on, in the state that it was called in last.
+
+    A caller can do so in its place.
+    """
+    constants: dict[str, Any] = {
         "__context": context.current,
+        "__current": current_entry,
         "__registry": op._entry.registry,
         "__general": general,
         "__split": split,
@@ -159,10 +137,42 @@ def _generate(
         "__refuse": _not_handled,
         "__accept": accept,
     }
-    function: Callable[..., Any] = make_function(
-        runner_source(signature, lines), f"mode of {signature.name}", names, is_shared=True
-    )
-    return function
+    optional = [index for index, each in enumerate(signature.parameters) if not each.required or each.keyword_only]
+    constants |= {f"__left_out{index}": signature.parameters[index].default for index in optional}
+    only = signature.results[0] if len(signature.results) == 1 else None
+    is_fresh = frontend is not None and only is not None and only.kind == "fresh" and not only.is_list
+
+    def lines(spelled: CallSignature) -> list[str]:
+        given, words = values(spelled), [each.word for each in spelled.parameters]
+        required = "".join(f"{word}, " for index, word in enumerate(words) if index not in optional)
+        plain = [f"__p, __d = ({required}), {{}}"]
+        if optional:
+            tests = " and ".join(f"{words[index]} is __left_out{index}" for index in optional)
+            plain = [f"if {tests}:", *indent(plain), "else:", f"    __p, __d = __split(({given},), None)"]
+        made = [
+            "__b = __current()",
+            "if __b is None or not __b.is_alone or __b.registry is not __registry:",
+            f"    return __general({given})",
+            "__x, __i = __b.states",
+            "if __x is not __c:",
+            f"    return __general({given})",
+            *plain,
+            "__t = __set_state[__i]",
+            "try:",
+            "    __r = __b.handler(__op, (), __p, __d)",
+            "finally:",
+            "    __reset(__t)",
+        ]
+        if is_fresh:
+            made += ["if type(__r) is __tensor:", "    return __r"]
+        return [
+            *made,
+            "if __r is NotImplemented:",
+            "    raise __refuse(__op, __b)",
+            f"return __accept(__r, ({given},))",
+        ]
+
+    return make_inlined_runner(signature, Inlined(lines, constants, 0))
 
 
 def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:

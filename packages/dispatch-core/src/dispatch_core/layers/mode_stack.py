@@ -93,6 +93,7 @@ class ActiveMode:
         above, autograd = _key_masks[0]
         kept = included & (~above if self.outer is not None else ~above & ~PYTHON)
         inner = context.intern_state(kept, excluded | autograd)
+        context.keep_in_code(inner)
         if self.is_open:
             self.states = state, inner
         return inner

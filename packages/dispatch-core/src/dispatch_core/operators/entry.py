@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..calls.signature import CallSignature
-from ..keys.table import DispatchKey
+from ..keys import context
+from ..keys.table import MARKERS, DispatchKey
 from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
@@ -20,7 +21,6 @@ from .overloads import OpOverload, make_overload
 from .registration import Registration, Registrations
 
 if TYPE_CHECKING:
-    from ..keys import context
     from .registries import Registry
 
 Runner = Callable[..., Any]
@@ -28,6 +28,8 @@ NO_TAGS: Final[frozenset[str]] = frozenset()
 _NOTHING: Final[Mapping[DispatchKey, Registrations]] = MappingProxyType({})
 
 
+#: How many states of the context's masks callers may treat on their own.
+_STATES: Final = 4
 #: How often the tables of an entry were invalidated.
 CHANGES: Final = [0]
 
@@ -50,7 +52,7 @@ class OperatorEntry:
         "origin",
         "registry",
         "specialized_mask",
-        "specialized_state",
+        "specialized_states",
         "tables",
         "tags",
     )
@@ -70,7 +72,7 @@ class OperatorEntry:
         self.specialized_mask: int | None = None
         self._specialized_has_data = False
         #: The mask, and the masks of the context, that callers may treat on their own besides.
-        self.specialized_state: tuple[int, context.State] | None = None
+        self.specialized_states: tuple[tuple[int, context.State], ...] = ()
         self._slots: dict[DispatchKey | None, Slot] = {}
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
@@ -215,13 +217,22 @@ class OperatorEntry:
                 self._reset_callers()
             elif found is runner:
                 self.specialize_for(mask, runner)
+        for index, found in list(self.tables.masked.items()):
+            if found is runner:
+                self.specialize_for_state(index, runner)
 
     def specialize_for_state(self, index: tuple[int, context.State], runner: Runner) -> None:
-        """Let callers do the work of ``runner`` under a context's masks on their own, if it has an expression for it."""
-        if hasattr(runner, "inlined"):
+        """Let callers do the work of ``runner`` under a context's masks on their own, if it has lines for it.
+
+        A backend's kernel is called so in the states that `context.keep_in_code` was told of.
+        """
+        mask, state = index
+        is_kernel = hasattr(runner, "body") and mask & MARKERS and context.is_kept_in_code(state)
+        if hasattr(runner, "inlined") or is_kernel:
             with self.registry.lock:
-                if self.specialized_state is None and self.tables.masked.get(index) is runner:
-                    self.specialized_state = index
+                known = self.specialized_states
+                if len(known) < _STATES and index not in known and self.tables.masked.get(index) is runner:
+                    self.specialized_states = (*known, index)
                     self._reset_callers()
 
     def invalidate(self) -> None:
@@ -231,8 +242,8 @@ class OperatorEntry:
         self.generation += 1
         CHANGES[0] += 1
         self.tables.clear()
-        if self.specialized_mask is not None or self.specialized_state is not None:
-            self.specialized_mask = self.specialized_state = None
+        if self.specialized_mask is not None or self.specialized_states:
+            self.specialized_mask, self.specialized_states = None, ()
             self._reset_callers()
         registry = self.registry
         for name in (*registry.giving_way.get(self.name, ()), *registry.part_of.get(self.name, ())):
