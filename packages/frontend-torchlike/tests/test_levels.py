@@ -425,6 +425,34 @@ def test_custom_operators_pass_transforms_by_their_formulas():
     assert func.jvp(lambda x: cube(x, 1.0), (x,), (x,))[1].tolist() == [3.0, 24.0]
 
 
+def test_gradients_of_broadcast_rows_are_summed():
+    class Product(torchlike.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x
+
+    x, y = make_rows(3, 2), make_rows(3, 3, 2)
+
+    def slope(function, *args, **options):
+        return func.grad(lambda x: func.vmap(function, **options)(x, *args).sum())
+
+    for function in (Product.apply, torchlike.mul):
+        assert slope(function, y)(x).tolist() == y.sum(1).tolist()
+        assert slope(function, y[1], in_dims=(0, None))(x).tolist() == [y[1].sum(0).tolist()] * 3
+        assert slope(function, y, in_dims=(None, 0))(x[0]).tolist() == y.sum((0, 1)).tolist()
+
+
 def test_nothing_of_a_transform_lives_on():
     kept = []
 

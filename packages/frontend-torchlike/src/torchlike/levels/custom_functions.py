@@ -162,6 +162,12 @@ def _below(level: VmapLevel, value: Any) -> Any:
     return value._dispatch_data.value if level.owns(value) else value
 
 
+def _sum_to_shape(gradient: Any, shape: Any) -> Any:
+    """Return a gradient of a row in the shape of its argument, over which it was broadcast."""
+    is_same = shape is None or gradient is None or gradient.shape == shape
+    return gradient if is_same else gradient.sum_to_size(shape)
+
+
 def _make_batched(cls: Any, outer: VmapLevel, dims: tuple[int | None, ...]) -> Any:
     """Return a function of batches that calls the methods of a function of rows, each under a `vmap`."""
 
@@ -191,21 +197,23 @@ def _make_batched(cls: Any, outer: VmapLevel, dims: tuple[int | None, ...]) -> A
             # A function of batches of batches shares its context with the function of batches.
             if not hasattr(ctx, "of_rows"):
                 ctx.of_rows = {}
-            ctx.of_rows[BatchedFunction] = batched, out_dims
+            rows = enter(level, inputs, dims)
+            shapes = [each.shape if isinstance(each, Tensor) else None for each in rows]
+            ctx.of_rows[BatchedFunction] = batched, out_dims, shapes
             entered = tree_unflatten(enter(level, leaves, out_dims), spec)
             with above(level):
-                cls.setup_context(
-                    _RowContext(ctx, level, batched, "setup_context"), enter(level, inputs, dims), entered
-                )
+                cls.setup_context(_RowContext(ctx, level, batched, "setup_context"), rows, entered)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             level = VmapLevel(outer.size, outer.randomness)
-            batched, out_dims = ctx.of_rows[BatchedFunction]
+            batched, out_dims, shapes = ctx.of_rows[BatchedFunction]
             entered = enter(level, grads, out_dims)
             with above(level):
                 found = find_backward(cls)(_RowContext(ctx, level, batched, "backward"), *entered)
-            results = found if isinstance(found, tuple) else (found,)
+                results = found if isinstance(found, tuple) else (found,)
+                # The engine sums gradients of broadcast arguments, but not behind a batch.
+                results = tuple(map(_sum_to_shape, results, (*shapes, *[None] * len(results))))
             # An argument that all rows share takes the sum of their gradients.
             return tuple(
                 each if each is None else level.leave(each, 0) if dim == 0 else level.leave(each, 0).sum(0)
@@ -214,7 +222,7 @@ def _make_batched(cls: Any, outer: VmapLevel, dims: tuple[int | None, ...]) -> A
 
     def jvp(ctx: Any, *tangents: Any) -> Any:
         level = VmapLevel(outer.size, outer.randomness)
-        batched, out_dims = ctx.of_rows[BatchedFunction]
+        batched, out_dims, _ = ctx.of_rows[BatchedFunction]
         entered = enter(level, tangents, dims)
         with above(level):
             found = cls.jvp(_RowContext(ctx, level, batched, "jvp"), *entered)
