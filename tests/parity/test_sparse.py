@@ -1,6 +1,7 @@
 """Sparse tensors against torch's: values, layouts, gradients, mixed layouts and refusals, on generated inputs."""
 
 import io
+import itertools
 import subprocess
 import sys
 from functools import partial
@@ -245,6 +246,37 @@ def test_batches_of_matrices(coalesced):
     compare(lambda f, s, d: f.bmm(s, d), makers)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("coalesced", [True, False])
+def test_softmax_of_the_elements_that_are_there(name, coalesced):
+    shapes = [((6,), ()), ((3, 4), ()), ((2, 3, 4), ()), ((3, 4), (2,)), ((4,), (2, 3)), ((1, 5), (1,))]
+    for (sizes, rest), count in itertools.product(shapes, (0, 1, 7)):
+        # By dims counted from the end, torch's gradients take every element for a pool of its own.
+        for dim in range(len(sizes) + len(rest)):
+            options = {"count": count, "dense": rest, "coalesced": coalesced}
+            compare(
+                lambda f, s, dim=dim: getattr(f.sparse, name)(s, dim) * 1.5,
+                [lambda f, sizes=sizes, options=options: make(f, 5, *sizes, **options)],
+            )
+    compare(lambda f, s: getattr(f.sparse, name)(s, 0, dtype=f.float32), [lambda f: make(f, 1, 3, 4, dtype="int64")])
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_infinities_and_of_gradients_in_other_places(name):
+    inf = np.inf
+    for values in ([-inf, -inf, 1.0], [-inf, 2.0, 1.0], [inf, 2.0, 1.0], [900.0, 1000.0, -1000.0]):
+        compare(
+            lambda f, values: getattr(f.sparse, name)(f.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], values, (2, 3)), 1),
+            [lambda f, values=values: f.tensor(values, dtype=f.float64)],
+        )
+    found = []
+    for frontend in (torch, torchlike):
+        s = make(frontend, 3, 3, 4)
+        way = make(frontend, 4, 3, 4).detach()
+        found.append(describe(frontend.autograd.grad(getattr(frontend.sparse, name)(s, 1), s, way)[0]))
+    agree(*reversed(found))
+
+
 COMPLEX = {
     "times": lambda f, s, d: s * (1 + 2j),
     "sparse.mm of both": lambda f, s, d: f.sparse.mm(s, s.t()),
@@ -458,6 +490,45 @@ OPTIMIZERS = [
     ("SparseAdam", {"lr": 0.1}),
     ("SparseAdam", {"lr": 0.1, "betas": (0.5, 0.8), "maximize": True}),
 ]
+
+
+BAGS = {
+    "sums": {"mode": "sum"},
+    "means": {"mode": "mean"},
+    "padding": {"mode": "mean", "padding_idx": 2},
+    "padding from the end": {"mode": "sum", "padding_idx": -3},
+    "last offset": {"mode": "sum", "include_last_offset": True},
+    "shortened rows": {"mode": "sum", "max_norm": 1.0},
+    "scaled gradients": {"mode": "sum", "scale_grad_by_freq": True},
+    "greatest": {"mode": "max"},
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", BAGS)
+def test_sparse_gradients_of_bags_are_torch_s(name, weighted):
+    options = BAGS[name]
+    numbers = np.random.default_rng(7)
+    table, weights, indices = numbers.normal(size=(6, 3)), numbers.normal(size=9), numbers.integers(0, 6, 9)
+    for shape, offsets in (((9,), [0, 0, 4, 9]), ((3, 3), None), ((9,), [0, 9, 9]), ((0,), [0, 0])):
+        found = []
+        for f in (torch, torchlike):
+            weight = f.from_numpy(table.copy()).requires_grad_()
+            per_sample = f.from_numpy(weights[: np.prod(shape)].reshape(shape)).requires_grad_() if weighted else None
+            read = f.from_numpy(indices[: np.prod(shape)].reshape(shape))
+            begins = None if offsets is None else f.tensor(offsets)
+            try:
+                bags = f.nn.functional.embedding_bag(
+                    read, weight, begins, sparse=True, per_sample_weights=per_sample, **options
+                )
+                (bags**2).sum().backward()
+            except (RuntimeError, ValueError) as error:
+                found.append((type(error).__mro__[-3], str(error)))
+                continue
+            assert weight.grad.is_sparse
+            rows = np.asarray(weight.grad._indices()), np.asarray(weight.grad._values())
+            found.append((*describe(bags), *rows, *([np.asarray(per_sample.grad)] if weighted else [])))
+        agree(found[1], found[0])
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIMIZERS)

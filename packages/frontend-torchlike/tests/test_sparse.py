@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 import pickle
 
 import numpy as np
@@ -313,8 +314,21 @@ def test_every_row_of_the_table_of_layouts_is_computed_with_its_layout():
         (lambda s: s.narrow_copy(0, 1, 2), RuntimeError, "Invalid range to narrow(.|\\n)*Hint: start is 1"),
         (lambda s: s.norm(2, 0), RuntimeError, "only supports full reductions"),
         (lambda s: s.__setitem__(0, 1.0), TypeError, "Cannot assign to a sparse tensor(.|\\n)*Hint: "),
-        (lambda s: torchlike.sparse.softmax(s, 2), IndexError, "out of range"),
-        (lambda s: torchlike.sparse.softmax(s.to_dense(), 0), RuntimeError, "but got Strided"),
+        (lambda s: torchlike.sparse.as_sparse_gradcheck, AttributeError, "torch has it, and it is left out"),
+        (lambda s: torchlike.sparse.softmax(s, 2), IndexError, r"Dimension out of range .*got 2"),
+        (lambda s: torchlike.sparse.softmax(s, 1.0), TypeError, "argument 'dim' must be int, not float"),
+        (lambda s: torchlike.sparse.softmax(s, None), TypeError, "argument 'dim' must be int, not NoneType"),
+        (
+            lambda s: torchlike.sparse.log_softmax(s.long(), 0),
+            NotImplementedError,
+            "int64\nHint: dtype=torchlike.float32",
+        ),
+        (
+            lambda s: torchlike.sparse.softmax(s.to_dense(), 0),
+            RuntimeError,
+            "softmax expected sparse .* but got Strided",
+        ),
+        (lambda s: torchlike.softmax(s, 0), dc.NoKernelError, "no kernel for tensors of layout"),
         (lambda s: torchlike.bmm(s, s), dc.NoKernelError, "no kernel for tensors of layout"),
         (lambda s: s.sparse_mask(torchlike.ones(2, 3)), NotImplementedError, "expected a sparse mask"),
         (lambda s: s.copy_(torchlike.ones(2, 3)), RuntimeError, "copy_.. between dense and sparse"),
@@ -566,3 +580,34 @@ def test_layouts_that_factories_do_not_make_are_refused_by_name():
         torchlike.zeros(2, layout=coo, out=x)
     with pytest.raises(RuntimeError, match="negative dimension -1"):
         torchlike.zeros(2, -1, layout=coo)
+
+
+def test_softmax_takes_the_elements_that_are_there():
+    x = torchlike.sparse_coo_tensor([[1, 0, 0, 1], [1, 2, 0, 1]], [2.0, 0.0, 0.0, 3.0], (2, 3), requires_grad=True)
+    found = torchlike.sparse.softmax(x, 1)
+    assert found.is_coalesced() and found.indices().tolist() == [[0, 0, 1], [0, 2, 1]]
+    assert found.values().tolist() == [0.5, 0.5, 1.0]
+    assert torchlike.sparse.log_softmax(x, -1).values().tolist() == pytest.approx([-math.log(2), -math.log(2), 0.0])
+    for again in (found, torchlike.sparse.softmax(x, -1)):
+        x.grad = None
+        (again.to_dense() * torchlike.tensor([[4.0, 9.0, 0.0], [9.0, 9.0, 9.0]])).sum().backward()
+        assert x.grad.coalesce().values().tolist() == [1.0, -1.0, 0.0]
+
+
+def test_softmax_has_second_derivatives_and_runs_in_pipelines():
+    indices = torchlike.tensor([[0, 0, 1, 2], [0, 2, 1, 1]])
+
+    def loss(values):
+        x = torchlike.sparse_coo_tensor(indices, values, (3, 3))
+        return (
+            torchlike.sparse.softmax(x, 1).to_dense().square().sum()
+            + torchlike.sparse.log_softmax(x, 0).to_dense().sum()
+        )
+
+    values = torchlike.tensor([1.0, 2.0, 0.5, -1.0], dtype=torchlike.float64, requires_grad=True)
+    assert torchlike.autograd.gradcheck(loss, values) and torchlike.autograd.gradgradcheck(loss, values)
+    with torchlike.pipeline():
+        later = loss(values)
+    assert later.item() == pytest.approx(loss(values).item())
+    x = torchlike.zeros(2, 3, layout=torchlike.sparse_coo, device="meta")
+    assert torchlike.sparse.softmax(x, 0).is_meta

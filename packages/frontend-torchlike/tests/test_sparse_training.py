@@ -51,10 +51,40 @@ def test_padding_and_shortened_rows():
         layer(torchlike.tensor(INDICES)).sum().backward()
 
 
-def test_bags_refuse_sparse_gradients_by_name():
-    bag = nn.EmbeddingBag(6, 3, sparse=True)
-    with pytest.raises(NotImplementedError, match=r"embedding_bag\(sparse=True\)(.|\n)*Hint: embedding"):
-        bag(torchlike.tensor(INDICES))
+@pytest.mark.parametrize(
+    "options", [{}, {"mode": "sum"}, {"padding_idx": 4}, {"padding_idx": -2, "max_norm": 1.0}], ids=str
+)
+def test_bags_have_sparse_gradients_of_the_rows_that_were_read(options):
+    sparse, dense = nn.EmbeddingBag(6, 3, sparse=True, **options), nn.EmbeddingBag(6, 3, **options)
+    dense.load_state_dict(sparse.state_dict())
+    for bag in (sparse, dense):
+        (bag(torchlike.tensor(INDICES)) ** 2).sum().backward()
+    found = sparse.weight.grad
+    assert found.is_sparse and not found.is_coalesced()
+    assert found._indices().tolist() == [[1, 1, 0, 1] if "padding_idx" in options else [1, 4, 1, 0, 1, 4]]
+    assert torchlike.allclose(found.to_dense(), dense.weight.grad)
+    with torchlike.no_grad():
+        assert not sparse(torchlike.tensor(INDICES)).requires_grad
+
+
+def test_weights_of_bags_have_gradients_beside_sparse_ones():
+    weight = torchlike.eye(3, requires_grad=True)
+    factors = torchlike.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    read, offsets = torchlike.tensor([2, 0, 2]), torchlike.tensor([0, 2])
+    bags = nn.functional.embedding_bag(read, weight, offsets, mode="sum", sparse=True, per_sample_weights=factors)
+    assert bags.tolist() == [[3.0, 0.0, 2.0], [0.0, 0.0, 4.0]]
+    (bags * torchlike.tensor([[1.0, 1.0, 1.0], [5.0, 5.0, 5.0]])).sum().backward()
+    assert factors.grad.tolist() == [1.0, 1.0, 5.0]
+    assert weight.grad.to_dense().tolist() == [[3.0] * 3, [0.0] * 3, [22.0] * 3]
+
+
+def test_bags_refuse_what_has_no_sparse_gradient():
+    weight, read = torchlike.ones(6, 3, requires_grad=True), torchlike.tensor(INDICES)
+    with pytest.raises(ValueError, match="max mode does not support sparse weights"):
+        nn.functional.embedding_bag(read, weight, mode="max", sparse=True)
+    bags = nn.functional.embedding_bag(read, weight, scale_grad_by_freq=True, sparse=True)
+    with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
+        bags.sum().backward()
 
 
 def test_gradients_of_several_uses_are_added():

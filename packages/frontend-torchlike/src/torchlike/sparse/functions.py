@@ -8,7 +8,7 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
-from ..arrangements import unique
+from ..creation import FACTORIES
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
@@ -122,7 +122,11 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def _normalize(input: Tensor, dim: int, dtype: Any, *, is_logarithm: bool) -> Tensor:
     expect_sparse(input, "softmax")
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise TypeError(f"softmax(): argument 'dim' must be int, not {type(dim).__name__}")
     given = coalesce(input if dtype is None else input.to(dtype))
+    if not given.dtype.is_floating_point:
+        raise NotImplementedError(f"softmax() is not implemented for {given.dtype!r}\nHint: dtype=torchlike.float32")
     record, rank = record_of(given), input.dim()
     place, values = check_dim(dim, rank) % rank, ops.values(given)
     if place >= record.sparse_dim:
@@ -134,22 +138,37 @@ def _normalize(input: Tensor, dim: int, dtype: Any, *, is_logarithm: bool) -> Te
 
 
 def _number_groups(record: Coo, dim: int) -> Tensor:
-    """Return for each element the number of the line along a dimension that it stands in."""
+    """Return for each element the number of the line along a dimension that it stands in, less than that of elements."""
     others = [each for each in range(record.sparse_dim) if each != dim]
-    if not others:
+    if not others or not record.count:
         return FUNCTIONS["zeros_like"](record.indices[0])
-    return count_through(record.indices[others], [record.size[each] for each in others])
+    lines, order = count_through(record.indices[others], [record.size[each] for each in others]).sort()
+    begins = FUNCTIONS["cat"]([lines.new_zeros((1,)), (lines[1:] != lines[:-1]).long()])
+    found: Tensor = FUNCTIONS["zeros_like"](lines).scatter(0, order, begins.cumsum(0))
+    return found
 
 
-def _normalize_groups(values: Tensor, lines: Tensor, is_logarithm: bool) -> Tensor:
-    there, groups = unique(lines, return_inverse=True)
-    count = dc.shape(there)[0]
+def _normalize_groups(values: Tensor, groups: Tensor, is_logarithm: bool) -> Tensor:
     wide = groups.reshape(-1, *[1] * (values.dim() - 1)).expand_as(values)
-    zeros = values.detach().new_zeros((count, *dc.shape(values)[1:]))
+    zeros = FUNCTIONS["zeros_like"](values.detach())
     highest = zeros.scatter_reduce(0, wide, values.detach(), "amax", include_self=False)
     away = values - highest.index_select(0, groups)
     total = zeros.index_add(0, groups, away.exp()).index_select(0, groups)
     return away - total.log() if is_logarithm else away.exp() / total
+
+
+def embed_bags(
+    weight: Tensor, indices: Tensor, padding_idx: int | None, scale_grad_by_freq: bool
+) -> tuple[Tensor, Tensor, int | None]:
+    """Return the rows that bags name, whose gradient is sparse, their numbers among these rows, and that of the padding."""
+    count = indices.shape[0]
+    numbers = FACTORIES["arange"](count, device=indices.device)
+    if padding_idx is None:
+        return embed(weight, indices, -1, scale_grad_by_freq), numbers, None
+    # The padding's row stands before the others, for it is left out by its number.
+    padding = padding_idx % max(weight.shape[0], 1)
+    read = FUNCTIONS["cat"]([indices.new_full((1,), padding), indices])
+    return embed(weight, read, padding, scale_grad_by_freq), (numbers + 1).masked_fill(indices == padding, 0), 0
 
 
 def embed(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:

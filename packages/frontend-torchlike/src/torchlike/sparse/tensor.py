@@ -193,10 +193,12 @@ def gather(source: Tensor, indices: Tensor) -> Tensor:
     wanted = count_through(indices, sizes)
     if not is_sparse(source):
         return FUNCTIONS["index_select"](source.reshape(prod(sizes), *rest), 0, wanted)
-    record = record_of(dc.ops.sparse.coalesce(source))
+    whole = dc.ops.sparse.coalesce(source)
+    record = record_of(whole)
     if not record.count:
         return record.values.new_zeros((dc.shape(wanted)[0], *rest))
     there = count_through(record.indices, sizes)
     found = FUNCTIONS["searchsorted"](there, wanted).clamp(max=record.count - 1)
     hits = (there.index_select(0, found) == wanted).to(record.values.dtype)
-    return record.values.index_select(0, found) * hits.reshape(-1, *[1] * len(rest))
+    values: Tensor = dc.ops.sparse.values(whole)  # with its history, for gradients of gradients
+    return values.index_select(0, found) * hits.reshape(-1, *[1] * len(rest))

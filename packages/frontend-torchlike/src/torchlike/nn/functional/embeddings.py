@@ -86,7 +86,8 @@ def embedding_bag(
 ) -> Tensor:
     """Return for each bag of rows of ``weight`` their sum, mean or maximum.
 
-    A bag is a row of ``input``, or of a one-dimensional ``input`` the part from one of ``offsets`` to the next.
+    A bag is a row of ``input``, or of a one-dimensional ``input`` the part from one of ``offsets`` to the next. With
+    ``sparse`` the gradient of ``weight`` is a sparse tensor of the rows that were read.
 
     >>> import torchlike
     >>> weight = torchlike.tensor([[1., 2.], [3., 4.]])
@@ -135,11 +136,6 @@ def embedding_bag(
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     _check_mode(mode, scale_grad_by_freq, sparse)
-    if sparse and weight.requires_grad and is_grad_enabled():
-        raise NotImplementedError(
-            "embedding_bag(sparse=True): sparse gradients are not supported; leave sparse=False\n"
-            "Hint: embedding(sparse=True) has them, and its rows can be summed"
-        )
     if max_norm is not None:
         _shorten(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
@@ -147,6 +143,11 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
+    if sparse and weight.requires_grad and is_grad_enabled():
+        from ...sparse.functions import embed_bags  # few programs have sparse gradients
+
+        weight, input, padding_idx = embed_bags(weight, input, padding_idx, scale_grad_by_freq)
+        scale_grad_by_freq = False
     found: tuple[Tensor, ...] = dc.ops.aten.embedding_bag.padding_idx(
         weight,
         input,
