@@ -67,6 +67,7 @@ def test_images_are_learnt_by_convolutions(run_example):
     assert float(found[2]) >= 98.0
 
 
+@pytest.mark.long
 def test_a_gpt_goes_on_from_a_checkpoint_as_if_it_had_not_stopped(run_example, tmp_path):
     sizes = ["--width", "16", "--heads", "2", "--layers", "2", "--block", "16", "--batch-size", "4", "--steps", "40"]
     sizes += ["--sample", "10", "--checkpoint", str(tmp_path / "gpt.pt")]

@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forks of one process")
 
 #: How many calls are explained one after the other.
-CALLS = os.environ.get("DISPATCH_EXPLAINED_CALLS") or "250"
+CALLS = os.environ.get("DISPATCH_EXPLAINED_CALLS") or "120"
 
 PROGRAM = """
 import contextlib, io, json, os, random, sys

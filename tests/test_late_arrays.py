@@ -71,6 +71,7 @@ def arguments(schema, tensor):
 ROWS = [(name, tags) for name, schema, tags in ATEN if "out" not in tags and "Tensor" in schema]
 
 
+@pytest.mark.long
 def test_every_operator_takes_a_tensor_whose_sizes_are_not_known(late):
     """It is computed first, but for the operators that are tagged; the kernels refuse anything else."""
     served = 0

@@ -176,6 +176,7 @@ def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works
     assert simulator.counts() == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipelined", [False, True])
 def test_a_thousand_steps_leave_memory_and_counters_as_they_are(npu, pipelined, request):
     simulator = None if npu is None else request.getfixturevalue("simulator")

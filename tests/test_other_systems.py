@@ -154,6 +154,7 @@ def run(system, code, **environment):
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("system", LACKS)
 def test_training_and_files_work_and_the_npu_says_why_it_is_not_there(system):
     reason = f"the Ascend toolkit is made for Linux, and this system is {system}"

@@ -224,6 +224,7 @@ for step in range(80):
 """
 
 
+@pytest.mark.long
 def test_the_winner_runs_after_any_interleaving(tmp_path):
     """Registrations of every level come and go; eager calls, fused and unfused pipelines run the winner's kernel."""
     done = subprocess.run(
