@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -24,7 +25,7 @@ def has_fresh_results(op: Any) -> bool:
     return not schema.is_mutable and all(each.alias is None for each in schema.returns)
 
 
-def run_rows(op: Any, size: int, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def run_rows(op: Any, size: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Run an operator for each row of its batched arguments, and return the results stacked.
 
     Raises `NotBatchableError` for an operator that writes to an argument or returns a part of one, and for an empty batch.

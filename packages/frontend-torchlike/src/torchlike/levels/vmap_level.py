@@ -22,7 +22,7 @@ from dispatch_core.caches import keep
 from dispatch_core.keys import AUTOCAST, LAYOUTS
 
 from ..tensors import Tensor, frontend
-from .batching import Batch, find_rule
+from .batching import Batch, find_rule_in_order
 from .calls import call_in_order, shape_of, signature_of, tensors_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import run_random
@@ -97,20 +97,23 @@ class VmapLevel(TransformLevel):
             if has_program_kernel(keyset, op):
                 composite = None  # the casts of its author are of the whole operator
         if composite is None:
-            return self.apply(op, rule or run_rows, values)
+            return self.apply(op, rule or _run_rows, values)
         try:
             return composite(*values)
         except NotBatchableError:
             if not has_fresh_results(op):
                 raise
-        return self.apply(op, run_rows, values)
+        return self.apply(op, _run_rows, values)
 
     def apply(self, op: Any, rule: Any, values: tuple[Any, ...]) -> Any:
-        """Run a batching rule one level below, and return its results as tensors of the level."""
+        """Run a batching rule one level below, and return its results as tensors of the level.
+
+        The rule takes the overload, the size of the batch, and all arguments in order.
+        """
         shape = shape_of(op)
-        positional, keywords = shape.split(shape.map_tensors(self._mark, values))
+        marked = shape.map_tensors(self._mark, values)
         with below():
-            found = rule(op, self.size, positional, keywords)
+            found = rule(op, self.size, marked)
             if isinstance(found, tuple) and any(each is None for each in found):
                 found = self._fill_unwanted(op, found, values)
         if shape.writes:
@@ -142,6 +145,10 @@ class VmapLevel(TransformLevel):
         return False
 
 
+def _run_rows(op: Any, size: int, values: tuple[Any, ...]) -> Any:
+    return run_rows(op, size, *shape_of(op).split(values))
+
+
 class _Way:
     """How an operator's calls are batched, as far as their arguments do not tell: see Note [How a call is batched]."""
 
@@ -153,7 +160,7 @@ class _Way:
         slot = op._entry.slot(BATCHED)
         self.is_registered = slot.rule in _REGISTERED and not slot.registration.is_fallthrough
         self.may_be_refused = may_refuse(op)
-        self.rule: Any = find_rule(op)
+        self.rule: Any = find_rule_in_order(op)
         self.composite = _find_composite(op) if self.rule is None else None
 
 

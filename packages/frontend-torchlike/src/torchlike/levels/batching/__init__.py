@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .calls import Batch
-from .table import find_rule
+from .table import find_rule, find_rule_in_order
 
-__all__ = ["Batch", "find_rule"]
+__all__ = ["Batch", "find_rule", "find_rule_in_order"]

@@ -89,20 +89,20 @@ def _tensor_names(op: Any) -> tuple[str, ...]:
     return tuple(each.argument.name for each in op.schema.tensor_arguments if "list" not in each.kind)
 
 
-def bind(op: Any, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BatchedCall:
-    """Return a call with its arguments by name."""
+def bind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return all arguments of a call in the schema's order."""
     names, defaults, _ = _parameters(op)
-    if len(args) == len(names):
-        return BatchedCall(op, size, dict(zip(names, args, strict=True)))
-    return BatchedCall(op, size, {**defaults, **dict(zip(names, args, strict=False)), **kwargs})
+    given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+    return tuple([given[name] for name in names])
 
 
 def invoke(op: Any, values: dict[str, Any]) -> Any:
     """Call an overload with its arguments by name; names that it does not have are left out."""
     names, _, by_place = _parameters(op)
+    given = [values[name] for name in names]
     if by_place == len(names):
-        return op(*[values[name] for name in names])
-    return op(*[values[name] for name in names[:by_place]], **{name: values[name] for name in names[by_place:]})
+        return op(*given)
+    return op(*given[:by_place], **{name: values[name] for name in names[by_place:]})
 
 
 def overload(name: str) -> Any:

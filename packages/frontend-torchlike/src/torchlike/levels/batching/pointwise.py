@@ -22,17 +22,17 @@ def broadcast(call: BatchedCall) -> Any:
     """
     names = tuple(call.tensors())
     values = call.values
-    rank = max(rank_of(values[name]) for name in names)
-    if len(names) > 1:
-        _promote(call, names)
+    if len(names) == 1:
+        return call.run(**{names[0]: align(values[names[0]], 0)})
+    rank = max([rank_of(values[name]) for name in names])
+    _promote(call, names)
     return call.run(**{name: align(values[name], rank) for name in names})
 
 
 def _promote(call: BatchedCall, names: tuple[str, ...]) -> None:
     values = call.values
     operands = [name for name in names if name not in _MASKS]
-    dtypes = {dtype_of(values[name]) for name in operands}
-    if len(dtypes) == 1:
+    if len({dtype_of(values[name]) for name in operands}) == 1:
         return
     common: ScalarType | None = None
     for name in operands:

@@ -63,13 +63,23 @@ def find_rule(op: Any) -> BatchingRule | None:
     >>> find_rule(op)(op, 2, (Batch(torchlike.tensor([[1.0, 2.0], [3.0, 4.0]])), [0]), {})
     tensor([3., 7.])
     """
+    run = find_rule_in_order(op)
+    if run is None:
+        return None
+    return lambda op, size, args, kwargs: run(op, size, bind(op, args, kwargs))
+
+
+@cache
+def find_rule_in_order(op: Any) -> Callable[[Any, int, tuple[Any, ...]], Any] | None:
+    """Return the same rule as a function of all arguments in the schema's order."""
     rule = _rule_of(op.name)
     if rule is None:
         return None
+    names = tuple(each.name for each in op.schema.arguments)
 
-    def run(op: Any, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(op: Any, size: int, values: tuple[Any, ...]) -> Any:
         try:
-            return rule(bind(op, size, args, kwargs))
+            return rule(BatchedCall(op, size, dict(zip(names, values, strict=True))))
         except AtenError as error:
             raise error.at(op.name) from None
 
