@@ -414,6 +414,17 @@ def test_a_keyset_that_names_autocast_is_obeyed(x, weight):
             assert (made.dtype, made.requires_grad) == (bfloat16, "AutogradCPU" in str(mask))
 
 
+@pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_of_other_devices_compute_in_half_as_those_of_cuda_do(layer):
+    net = getattr(nn, layer)(3, 4, num_layers=2, bidirectional=True).to("meta")
+    for inputs in (torchlike.ones(5, 2, 3, device="meta"), torchlike.ones(5, 3, device="meta").half()):
+        with torchlike.autocast("meta", dtype=bfloat16):
+            output, state = net(inputs)
+        assert {each.dtype for each in (output, *(state if layer == "LSTM" else [state]))} == {bfloat16}
+        output.sum().backward()
+        assert {each.grad.dtype for each in net.parameters()} == {float32}
+
+
 def test_profiles_and_traces_change_no_dtype_and_see_the_casts(x, weight):
     cell = nn.GRU(4, 4)
 

@@ -771,3 +771,57 @@ def test_a_small_transformer_trains_on_nested_batches():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 5
+
+
+# Losses.
+
+LOSSES = (
+    "l1_loss mse_loss smooth_l1_loss huber_loss soft_margin_loss poisson_nll_loss kl_div binary_cross_entropy"
+    " binary_cross_entropy_with_logits"
+).split()
+
+
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_an_element_wise_loss_is_that_of_the_values(name, reduction):
+    x = make(2, 0, 5, 3).sigmoid().requires_grad_()
+    target = (x * 0.5 + 0.1).detach()
+    values = x.values().detach().requires_grad_()
+    found = getattr(F, name)(x, target, reduction=reduction)
+    wanted = getattr(F, name)(values, target.values(), reduction=reduction)
+    assert found.is_nested is (reduction == "none")
+    same(found.values() if found.is_nested else found, wanted)
+    (found.values() if found.is_nested else found).sin().sum().backward()
+    wanted.sin().sum().backward()
+    same(x.grad.values(), values.grad)
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_loss_broadcasts_strided_targets_and_refuses_other_rows(x):
+    same(F.l1_loss(x, torchlike.ones(4)), F.l1_loss(x.values(), torchlike.ones(10, 4)))
+    each = torchlike.arange(4.0).reshape(4, 1, 1)
+    wanted = [F.mse_loss(row, torchlike.full((len(row), 4), float(at)), reduction="sum") for at, row in enumerate(x)]
+    same(F.mse_loss(x, each, reduction="sum"), torchlike.stack(wanted).sum())
+    for target in (make(2, 0, 5, 3), make(1, 2), torchlike.ones(3, 1, 4)):
+        with pytest.raises(RuntimeError, match="with inputs of shapes"):
+            F.l1_loss(x, target)
+
+
+def test_classes_become_rows_of_zeros_and_a_one():
+    tokens = torchlike.nested.nested_tensor([torchlike.tensor([0, 2]), torchlike.tensor([1])], **JAGGED)
+    hot = F.one_hot(tokens, 3)
+    assert hot.size(1) == tokens.size(1) and hot.values().tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_sizes_are_the_same_only_where_the_ragged_ones_are(x):
+    assert (
+        x.is_same_size(x * 2) and not x.is_same_size(make(2, 0, 5, 3)) and not x.is_same_size(x.to_padded_tensor(0.0))
+    )
+
+
+def test_softmax_of_integers_along_the_rows_wants_a_dtype(x):
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        x.detach().long().softmax(1)
+    found = x.detach().long().softmax(1, dtype=torchlike.float64)
+    same(found.values(), x.detach().long().double().softmax(1).values())

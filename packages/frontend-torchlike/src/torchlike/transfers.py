@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -50,14 +52,29 @@ def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
 #: Operators whose first tensor decides, because they copy the others or only read positions from them.
 _COPIES: Final = frozenset({"aten::copy_", "aten::index.Tensor", "aten::index_put", "aten::index_put_"})
 
+#: Operators → their arguments that are read on the host, and may be cpu tensors whatever the device of the others.
+_READ: Final = {
+    "aten::_pack_padded_sequence": {"lengths"},
+    "aten::_pad_packed_sequence": {"batch_sizes"},
+    **{f"aten::{kind}.data": {"batch_sizes"} for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    "aten::ctc_loss.Tensor": {"input_lengths", "target_lengths"},
+}
+
 
 def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a call whose tensors lie on two devices (the boundary's hook).
 
-    Copies go ahead, and so do cpu tensors without dimensions, which stand for numbers; anything else is refused as torch
-    refuses it. Raises ``DeviceMismatchError``.
+    Copies go ahead, and so do cpu tensors without dimensions, which stand for numbers, and lengths that are read;
+    anything else is refused as torch refuses it. Raises ``DeviceMismatchError``.
     """
     values = [*args, *kwargs.values()]
+    if (read := _READ.get(op.name)) is not None:
+        named = {**dict(zip((argument.name for argument in op.schema.arguments), args, strict=False)), **kwargs}
+        rest = [tensor for name, value in named.items() if name not in read for tensor in _find_tensors(value)]
+        lengths = [tensor for name in read for tensor in _find_tensors(named.get(name))]
+        if len({str(tensor.device) for tensor in rest}) == 1 and all(tensor.is_cpu for tensor in lengths):
+            keyset = dc.apply_masks(reduce(or_, (tensor._dispatch_mask for tensor in (*rest, *lengths))))
+            return op.redispatch(keyset, *args, **kwargs)
     if op.name in _COPIES:
         first = args[0]
         if op.name == "aten::copy_":

@@ -57,6 +57,9 @@ def policies_of(backend: str) -> dict[str, str]:
     found = {name: policy for policy, names in lists.items() for name in names.split()}
     if "mkldnn_rnn_layer" in found:
         found["mkldnn_rnn_layer"] = "lower_precision_fp_of_lstm"
+    if backend != "CPU":
+        # torch lists the cells and cuDNN's layers there; these layers are made of neither.
+        found |= dict.fromkeys(("lstm.input", "lstm.data", "gru.input", "gru.data"), "lower_precision_fp")
     return found
 
 

@@ -19,9 +19,15 @@ _RULES: Final[dict[Rule, str]] = {
     pointwise.apply_to_values: (
         "clone detach alias to.dtype to.dtype_layout to.device _to_copy type_as dropout native_dropout alpha_dropout"
         " bernoulli empty_like zeros_like ones_like full_like rand_like randn_like randint_like fill.Scalar hardswish"
-        " log_sigmoid"
+        " log_sigmoid one_hot"
     ),
+    pointwise.broadcast: "broadcast_tensors",
+    pointwise.have_same_sizes: "is_same_size",
     pointwise.apply_pointwise: "max.other min.other",
+    pointwise.apply_loss: (
+        "l1_loss mse_loss smooth_l1_loss huber_loss soft_margin_loss poisson_nll_loss kl_div binary_cross_entropy"
+        " binary_cross_entropy_with_logits"
+    ),
     pointwise.write_pointwise: "copy_ zero_ fill_ dropout_ normal_ uniform_ bernoulli_",
     reductions.reduce: ("sum nansum mean prod any all max max.dim min min.dim amax amin argmax argmin count_nonzero"),
     reductions.take_dims: (

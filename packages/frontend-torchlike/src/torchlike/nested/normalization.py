@@ -23,6 +23,10 @@ def apply_softmax(operator: Operator, values: tuple[Any, ...]) -> Any:
     if operator.packet.endswith("log_softmax"):
         operator.refuse("not supported when reducing along the ragged dimension for NestedTensor")
     refuse_gaps(operator, record)
+    if (dtype := given.get("dtype")) is not None:
+        record = given["self"].to(dtype)._dispatch_data
+    if not record.values.is_floating_point():
+        operator.call(given | {"self": record.values, "dim": inner})  # raises
     given |= {"self": pad(record, float("-inf"), record.find_longest()), "dim": record.ragged}
     return wrap_values(record, unpad(record, operator.call(given)))
 

@@ -29,6 +29,27 @@ def apply_pointwise(operator: Operator, values: tuple[Any, ...]) -> Any:
     return wrap_all(record, found)
 
 
+def apply_loss(operator: Operator, values: tuple[Any, ...]) -> Any:
+    """Apply an element-wise loss, and reduce over all elements unless the call asks for each."""
+    first = find_widest(values)
+    found = operator([align(operator, first, each) if isinstance(each, Tensor) else each for each in values])
+    return found if operator.bind(values)["reduction"] else wrap_all(first._dispatch_data, found)
+
+
+def broadcast(operator: Operator, values: tuple[Any, ...]) -> list[NestedTensor]:
+    """Return nested tensors of the elements that operands have for the places of the widest one."""
+    (tensors,) = values
+    first = find_widest(tensors)
+    record = first._dispatch_data
+    return [wrap_values(record, align(operator, first, each).expand_as(record.values)) for each in tensors]
+
+
+def have_same_sizes(operator: Operator, values: tuple[Any, ...]) -> bool:
+    """Return whether two tensors have the same sizes, the ragged one included."""
+    first, second = values
+    return bool(first.shape == second.shape)
+
+
 def find_widest(values: tuple[Any, ...]) -> NestedTensor:
     """Return the nested tensor among arguments with the most dimensions, the first of several."""
     found = None

@@ -136,7 +136,11 @@ def pack_padded_sequence(
     Raises ``RuntimeError`` for lengths that are not sorted, from the longest, unless not ``enforce_sorted``.
     """
     check_tensor(input, "pack_padded_sequence")
-    lengths = as_tensor(lengths, dtype=ScalarType.Long)
+    lengths = as_tensor(lengths, dtype=ScalarType.Long, device=None if isinstance(lengths, Tensor) else "cpu")
+    if not lengths.is_cpu:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor"
+        )
     order = None
     if not enforce_sorted:
         lengths, order = FUNCTIONS["sort"](lengths, descending=True)
