@@ -74,6 +74,7 @@ __all__ = [
     "is_lent_out",
     "is_pending",
     "is_pinned",
+    "keep_in_code",
     "keys_of",
     "lend",
     "materialize",
@@ -130,6 +131,7 @@ set_masks: Final = context.set_state
 reset_masks: Final = context.reset_state
 """Restores the masks before a token was made."""
 
+keep_in_code = context.keep_in_code
 with_included, without_included = context.with_included, context.without_included
 
 find_array_type: Final = ARRAY_TYPES.get

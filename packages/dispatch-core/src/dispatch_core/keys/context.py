@@ -78,11 +78,11 @@ _CODE_STATES: Final = 64
 
 
 def keep_in_code(state: State) -> None:
-    """Let the code of calls know of a state, which takes keys out and adds none: it runs a backend's kernel itself there.
+    """Let the code of calls know of a state: it runs a backend's kernel itself there.
 
     For states that many calls are made in; past a number of them the others do without.
     """
-    if not state[0] and len(_in_code) < _CODE_STATES:
+    if len(_in_code) < _CODE_STATES:
         _in_code.add(state)
 
 

@@ -22,7 +22,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_core.frontends import current_session, included_mask, run_outside
+from dispatch_core.frontends import current_session, included_mask, keep_in_code, run_outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
 from ..history.graph_settings import current_autocast, current_nesting
@@ -115,7 +115,9 @@ class OperatorCasts:
         if self.lists:
             made = made or list(values)
             for index in self.lists:
-                made[index] = [self.cast(each, dtype) for each in made[index]]
+                made[index] = [
+                    each if each is None or each.dtype is dtype else self.cast(each, dtype) for each in made[index]
+                ]
         return made or values
 
     def cast(self, value: Any, dtype: ScalarType) -> Any:
@@ -177,8 +179,11 @@ def _fp32_append_dtype(call: OperatorCasts, values: tuple[Any, ...], dtype: Scal
 
 
 def _promote(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> Any:
-    target = dtype
-    for each in call.each_tensor(values):
+    target, tensors = dtype, call.each_tensor(values)
+    found = {each.dtype for each in tensors if each is not None}
+    if len(found) == 1 and (dtype in found or float32 in found):
+        return call.run(*values)
+    for each in tensors:
         if not call.is_eligible(each):
             continue
         if each.dtype is float32:
@@ -285,6 +290,7 @@ def _register(device: str, own: DispatchKey, key: DispatchKey) -> None:
                 library.impl_lazily(partial(_make_kernel, key))
             _libraries[key] = library
         DEVICES[key], KEYS[device] = device, (own, key)
+        keep_in_code((key.value, 0))
 
 
 class _CompositeCasts(OperatorCasts):
