@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 
@@ -288,3 +290,47 @@ def test_values_in_the_place_of_writes_pass_through_the_rest_of_the_stack():
         half = torch.func.functionalize(lambda x: x.mm(x).add_(1))(torch.ones(2, 2))
     assert half.dtype == torch.bfloat16
     assert (later.item(), half.tolist()) == (4, [[3, 3], [3, 3]])
+
+
+class Scaled(TorchDispatchMode):
+    """Multiplies what calls return, and counts them."""
+
+    def __init__(self, factor):
+        self.factor, self.count = factor, 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {})) * self.factor
+
+
+def test_code_that_knows_a_mode_serves_other_modes_states_and_kernels():
+    x, leaf = torch.ones(2), torch.ones(2, requires_grad=True)
+
+    def add(*blocks, times=1):
+        with ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(block)
+            for _ in range(times):
+                found = torch.sub(x, x, alpha=-1)
+        return found.tolist()
+
+    often = 100  # results of a kernel are compared for some calls, before code knows it
+    first = Scaled(2)
+    assert add(first, times=often) == [4, 4]
+    assert first.count == often
+    with first:
+        recorded = torch.sub(leaf, x, alpha=-1)
+    assert recorded.grad_fn is not None
+    # The outer one sees the call of the inner handler, and its product.
+    assert add(Scaled(3), Scaled(2)) == [36, 36]
+    assert add(Scaled(5)) == [10, 10]
+    assert add() == [2, 2]
+    assert add(torch.autocast("cpu"), times=often) == [2, 2]
+    assert add(torch.autocast("cpu"), Scaled(2)) == [4, 4]
+    assert add(torch.pipeline(), times=often) == [2, 2]
+    with dc.Library("aten", "IMPL", "CPU") as library:
+        library.impl("sub.Tensor", lambda self, other, *, alpha=1: self + 10, allow_override=True)
+        assert add() == [11, 11]
+        assert add(Scaled(2)) == [22, 22]
+        assert add(torch.autocast("cpu")) == [11, 11]
+    assert add(Scaled(2)) == [4, 4]
