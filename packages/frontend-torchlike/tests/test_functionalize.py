@@ -362,3 +362,75 @@ def test_an_optimizers_step_is_traced_without_writes():
     assert [step.op.name for step in trace.graph.steps if step.op.schema.is_mutable] == ["aten::copy_"] * 4
     for parameter, first in zip(layer.parameters(), before, strict=True):
         assert torch.allclose(first - parameter, torch.full_like(first, 0.1 + 0.19))
+
+
+# Sparse tensors.
+
+PLACES = torch.tensor([[0, 1, 1], [2, 0, 2]])
+SPARSE_PROGRAMS = {
+    "products": lambda s, x: (s @ x).relu_().mul_(2),
+    "torch.sparse.mm": lambda s, x: torch.sparse.mm(s, x).add_(1),
+    "sparse results": lambda s, x: (s @ s.t()) + (s * x.t()) @ s.t(),
+    "written to by sparse ones": lambda s, x: x.t().clone().add_(s, alpha=2).mul_(s),
+    "an argument that is written to": lambda s, x: x.mul_(2).sum() + (s @ x),
+    "parts": lambda s, x: s.coalesce().values().sin() + s.coalesce().indices().sum(),
+    "rows": lambda s, x: [row.to_dense().add_(1) for row in s.unbind(0)],
+    "sparse ones of its own": lambda s, x: torch.sparse_coo_tensor(PLACES, x.mul_(2)[:, 0], (2, 3)) @ x,
+    "to_sparse": lambda s, x: (x * (x > 0)).to_sparse(),
+    "the tensor itself": lambda s, x: s,
+}
+
+
+def make_sparse():
+    torch.manual_seed(0)
+    return torch.sparse_coo_tensor(PLACES, torch.tensor([3.0, 4.0, 5.0]), (2, 3)), torch.randn(3, 2)
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+@pytest.mark.parametrize("name", SPARSE_PROGRAMS)
+def test_programs_use_sparse_tensors(name, is_captured):
+    program = SPARSE_PROGRAMS[name]
+    s, x = make_sparse()
+    expected = program(s, x)
+    other, y = make_sparse()
+    found = functionalize(lambda y: program(other, y))(y) if is_captured else functionalize(program)(other, y)
+    pairs = [(found, expected)] if isinstance(expected, torch.Tensor) else zip(found, expected, strict=True)
+    for one, two in [*pairs, (y, x)]:
+        assert one.layout is two.layout
+        torch.testing.assert_close(one.to_dense(), two.to_dense())
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (lambda s, x: (s._values().mul_(2), s @ x), "that was written to is a part of a sparse one"),
+        (lambda s, x: (s @ x, s._values().mul_(2)), "that is written to is a part of a sparse one(.|\n)*Hint: "),
+        (lambda s, x: s.coalesce().values().mul_(2), "is a part of a sparse one"),
+        (lambda s, x: (torch.sparse_coo_tensor([[0, 1, 1]], x, (2, 2)), x[0].zero_()), "is a part of a sparse one"),
+        (lambda s, x: s.mul_(2), "cannot write to a sparse tensor(.|\n)*Hint: "),
+        (lambda s, x: s.clone().zero_(), "cannot write to a sparse tensor"),
+    ],
+)
+def test_writes_to_sparse_tensors_and_their_parts_are_refused(program, text):
+    with pytest.raises(RuntimeError, match=text):
+        functionalize(program)(*make_sparse())
+
+
+def test_gradients_go_through_programs_with_sparse_tensors():
+    s, x = make_sparse()
+
+    def loss(x):
+        return (s @ x).relu_().pow(2).sum()
+
+    expected = grad(lambda x: (s.to_dense() @ x).relu().pow(2).sum())(x)
+    torch.testing.assert_close(grad(functionalize(loss))(x), expected)
+    torch.testing.assert_close(functionalize(grad(loss))(x), expected)
+
+
+def test_a_functional_trace_has_the_calls_on_the_parts_of_sparse_tensors():
+    s, x = make_sparse()
+    with dc.trace(functional=True) as trace:
+        found = (s @ x).add_(1)
+        trace.returns(found)
+    assert [step.op.name for step in trace.graph.steps] == ["coo::mm", "aten::add.Scalar"]
+    torch.testing.assert_close(found, s @ x + 1)

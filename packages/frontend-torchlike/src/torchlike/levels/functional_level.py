@@ -23,6 +23,7 @@ from .calls import call_in_order, map_tensors, signature_of, tensors_of, written
 from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
+from .sparse_parts import SparseParts, is_sparse
 from .stack import TransformLevel, below
 from .tensors import wrap_value
 
@@ -40,6 +41,7 @@ class FunctionalLevel(TransformLevel):
         self._outside = OutsideTensors(self.hold)
         #: The tensors of a block whose end lets them be ordinary ones; see `settle`.
         self._made: list[ref[Tensor]] | None = [] if settles else None
+        self._parts = SparseParts(self._outside.enter, self._outside.is_written)
         #: Whether records are computed with, in the place of tensors.
         self._is_rebinding = False
 
@@ -48,7 +50,9 @@ class FunctionalLevel(TransformLevel):
 
     def enter(self, value: Any) -> Any:
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
-        return value if not isinstance(value, Tensor) or self.owns(value) else self._outside.enter(value)
+        if not isinstance(value, Tensor) or self.owns(value) or is_sparse(value):
+            return value
+        return self._outside.enter(value)
 
     def leave(self, value: Any) -> Any:
         """Return the tensor outside for one of the level, once that is closed and written back; anything else as it is."""
@@ -78,6 +82,9 @@ class FunctionalLevel(TransformLevel):
             return tensor.value
         if not isinstance(tensor, Tensor):
             return frontend.wrap(tensor)
+        if is_sparse(tensor):
+            self._parts.use(tensor)
+            return tensor
         return self.enter(tensor)._dispatch_data.value
 
     def hold(self, value: Any) -> Tensor:
@@ -93,7 +100,9 @@ class FunctionalLevel(TransformLevel):
             # It may write to an argument of which the schema does not say so, as that of batch_norm.
             return self._return_given(composite(*values), op, values)
         if not signature.writes:
-            is_view = any(result.kind == "view" for result in signature.results)
+            is_view = any(
+                result.kind == "view" and not is_sparse(values[result.source]) for result in signature.results
+            )
             return self._view(op, values) if is_view else self._compute(op, values)
         functional = None if "inplace_view" in op.tags else functional_of(op) or frontends.find_functional(op)
         if functional is None or any(each.kind == "view" for each in signature_of(functional).results):
@@ -136,6 +145,8 @@ class FunctionalLevel(TransformLevel):
     def _find_layouts(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Return the layouts of a call's results by its shape rule, which refuses what it must; None without a rule."""
         signature, name = signature_of(op), op.name.removeprefix("aten::")
+        if any(map(is_sparse, tensors_of(op, values))):
+            return None  # the rules are those of strided tensors
         described = map_tensors(op, lambda tensor: describe(self.enter(tensor)), values)
         rule = RULES.get(name)
         for index in signature.writes:
@@ -155,6 +166,8 @@ class FunctionalLevel(TransformLevel):
 
     def _compute(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that neither writes nor returns a view."""
+        if op.namespace == "sparse" or any(map(is_sparse, tensors_of(op, values))):
+            return self._compute_sparse(op, values)
         signature = signature_of(op)
         is_raw = any(isinstance(tensor, Functional) for tensor in tensors_of(op, values))
         layouts: Any = None
@@ -171,6 +184,20 @@ class FunctionalLevel(TransformLevel):
             else:
                 results.append(self._hold(each, layout if isinstance(layout, TensorMeta) else None, is_raw))
         return signature.pack(results)
+
+    def _compute_sparse(self, op: Any, values: tuple[Any, ...]) -> Any:
+        """Run a call with sparse tensors, or one that makes one; see Note [Parts of sparse tensors]."""
+        given = list(tensors_of(op, values))
+
+        def keep(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return [keep(each) for each in value]
+            if not isinstance(value, Tensor):
+                return value
+            part = self._parts.find(value, given)
+            return self._hold(value, None, False) if part is None else part
+
+        return signature_of(op).pack([keep(each) for each in self._run(op, values)])
 
     def _hold(self, value: Any, layout: TensorMeta | None, is_raw: bool) -> Any:
         data = make_functional(value, self, layout)
@@ -262,12 +289,21 @@ class FunctionalLevel(TransformLevel):
         """Compute what a call writes, and give the tensors their new values."""
         signature = signature_of(op)
         for tensor in written_tensors(op, values):
+            if is_sparse(tensor):
+                raise OperatorError(
+                    "functionalize cannot write to a sparse tensor",
+                    operator=op.name,
+                    hint="use a name without the last underscore",
+                )
             if self.enter(tensor)._state.expanded:
                 check_expanded(op.name)
         layouts = self._find_layouts(op, values)
         names = {argument.name for argument in functional.schema.arguments}
         pairs = zip(signature.parameters, values, strict=True)
         found = self._run(functional, tuple(value for parameter, value in pairs if parameter.name in names))
+        if any(map(is_sparse, found)):  # the product of a strided tensor with a sparse one
+            with below():
+                found = tuple(each.to_dense() for each in found)
         targets = [values[result.source] for result in signature.results]
         described = layouts if isinstance(layouts, tuple) else (layouts,) * len(targets)
         for target, value, layout in zip(targets, found, described, strict=True):
@@ -285,6 +321,7 @@ class FunctionalLevel(TransformLevel):
     def _give(self, tensor: Tensor, value: Any, layout: TensorMeta | None) -> None:
         """Set a tensor to another value, and make its views again; see Note [Writes as values]."""
         inner = self.enter(tensor)
+        self._parts.check_write(inner)
         self._outside.note_write(inner)
         data: Functional = inner._dispatch_data
         is_resized = layout is not None and layout.shape != data.layout.shape

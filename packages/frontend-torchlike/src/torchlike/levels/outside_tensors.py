@@ -82,6 +82,11 @@ class OutsideTensors:
         """Return whether a tensor of the level is a stand-in, or a view of one."""
         return self._find_root(tensor) is not None
 
+    def is_written(self, tensor: Tensor) -> bool:
+        """Return whether a tensor of the level is one from outside, or a view of one, and was written to."""
+        root = self._find_root(tensor)
+        return root is not None and root.is_written
+
     def note_write(self, tensor: Tensor) -> None:
         """Remember that a tensor of the level is written to; raises where it is not known what else lies there."""
         root = self._find_root(tensor)
