@@ -607,6 +607,42 @@ def test_derivatives_along_directions_of_custom_functions_are_torchs(name):
     compare(PUSHED[name], numbers(4, 3), numbers(3))
 
 
+def push_dual(t, f, x, way):
+    """Return a derivative along a direction by dual numbers."""
+    forward = t.autograd.forward_ad
+    with forward.dual_level():
+        return forward.unpack_dual(f(forward.make_dual(x, way))).tangent
+
+
+DUALS = {
+    "grad": lambda t, func, x, w: func.grad(lambda w: push_dual(t, lambda v: (v * x).sin(), w, w.cos()).sum())(w),
+    "by the direction": lambda t, func, x, w: func.grad(lambda v: push_dual(t, t.tanh, w, v).sin().sum())(w),
+    "vjp": lambda t, func, x, w: func.vjp(lambda x: push_dual(t, lambda y: y.softmax(0) @ w, x, x.sin()), x)[1](
+        x[:, 0]
+    ),
+    "vmap of grad": lambda t, func, x, w: func.vmap(
+        func.grad(lambda x: push_dual(t, lambda y: (y * y).cumsum(0), x, w).exp().sum())
+    )(x),
+    "grad inside": lambda t, func, x, w: func.grad(
+        lambda w: push_dual(t, func.grad(lambda v: (v**3).prod()), w, w.cos()).sum()
+    )(w),
+    "vmap inside": lambda t, func, x, w: func.grad(
+        lambda x: push_dual(t, func.vmap(lambda y: y.prod() * y), x, x.cos()).sum()
+    )(x),
+    "written": lambda t, func, x, w: func.grad(lambda w: push_dual(t, lambda v: (v * 1).mul_(v).add_(v), w, w).sum())(
+        w
+    ),
+    "custom": lambda t, func, x, w: func.grad(
+        lambda w: push_dual(t, lambda v: make_pushed(t).apply(x, v, 2.0)[0], w, w.cos()).sum()
+    )(w),
+}
+
+
+@pytest.mark.parametrize("name", DUALS)
+def test_dual_numbers_in_functions_that_are_differentiated_are_torchs(name):
+    compare(DUALS[name], numbers(4, 3), numbers(3))
+
+
 # Refusals.
 
 

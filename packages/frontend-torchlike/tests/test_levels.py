@@ -379,8 +379,6 @@ def test_forward_mode_stands_around_transforms():
         for found in (func.grad(lambda y: (y**3).sum())(dual), func.jvp(lambda y: y**3, (dual,), (x * 0 + 1,))[1]):
             assert forward.unpack_dual(found).tangent.tolist() == [6.0, 0.0]
         assert forward.unpack_dual(func.vmap(lambda y: y**2)(dual)).tangent.tolist() == [2.0, 0.0]
-    with pytest.raises(RuntimeError, match=r"dual_level\(\) is not supported inside of a function transform"):
-        func.vmap(lambda y: forward.dual_level().__enter__())(x)
 
 
 def test_batch_norms_go_without_running_statistics():

@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import Any, Final, NamedTuple
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Final, NamedTuple, Protocol
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT
@@ -24,7 +24,7 @@ from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..history.tangents import read_tangent, set_tangent
-from ..history.transforms import refuse_in_transform
+from ..history.transforms import is_in_transform
 from ..tensors import Tensor
 from .fallback import find_tensors
 from .gradients import grad
@@ -35,6 +35,20 @@ _KEY: Final = dc.DispatchKey.FuncTorchGradWrapper
 _NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 _numbers: Final = itertools.count(1)
 _level: Final = tangents.dual_level
+
+
+class DualLevels(Protocol):
+    """How dual numbers take part in function transforms."""
+
+    def open_level(self, number: int) -> AbstractContextManager[Any]:
+        """Return the block of a `dual_level` in a transform; raises ``RuntimeError`` where that knows no dual numbers."""
+
+    def below_level(self) -> AbstractContextManager[Any]:
+        """Return a block whose calls pass by the level of dual numbers on top."""
+
+
+#: How dual numbers take part in function transforms; set by them.
+IN_TRANSFORMS: Final[list[DualLevels]] = []
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -56,6 +70,8 @@ def _require_level(name: str) -> int:
 class dual_level:  # noqa: N801  # torch's name
     """Compute forward derivatives in the block; its tangents are gone when it ends. Levels do not nest.
 
+    In a function of ``func.grad`` or ``func.vjp`` the derivatives are the transform's, in turn; other transforms refuse it.
+
     >>> import torchlike
     >>> with dual_level():
     ...     x = make_dual(torchlike.tensor([2.0, 3.0]), torchlike.tensor([1.0, 0.0]))
@@ -66,10 +82,15 @@ class dual_level:  # noqa: N801  # torch's name
     def __enter__(self) -> int:
         if _level.get():
             raise RuntimeError("Nested forward mode AD is not supported at the moment")
-        refuse_in_transform("dual_level")
+        number = next(_numbers)
+        block: AbstractContextManager[Any] = dc.include_keys(_KEY)
+        if is_in_transform():
+            if not IN_TRANSFORMS:
+                raise RuntimeError("forward_ad.dual_level() is not supported inside of a level of your own")
+            block = IN_TRANSFORMS[0].open_level(number)
         self._stack = ExitStack()
-        self._stack.callback(_level.reset, _level.set(next(_numbers)))
-        self._stack.enter_context(dc.include_keys(_KEY))
+        self._stack.callback(_level.reset, _level.set(number))
+        self._stack.enter_context(block)
         return 0
 
     def __exit__(self, *exc: object) -> None:
@@ -81,6 +102,11 @@ def __getattr__(name: str) -> Any:
     if name == "_current_level":
         return 0 if _level.get() else -1
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def _outside() -> AbstractContextManager[Any]:
+    """Return a block whose calls pass the layer by."""
+    return IN_TRANSFORMS[0].below_level() if IN_TRANSFORMS and is_in_transform() else dc.exclude_keys(_KEY)
 
 
 _entered: Final[list[dual_level]] = []
@@ -138,7 +164,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
-    with dc.exclude_keys(_KEY):
+    with _outside():
         dual = tensor.view_as(tensor)
     set_tangent(dual, tangent, current)
     return dual
@@ -155,27 +181,46 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         primal, tangent = unpack_dual(record.values)
         wrap = record.leave_gradient
         return UnpackedDualTensor(wrap(primal), None if tangent is None else wrap(tangent))
-    with dc.exclude_keys(_KEY):
+    with _outside():
         primal = tensor.view_as(tensor)
     return UnpackedDualTensor(primal, read_tangent(tensor, current))
 
 
 def _run_dual(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and give its results their tangents (the boxed fallback)."""
-    level, below = _level.get(), keyset - _KEY
-    if not any(read_tangent(each, level) is not None for each in find_tensors([*args, *kwargs.values()])):
+    below = keyset - _KEY
+
+    def call() -> Any:
         return op.redispatch(below, *args, **kwargs)
+
+    return run_dual(_level.get(), op, args, kwargs, call, call)
+
+
+def run_dual(
+    level: int,
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    call: Callable[[], Any],
+    call_parts: Callable[[], Any],
+) -> Any:
+    """Run a call below a layer by ``call``, and give its results their tangents in a level.
+
+    ``call_parts`` runs a composite of torch's, whose parts come to the layer.
+    """
+    if not any(read_tangent(each, level) is not None for each in find_tensors([*args, *kwargs.values()])):
+        return call()
     name = op.name.rpartition("::")[2]
     if name in IMPLICIT or (functional_of(name) in IMPLICIT and name not in NOT_DIFFERENTIABLE):
-        return op.redispatch(below, *args, **kwargs)  # its parts come here
+        return call_parts()
     schema = op.schema
     if any(argument.is_write and argument.kwarg_only for argument in schema.arguments):
         raise RuntimeError(f"{op.name}: functions with out=... arguments don't support forward mode differentiation")
     if any(each.alias is not None and not each.is_write for each in schema.returns):
-        return _run_view(below, op, args, kwargs, level)
+        return _run_view(call, op, args, kwargs, level)
     if schema.arguments[0].is_write:
         _, moved = _differentiate(op, args, kwargs, level, inplace=True)
-        result = op.redispatch(below, *args, **kwargs)
+        result = call()
         for tangent in moved:
             if tangent is not None:
                 _write_tangent(args[0], tangent, level)
@@ -201,16 +246,16 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
             )
         set_tangent(tensor, tangent, level)
         return
-    with dc.exclude_keys(_KEY):
+    with _outside():
         before.copy_(tangent)
     set_tangent(tensor, before, level)
 
 
-def _run_view(below: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
-    result = op.redispatch(below, *args, **kwargs)
+def _run_view(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
+    result = call()
     tangent = read_tangent(args[0], level)
     if tangent is not None:
-        with dc.exclude_keys(_KEY):
+        with _outside():
             views = op(tangent, *args[1:], **kwargs)
         for tensor, each in zip(_to_sequence(result), _to_sequence(views), strict=True):
             set_tangent(tensor, each, level)
@@ -241,10 +286,11 @@ def _differentiate(
         else:
             entered = value.detach()._require_grad()
         inputs.append(entered)
-        directions.append(tangent)
+        # The tangent of an argument that is written to is written to in its turn.
+        directions.append(tangent.clone() if inplace and recording and tangent.requires_grad else tangent)
         return entered
 
-    with dc.exclude_keys(_KEY), enable_grad():
+    with _outside(), enable_grad():
         given, named = _replace(args, enter), {name: _replace(value, enter) for name, value in kwargs.items()}
         if inplace:
             given = (given[0].clone() if isinstance(given[0], Tensor) else given[0], *given[1:])
@@ -257,7 +303,8 @@ def _differentiate(
         keeps = recording and any(each.requires_grad for each in find_tensors([*args, *kwargs.values()]))
         moved = [found.get(id(each)) for each in results]
         if not keeps:
-            moved = [None if each is None else each.detach() for each in moved]
+            if not (recording and any(each.requires_grad for each in directions)):
+                moved = [None if each is None else each.detach() for each in moved]
             result = _replace(result, lambda each: each.detach() if isinstance(each, Tensor) else each)
     return result, moved
 

@@ -240,7 +240,7 @@ class Function:
         if any(each is not None for each in moved):
             numbers = {id(arg): number for number, arg in enumerate(inputs) if arg is not None}
             sources = [numbers.get(id(each)) for each in ([output] if single else output)]
-            _push_forward(context, results, inputs, moved, sources, level)
+            push_forward(context, results, inputs, moved, sources, level)
         return results[0] if single else tuple(results)
 
     @classmethod
@@ -280,7 +280,7 @@ def _detach_those(results: list[Any], numbers: set[int]) -> list[Any]:
     return [each.detach() if isinstance(each, Tensor) and id(each) in numbers else each for each in results]
 
 
-def _push_forward(
+def push_forward(
     context: Context,
     results: list[Any],
     inputs: list[Tensor | None],

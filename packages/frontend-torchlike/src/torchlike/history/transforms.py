@@ -16,7 +16,6 @@ _TEXTS: Final = {
         "instead or call backward() outside of functorch transforms."
     ),
     "data": "mutating directly with `.data` inside functorch transform is not allowed.",
-    "dual_level": "forward_ad.dual_level() is not supported inside of a function transform\nHint: use torch.func.jvp there",
 } | {
     name: (
         f"You are attempting to call Tensor.{name}(){also} inside of a function being transformed by a functorch transform. "
@@ -30,7 +29,12 @@ _TEXTS: Final = {
 }
 
 
+def is_in_transform() -> bool:
+    """Return whether a transform is under way."""
+    return bool(included_mask() & FRONT)
+
+
 def refuse_in_transform(name: str) -> None:
     """Raise ``RuntimeError``, in torch's words, where a transform is under way."""
-    if included_mask() & FRONT:
+    if is_in_transform():
         raise RuntimeError(_TEXTS[name])

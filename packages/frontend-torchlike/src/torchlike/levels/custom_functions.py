@@ -17,6 +17,7 @@ from ..tensors import Tensor
 from ..utils.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .author_rules import run_rule, wrap_outputs
 from .custom_tangents import keep_call, make_pushing
+from .dual_level import DualLevel, push_function
 from .front import open_closed
 from .grad_level import ForwardLevel, GradLevel
 from .mapping import broadcast_to_leaves
@@ -45,6 +46,8 @@ def call_in_transforms(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return _record(cls, level, args, kwargs)
     if isinstance(level, VmapLevel):
         return _batch(cls, level, args, kwargs)
+    if isinstance(level, DualLevel):
+        return push_function(cls, level, args, kwargs)
     inner = tuple(level.value_of(arg) if isinstance(arg, Tensor) else arg for arg in args)
     with below():
         found = cls.apply(*inner, **kwargs)
