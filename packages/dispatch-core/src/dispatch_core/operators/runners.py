@@ -197,13 +197,16 @@ def _make_key_finder(entry: OperatorEntry) -> Callable[[tuple[Any, ...], dict[st
     signature = entry.signature
     if signature is None:
         return unchecked_mask
-    places = [(index, "list" in each.tensors) for index, each in enumerate(signature.parameters) if each.tensors]
+    lists = [index for index, each in enumerate(signature.parameters) if "list" in each.tensors]
+    singles = [index for index, each in enumerate(signature.parameters) if each.tensors and index not in lists]
 
     def find_keys(values: tuple[Any, ...], _: dict[str, Any]) -> int:
         held = 0
-        for index, is_list in places:
-            value = values[index]
-            for each in value if is_list else (value,):
+        for index in singles:
+            if (value := values[index]) is not None:
+                held |= _keys_of_one(value)
+        for index in lists:
+            for each in values[index]:
                 if each is not None:
                     held |= _keys_of_one(each)
         return held

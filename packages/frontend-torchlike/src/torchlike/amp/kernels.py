@@ -106,37 +106,40 @@ class OperatorCasts:
     def cast_all(self, values: tuple[Any, ...], dtype: ScalarType) -> Any:
         """Return the arguments with the eligible ones cast."""
         made: list[Any] | None = None
+        kept: CastCache | None = None
         for index in self.tensors:
             value = values[index]
-            if value is not None and value.dtype is not dtype and (cast := self.cast(value, dtype)) is not value:
-                if made is None:
-                    made = list(values)
-                made[index] = cast
+            if value is None or value.dtype is dtype:
+                continue
+            if made is None:
+                made, kept = list(values), self._find_cache()
+            made[index] = self._cast(value, dtype, kept)
         if self.lists:
-            made = made or list(values)
+            made, kept = made or list(values), self._find_cache()
             for index in self.lists:
                 made[index] = [
-                    each if each is None or each.dtype is dtype else self.cast(each, dtype) for each in made[index]
+                    each if each is None or each.dtype is dtype else self._cast(each, dtype, kept)
+                    for each in made[index]
                 ]
         return made or values
 
-    def cast(self, value: Any, dtype: ScalarType) -> Any:
-        """Return an argument in ``dtype``, if it may be cast; a leaf's cast is kept."""
-        kept = self._find_cache() if self._watchers else None
+    def _cast(self, value: Any, dtype: ScalarType, kept: CastCache | None) -> Any:
+        """Return an argument of another dtype in ``dtype``, if it may be cast; a leaf's cast is kept."""
         if kept is not None:
             found = kept.find(value, dtype, current_session() if self._is_recorded else None)
             if found is not None:
                 return found
-        if not self.is_eligible(value) or value.dtype is dtype:
+        if not self.is_eligible(value):
             return value
         is_leaf = value.dtype is float32 and value.requires_grad and value.is_leaf and not value._is_view()
         if kept is not None and is_leaf:
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
 
-    @staticmethod
-    def _find_cache() -> CastCache | None:
+    def _find_cache(self) -> CastCache | None:
         """Return the casts that are kept here; None where none are."""
+        if not self._watchers:
+            return None
         nesting = current_nesting()
         return nesting.cache if nesting is not None and nesting.depth > 0 and current_autocast().cache_enabled else None
 
