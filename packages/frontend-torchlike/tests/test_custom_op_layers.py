@@ -7,6 +7,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from torchlike import Tensor, func, tensor
+from torchlike.levels import current_levels
 from torchlike.levels.author_rules import VmapInfo
 from torchlike.levels.loop import LOOPS
 
@@ -229,6 +230,16 @@ RETURNED = {
     ),
     "a number": (lambda x: (x.sum(), 0), IndexError, "returned out_dim 0 for an output of shape"),
     "no tensor": (lambda x: (3, None), dc.KernelResultError, "returned int where the schema promises a Tensor"),
+    "an array": (
+        lambda x: (x.numpy() * 2, 0),
+        dc.KernelResultError,
+        "returned ndarray where the schema promises a Tensor",
+    ),
+    "results in a list": (
+        lambda x: ([x * 2], [0]),
+        dc.KernelResultError,
+        "returned list where the schema promises a Tensor",
+    ),
     "nothing": (lambda x: (None, None), dc.KernelResultError, "returned NoneType where the schema promises a Tensor"),
     "two results": (lambda x: ((x * 2, x * 2), 0), dc.KernelResultError, "returned tuple where the schema promises"),
     "the argument": (lambda x: (x, 0), dc.KernelResultError, "returned an argument, or a view of one"),
@@ -242,6 +253,18 @@ def test_rules_that_return_something_else_are_refused_by_name(double, name):
     double.register_vmap(lambda info, in_dims, x, times: returned(x))
     with pytest.raises(error, match=text):
         func.vmap(double)(make_rows(3, 2))
+
+
+def test_an_interrupt_in_a_rule_leaves_the_levels_in_order(double):
+    def interrupt(info, in_dims, x, times):
+        raise KeyboardInterrupt
+
+    double.register_vmap(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        func.vmap(func.vmap(double))(make_rows(3, 2))
+    assert current_levels() == ()
+    double.register_vmap(lambda info, in_dims, x, times: (double(x, times), 0))
+    assert func.vmap(double)(make_rows(2)).tolist() == [0.0, 2.0]
 
 
 def test_the_key_without_a_level_leaves_the_operator_as_it_is(double):
