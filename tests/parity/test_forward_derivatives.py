@@ -127,3 +127,19 @@ EDGES = {
 def test_derivatives_where_formulas_divide_by_zero_are_torchs(name):
     function, *arrays = EDGES[name]
     compare(function, *arrays)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers_of_floats_have_second_derivatives(kind):
+    found = []
+    for t in (torch, torchlike):
+        layer = getattr(t.nn, kind)(3, 2, bidirectional=True)
+        with t.no_grad():
+            for place, each in enumerate(layer.parameters()):
+                each.copy_(t.from_numpy(numbers(*each.shape, seed=place).astype(np.float32)))
+        x = t.from_numpy(numbers(4, 2, 3).astype(np.float32)).requires_grad_()
+        (slope,) = t.autograd.grad(layer(x)[0].pow(3).sum(), x, create_graph=True)
+        slope.sin().sum().backward()
+        found.append([slope.detach(), x.grad, *[each.grad for each in layer.parameters()]])
+    for actual, expected in zip(*reversed(found), strict=True):
+        np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-3, atol=1e-4)

@@ -86,6 +86,29 @@ def test_second_derivatives_are_zero_where_the_loss_is_bounded():
     assert curvature.tolist() == pytest.approx([0.0, -1.0], abs=1e-3)
 
 
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}], ids=["one", "several"])
+@pytest.mark.parametrize("kind", ["GRU", "LSTM"])
+def test_recurrent_layers_of_floats_have_all_derivatives(kind, options):
+    """In float32 a layer is one operator, whose backward is differentiated by its parts; float64 has only the parts."""
+    torchlike.manual_seed(1)
+    layer = getattr(torchlike.nn, kind)(2, 3, **options)
+    x, found = torchlike.randn(4, 1, 2), []
+    for dtype in (torchlike.float32, torchlike.float64):
+        layer, x = layer.to(dtype), x.to(dtype)
+
+        def loss(x, layer=layer):
+            return layer(x)[0].square().sum()
+
+        leaf = x.clone().requires_grad_()
+        (slope,) = torchlike.autograd.grad(loss(leaf), leaf, create_graph=True)
+        slope.square().sum().backward()
+        weights = [each.grad for each in layer.parameters()]
+        layer.zero_grad()
+        found.append([torchlike.func.jvp(loss, (x,), (x,))[1], torchlike.func.hessian(loss)(x), leaf.grad, *weights])
+    for one, other in zip(*found, strict=True):
+        assert torchlike.allclose(one.double(), other, rtol=1e-3, atol=1e-5)
+
+
 def test_forward_over_backward_is_a_product_with_the_hessian():
     with fwad.dual_level():
         x = dual(requires_grad=True)

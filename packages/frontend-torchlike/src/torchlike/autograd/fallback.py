@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
+from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
@@ -85,6 +86,20 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
 def make_passing_kernel(op: Any, keyset: Any) -> Any:
     """Make the kernel of an operator that has no gradient by its nature: it only runs below autograd."""
     return dc.fast_redispatch(op, (keyset.mask | keyset.marker) & ~AUTOGRAD)
+
+
+def make_composed_kernel(op: Any, keyset: Any) -> Any:
+    """Make the kernel of an operator whose parts have gradients: they are called where one is recorded."""
+    run = make_passing_kernel(op, keyset)
+    if not keyset.marker:
+        return run  # raw arrays have no history
+    run_parts = EXPLICIT[op.name.removeprefix("aten::")]
+
+    def kernel(*args: Any) -> Any:
+        records = is_grad_enabled() and any(tensor.requires_grad for tensor in find_tensors(args))
+        return (run_parts if records else run)(*args)
+
+    return kernel
 
 
 def make_resize_kernel(op: Any, keyset: Any) -> Any:

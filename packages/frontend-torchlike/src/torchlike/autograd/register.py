@@ -12,7 +12,13 @@ from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
 
 from .derivative import Derivative
-from .fallback import make_out_kernel, make_passing_kernel, make_resize_kernel, run_without_formula
+from .fallback import (
+    make_composed_kernel,
+    make_out_kernel,
+    make_passing_kernel,
+    make_resize_kernel,
+    run_without_formula,
+)
 from .kernels import make_kernel
 
 #: Nodes whose names end in another number than 0: torch counts the overloads of a name that have formulas.
@@ -31,6 +37,8 @@ _NUMBERS: Final = {
 }
 #: In-place overloads whose functional overload has another overload name.
 _FUNCTIONAL: Final = {"pow_.Scalar": "pow.Tensor_Scalar"}
+#: Backward operators that are differentiated by their parts: the gradients of one layer of a recurrent network.
+_COMPOSED: Final = frozenset({"mkldnn_rnn_layer_backward"})
 _CUT: Final = Formula({"self": "zeros_like(grad)"})
 
 
@@ -69,6 +77,8 @@ def _make_autograd_kernel(name: str) -> dc.KernelFactory | None:
     make: Callable[[Any, Any], Any]
     if formula is not None:
         make = _make_factory(name, formula)
+    elif name in _COMPOSED:
+        make = make_composed_kernel
     elif name == "resize_":
         make = make_resize_kernel
     elif name in NOT_DIFFERENTIABLE:
