@@ -82,8 +82,6 @@ def test_bags_of_embeddings_reduce_their_rows():
         close(F.embedding_bag(indices, weight, offsets, mode=mode), wanted)
     layer = nn.Embedding(3, 2, max_norm=1.0)
     assert layer(torchlike.tensor([0, 1, 2])).norm(dim=1).max().item() <= 1 + 1e-5
-    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-        nn.EmbeddingBag(3, 2, sparse=True)(torchlike.tensor([[0]]))
 
 
 def test_the_loss_of_sequences_adds_up_all_ways():
