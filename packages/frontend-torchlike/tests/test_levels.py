@@ -312,6 +312,8 @@ def test_the_device_may_be_meta():
     x = torchlike.ones(2, device="meta")
     assert func.hessian(lambda x: (x**3).sum())(x).shape == (2, 2)
     assert func.jacrev(func.vmap(torchlike.sin))(x).device.type == "meta"
+    labels = torchlike.zeros(2, 4, dtype=torchlike.int64, device="meta")
+    assert func.vmap(lambda labels: torchlike.nn.functional.one_hot(labels, 5))(labels).shape == (2, 4, 5)
 
 
 def test_autocast_inside_a_gradient_computes_in_the_lower_precision():
