@@ -15,10 +15,12 @@ from typing import Any, Final
 
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, AutocastInputs, AutogradFormula, Frontend
-from ..arrays.owners import TYPE_MASKS
+from ..arrays.owners import TYPE_MASKS, named_key
 from ..calls.signature import CallSignature, TensorKind
+from ..errors import ArgumentError, RegistrationError, short_repr
 from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.registration import KernelFactory
+from ..schema.model import FunctionSchema
 
 #: The key of batching rules.
 BATCHED: Final = DispatchKey.FuncTorchBatched
@@ -76,14 +78,45 @@ def autograd_kernel(formula: Callable[[], AutogradFormula]) -> KernelFactory:
     return _hook_kernel("autograd", AUTOGRAD, formula, lambda: formula().backward or _NO_FORMULA)
 
 
-def batching_kernel(rule: Callable[..., Any]) -> KernelFactory:
-    """Return the kernel under ``FuncTorchBatched`` for a batching rule."""
+def check_formula(schema: FunctionSchema) -> None:
+    """Refuse a formula for an operator that cannot have one; raises ``RegistrationError``."""
+    if schema.is_mutable:
+        raise RegistrationError(
+            f"{schema.name}: an autograd formula can be registered for a functional operator only, but the schema says that"
+            f" it writes to an argument: {schema}",
+            hint="make a functional operator, and register the formula for that",
+        )
+    _check_keywords(schema, "an autograd formula gives gradients for positional arguments only")
+
+
+def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> KernelFactory:
+    """Return the kernel for a batching rule; raises for an operator that cannot have one, or what is no function."""
+    if not callable(rule):
+        raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")
+    _check_keywords(schema, "a batching rule is told of the batches of positional arguments only")
     return _hook_kernel("batching", BATCHED.value, lambda: rule, lambda: rule)
 
 
-def autocast_kernel(casts: AutocastInputs) -> KernelFactory:
-    """Return the kernel under an Autocast key for the casts of a call's arguments."""
-    return _hook_kernel("autocast", casts.key.value, lambda: casts, lambda: (f"casts to {casts.dtype}", ""))
+def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
+    """Return the kernel that casts an operator's arguments, and its key; raises for what is no device or no dtype."""
+    key = named_key(device_type)
+    if not key.backend:
+        raise RegistrationError(f"Device type '{device_type}' does not support autocast.")
+    if getattr(type(cast_inputs), "__schema_type__", None) != "ScalarType":
+        raise ArgumentError(
+            f"cast_inputs is the dtype to which tensors are cast, not {short_repr(cast_inputs)}",
+            hint="give a dtype, as torchlike.float16 is one",
+        )
+    autocast = DispatchKey(f"Autocast{key.backend}")
+    casts = AutocastInputs(device_type, cast_inputs, autocast)
+    return autocast, _hook_kernel("autocast", autocast.value, lambda: casts, lambda: (f"casts to {casts.dtype}", ""))
+
+
+def _check_keywords(schema: FunctionSchema, rule: str) -> None:
+    """Refuse an operator with tensors among its keyword-only arguments."""
+    hidden = [found.argument.name for found in schema.tensor_arguments if found.argument.kwarg_only]
+    if hidden:
+        raise RegistrationError(f"{schema.name}: {rule}, but {', '.join(hidden)} is a keyword-only Tensor")
 
 
 def _hook_kernel(name: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:

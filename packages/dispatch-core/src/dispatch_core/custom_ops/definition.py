@@ -17,22 +17,29 @@ from contextlib import contextmanager
 from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from .._record import replace
-from ..arrays.frontend import AutocastInputs, AutogradFormula
+from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import is_tensor, named_key
 from ..calls.signature import make_signature
-from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError, short_repr
+from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
 from ..operators.documentation import Documentation, document_operator
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
-from ..operators.registration import KernelFactory, Registration, caller_origin
+from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
-from .author_kernels import BATCHED, autocast_kernel, autograd_kernel, batching_kernel, fake_kernel
+from .author_kernels import (
+    BATCHED,
+    autograd_kernel,
+    check_formula,
+    fake_kernel,
+    make_autocast_kernel,
+    make_batching_kernel,
+)
 from .result_checks import check_results
 from .schema_inference import infer_schema
 
@@ -162,46 +169,6 @@ def devices_of(device_types: DeviceTypes) -> list[str | None]:
     if not all(isinstance(each, str) for each in found):
         raise ArgumentError("device types are names, in a list where there are several")
     return found
-
-
-def check_formula(schema: FunctionSchema) -> None:
-    """Refuse a formula for an operator that cannot have one; raises ``RegistrationError``."""
-    if schema.is_mutable:
-        raise RegistrationError(
-            f"{schema.name}: an autograd formula can be registered for a functional operator only, but the schema says that"
-            f" it writes to an argument: {schema}",
-            hint="make a functional operator, and register the formula for that",
-        )
-    _check_keywords(schema, "an autograd formula gives gradients for positional arguments only")
-
-
-def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> KernelFactory:
-    """Return the kernel for a batching rule; raises for an operator that cannot have one, or what is no function."""
-    if not callable(rule):
-        raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")
-    _check_keywords(schema, "a batching rule is told of the batches of positional arguments only")
-    return batching_kernel(rule)
-
-
-def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
-    """Return the kernel that casts an operator's arguments, and its key; raises for what is no device or no dtype."""
-    key = named_key(device_type)
-    if not key.backend:
-        raise RegistrationError(f"Device type '{device_type}' does not support autocast.")
-    if getattr(type(cast_inputs), "__schema_type__", None) != "ScalarType":
-        raise ArgumentError(
-            f"cast_inputs is the dtype to which tensors are cast, not {short_repr(cast_inputs)}",
-            hint="give a dtype, as torchlike.float16 is one",
-        )
-    autocast = DispatchKey(f"Autocast{key.backend}")
-    return autocast, autocast_kernel(AutocastInputs(device_type, cast_inputs, autocast))
-
-
-def _check_keywords(schema: FunctionSchema, rule: str) -> None:
-    """Refuse an operator with tensors among its keyword-only arguments."""
-    hidden = [found.argument.name for found in schema.tensor_arguments if found.argument.kwarg_only]
-    if hidden:
-        raise RegistrationError(f"{schema.name}: {rule}, but {', '.join(hidden)} is a keyword-only Tensor")
 
 
 class CustomOpDef(Generic[_P, _R]):

@@ -20,16 +20,15 @@ from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
-from .author_kernels import BATCHED, autograd_kernel, fake_kernel
-from .definition import (
-    CustomOpDef,
-    DeviceTypes,
+from .author_kernels import (
+    BATCHED,
+    autograd_kernel,
     check_formula,
-    devices_of,
-    find_custom_op,
+    fake_kernel,
     make_autocast_kernel,
     make_batching_kernel,
 )
+from .definition import CustomOpDef, DeviceTypes, devices_of, find_custom_op
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Operator: TypeAlias = str | OpOverload | CustomOpDef[..., Any]
