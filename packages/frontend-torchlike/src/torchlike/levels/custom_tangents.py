@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..autograd.function import Context, Function, compute_tangents, shapes_of_tangents
+from ..autograd.function import Context, Function
+from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
 from ..autograd.saved import read_version
 from ..functions import FUNCTIONS
 from ..tensors import Tensor

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Final
 from dispatch_core import frontends
 
 from ..autograd.forward_ad import IN_TRANSFORMS, run_dual
-from ..autograd.function import Context, push_forward
+from ..autograd.function import Context
+from ..autograd.function_tangents import push_forward
 from ..history import tangents
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
