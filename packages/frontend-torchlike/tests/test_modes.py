@@ -200,6 +200,27 @@ def test_a_mode_serves_every_device(device):
     assert mode.seen[:3] == ["ones", "add.Tensor", "sum"]
 
 
+def test_a_handler_tells_operators_apart_as_one_written_for_torch_does():
+    seen = []
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            aten = torch.ops.aten
+            seen.append(
+                (func is aten.mul.Tensor, func.overloadpacket is aten.mul, func._overloadname, str(func._schema.name))
+            )
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2)
+    with Names():
+        _ = x * x, x * 2, x.relu()
+    assert seen == [
+        (True, True, "Tensor", "aten::mul.Tensor"),
+        (False, True, "Scalar", "aten::mul.Scalar"),
+        (False, False, "default", "aten::relu"),
+    ]
+
+
 def test_results_of_the_wrong_kind_are_refused():
     x = torch.ones(2)
     for answer in (np.ones(2), 3, None, [x]):

@@ -50,6 +50,11 @@ def test_its_ragged_size_equals_only_itself(x):
         lambda: 7 // size,
         lambda: pickle.dumps(size),
         lambda: size * size,
+        lambda: round(size),
+        lambda: torchlike.tensor(size),
+        lambda: torchlike.tensor([size]),
+        lambda: x.values()[:size],
+        lambda: x.values()[size:, 0],
     ):
         with pytest.raises(TypeError, match="the size of a ragged dimension"):
             wrong()

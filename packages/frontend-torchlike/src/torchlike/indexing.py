@@ -276,8 +276,9 @@ def _to_int(part: Any) -> int:
         return part
     try:
         number = int(part.__index__())
-    except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
-        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    except Exception as error:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
+        why = f": {error}" if isinstance(part, int) else ""
+        raise TypeError(f"slice indices must be integers or None or have an __index__ method{why}") from None
     return min(max(number, -_FARTHEST), _FARTHEST)
 
 

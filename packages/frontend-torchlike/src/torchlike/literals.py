@@ -205,7 +205,8 @@ def _to_int(dtype: ScalarType, value: Any) -> int:
         if not limits.min <= value <= limits.max or value == 2.0**63:
             raise _make_overflow_error(dtype)
         return int(value)
-    number = operator.index(value)
+    # A subclass of int may refuse, which `operator.index` does not ask.
+    number = value.__index__() if isinstance(value, int) else operator.index(value)
     if not -(2**63) <= number < 2**63 and dtype is not ScalarType.UInt64:
         raise ValueError("Overflow when unpacking long long")
     # Negative numbers may wrap around in unsigned types, as in torch.

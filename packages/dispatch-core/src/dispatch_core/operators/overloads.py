@@ -47,6 +47,8 @@ class OpOverload(Protocol):
     tags: frozenset[str]
     #: All overloads of this name.
     packet: OpOverloadPacket
+    #: The same, by torch's name, which handlers of modes that are written for torch ask for.
+    overloadpacket: OpOverloadPacket
     _entry: OperatorEntry
     #: The call and the redispatch, as lazy functions.
     _lazy: tuple[LazyFunction, LazyFunction]
@@ -73,7 +75,8 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
-    op.packet = entry.registry.ops.packet_of(name.packet)
+    op.packet = op.overloadpacket = entry.registry.ops.packet_of(name.packet)
+    op._overloadname = op.overload_name
     op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
     describe(op)
     return cast("OpOverload", op)

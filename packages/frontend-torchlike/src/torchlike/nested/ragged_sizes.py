@@ -91,7 +91,12 @@ def _make_refusal(name: str) -> Callable[..., Any]:
     return refuse
 
 
-for _name in "add radd sub rsub floordiv rfloordiv truediv rtruediv mod rmod divmod pow rpow neg abs int float".split():
+#: ``range`` and Python's own slices take the number of a subclass of int without asking; torchlike's ask ``__index__``.
+_REFUSED: Final = (
+    "add radd sub rsub floordiv rfloordiv truediv rtruediv mod rmod divmod rdivmod pow rpow neg abs int float index"
+    " round"
+)
+for _name in _REFUSED.split():
     setattr(NestedInt, f"__{_name}__", _make_refusal(_name))
 
 _lock: Final = forkable(Order.MEMORY)
