@@ -399,8 +399,13 @@ def test_another_device_computes_by_operators():
     found.sum().backward()
     assert s.grad.cpu().to_dense().tolist() == [[0.0, 0.0, 2.0], [2.0, 0.0, 2.0]]
     assert (s + s).coalesce().cpu()._values().tolist() == [6.0, 8.0, 10.0]
-    with pytest.raises(NotImplementedError, match="not supported on strict"):
-        torchlike.sparse.mm(s, s.t())
+    products = [s @ s.t(), torchlike.sparse.mm(s.t(), s)]
+    expected = [s.cpu() @ s.cpu().t(), s.cpu().t() @ s.cpu()]
+    for one, other in zip(products, expected, strict=True):
+        assert one.device.type == "strict" and one.is_coalesced()
+        assert one.indices().tolist() == other.indices().tolist() and one.values().tolist() == other.values().tolist()
+    truths = torchlike.sparse_coo_tensor([[0, 0]], [True, False], (2,), device="strict")
+    assert (torchlike.tensor([False, True], device="strict") + truths).tolist() == [True, True]
 
 
 def test_a_pipeline_records_the_calls_on_the_components_and_counts_what_needs_values(s):

@@ -13,7 +13,7 @@ from ..dtypes import can_cast, result_type
 from ..functions import FUNCTIONS
 from ..tensors import Tensor
 from .components import become
-from .matrices import sum_duplicates
+from .matrices import add_up, sum_duplicates
 from .operators import coalesce
 from .tensor import count_through, gather, is_sparse, record_of, replace_values, wrap_coo
 
@@ -92,8 +92,7 @@ def _add_to_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if not record.count:
         return self
     values = record.values if alpha == 1 else record.values * alpha
-    rows = self.new_zeros((prod(sizes), *record.size[rank:]))
-    rows.index_add_(0, count_through(record.indices, sizes), values.to(dc.dtype(self)))
+    rows = add_up(values.to(dc.dtype(self)), count_through(record.indices, sizes), prod(sizes))
     return self.add_(rows.reshape(record.size))
 
 

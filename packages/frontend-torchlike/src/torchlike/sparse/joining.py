@@ -10,7 +10,7 @@ from ..creation import FACTORIES
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
-from .tensor import is_sparse, record_of, wrap_coo
+from .tensor import find_all, is_sparse, record_of, wrap_coo
 
 
 def concatenate(op: Any, tensors: list[Tensor], dim: int = 0) -> Tensor:
@@ -121,12 +121,8 @@ def select_indices(op: Any, self: Tensor, dim: int, index: Tensor) -> Tensor:
         values = op(record.values, place - record.sparse_dim + 1, wanted)
         return wrap_coo(record.indices, values, size, record.is_coalesced)
     row, order = record.indices[place].sort(stable=True)
-    first = FUNCTIONS["searchsorted"](row, wanted)
-    counts = FUNCTIONS["searchsorted"](row, wanted, right=True) - first
-    # The elements of each wanted index follow one another in the sorted row, from the first one on.
-    numbers = FACTORIES["arange"](length, device=self.device).repeat_interleave(counts)
-    steps = FUNCTIONS["ones_like"](numbers).cumsum(0) - 1 - (counts.cumsum(0) - counts).index_select(0, numbers)
-    kept = order.index_select(0, first.index_select(0, numbers) + steps)
+    numbers, places = find_all(row, wanted)
+    kept = order.index_select(0, places)
     rows = list(record.indices.index_select(1, kept).unbind(0))
     rows[place] = numbers
     return wrap_coo(FUNCTIONS["stack"](rows), record.values.index_select(0, kept), size)

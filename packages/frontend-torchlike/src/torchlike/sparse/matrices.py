@@ -18,8 +18,9 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import UnsupportedError
 
 from ..arrangements import unique
+from ..functions import FUNCTIONS
 from ..tensors import Tensor
-from .tensor import count_through, places_of
+from .tensor import count_through, find_all, places_of
 
 Array = NDArray[Any]
 #: The dtypes that SciPy computes in.
@@ -92,6 +93,21 @@ def _multiply_by_operators(indices: Tensor, values: Tensor, size: Sequence[int],
     return found
 
 
+def _multiply_both_by_operators(
+    indices: Tensor,
+    values: Tensor,
+    size: Sequence[int],
+    other_indices: Tensor,
+    other_values: Tensor,
+    other_size: Sequence[int],
+) -> tuple[Tensor, Tensor]:
+    # Each element meets all elements of the row of the other matrix that its column names.
+    element, other = find_all(other_indices[0], indices[1])
+    places = FUNCTIONS["stack"]([indices[0].index_select(0, element), other_indices[1].index_select(0, other)])
+    products = values.index_select(0, element) * other_values.index_select(0, other)
+    return sum_duplicates(places, products, (size[0], other_size[1]))
+
+
 with dc.registry.transaction(level="backend"):
     _library: Final = dc.Library("coo", "DEF")
     _library.define("sum_duplicates(Tensor indices, Tensor values, int[] size) -> (Tensor, Tensor)")
@@ -133,16 +149,14 @@ def multiply_both(
     other_values: Tensor,
     other_size: Sequence[int],
 ) -> tuple[Tensor, Tensor]:
-    """Return places and values of the product of two sparse matrices, on the cpu in the dtypes of SciPy's."""
+    """Return places and values of the product of two coalesced matrices, in the dtypes of SciPy's on every device."""
     if dc.dtype(values) not in _SCIPY:
         raise NotImplementedError(
             f'"sparse_matmul" not implemented for {dc.dtype(values).name!r}\n'
             "Hint: it is for float32, float64, complex64 and complex128"
         )
     if not values.is_cpu:
-        raise NotImplementedError(
-            f"the product of two sparse matrices is not supported on {values.device}\nHint: to_dense() one of them"
-        )
+        return _multiply_both_by_operators(indices, values, size, other_indices, other_values, other_size)
     found: tuple[Tensor, Tensor] = _ops.mm.sparse(
         indices, values, list(size), other_indices, other_values, list(other_size)
     )

@@ -20,7 +20,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import TensorLayout
 from dispatch_core.keys import DispatchKey
 
-from ..creation import as_tensor
+from ..creation import FACTORIES, as_tensor
 from ..functions import FUNCTIONS
 from ..interop import read_printable
 from ..layouts import LayoutData, layout, sparse_coo
@@ -184,6 +184,21 @@ def places_of(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
         whole = FUNCTIONS["floor_divide"](numbers, prod(sizes[dim + 1 :]) or 1)
         parts.append(whole % (size or 1) if dim else whole)
     return FUNCTIONS["stack"](parts) if parts else numbers.new_zeros((0, numbers.shape[0]))
+
+
+def find_all(numbers: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places of wanted numbers among sorted ones: those in ``wanted``, and for each its places in ``numbers``.
+
+    >>> import torchlike
+    >>> find_all(torchlike.tensor([1, 1, 4]), torchlike.tensor([4, 2, 1]))
+    (tensor([0, 2, 2]), tensor([2, 0, 1]))
+    """
+    first = FUNCTIONS["searchsorted"](numbers, wanted)
+    counts = FUNCTIONS["searchsorted"](numbers, wanted, right=True) - first
+    found = FACTORIES["arange"](dc.shape(wanted)[0], device=wanted.device).repeat_interleave(counts)
+    # Equal numbers follow one another, from the first one on.
+    steps = FUNCTIONS["ones_like"](found).cumsum(0) - 1 - (counts.cumsum(0) - counts).index_select(0, found)
+    return found, first.index_select(0, found) + steps
 
 
 def gather(source: Tensor, indices: Tensor) -> Tensor:
