@@ -32,6 +32,14 @@ def test_sixty_four_bits_are_kept_and_the_program_of_jax_goes_on_as_it_was():
     assert jnp.arange(3).dtype == np.int32
 
 
+@pytest.mark.parametrize("dtype", [torchlike.int8, torchlike.int64])
+def test_integers_to_negative_powers_are_those_of_the_cpu(device, dtype):
+    base, exponent = torchlike.arange(-3, 4, dtype=dtype)[:, None], torchlike.arange(-3, 3, dtype=dtype)
+    there = [each.to(device) for each in (base, exponent)]
+    for compute in (lambda a, b: a**b, lambda a, b: 3**b + a):
+        assert compute(*there).tolist() == compute(base, exponent).tolist()
+
+
 def test_operators_take_raw_arrays(device):
     x = torchlike.tensor([1.0, 4.0], device=device)._dispatch_data
     assert dc.ops.prims.device_get(dc.ops.aten.sqrt(x)).tolist() == [1.0, 2.0]

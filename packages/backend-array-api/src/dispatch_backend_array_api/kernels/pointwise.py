@@ -237,6 +237,22 @@ def _fmod(library: ArrayLibrary) -> Callable[..., Any]:
     return fmod
 
 
+def _power(library: ArrayLibrary) -> Callable[..., Any]:
+    """Return the power, which the standard leaves open for integers to negative ones: 0 but for 1 and -1, as in torch."""
+    power, where = library.xp.pow, library.xp.where
+
+    def compute(self: Array, other: Array) -> Array:
+        dtype = library.dtype_of(self)
+        if not (dtype.is_integral and dtype.is_signed):
+            return power(self, other)
+        zero, one = library.full((), 0, dtype), library.full((), 1, dtype)
+        negative = other < zero
+        unit = where(self == -one, where((other & one) == zero, one, -one), zero)
+        return where(negative, where(self == one, one, unit), power(self, where(negative, zero, other)))
+
+    return compute
+
+
 def _round_to_itself(library: ArrayLibrary, name: str) -> Callable[..., Any]:
     """Return a rounding function that leaves integers as they are."""
     function = getattr(library.xp, name)
@@ -267,6 +283,8 @@ def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
         if (function := getattr(xp, standard, None)) is not None:
             if name in ("maximum", "minimum"):
                 function = _in_bytes(library, function, gives_bool=False)
+            elif name == "pow.Tensor_Tensor":
+                function = _power(library)
             yield name, (_with_number if name.endswith("_Scalar") else _binary)(library, name, function)
     for name, sign in (("add", "add"), ("sub", "subtract")):
         function = _for_bool(library, _sum_of(sign)(library), "logical_or")
