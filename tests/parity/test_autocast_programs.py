@@ -10,7 +10,10 @@ torch = pytest.importorskip("torch", reason="parity needs torch")
 
 import torchlike  # noqa: E402  # after the skip
 
-pytestmark = pytest.mark.no_pipeline(reason="dtypes are compared, which pipelines do not change")
+pytestmark = [
+    pytest.mark.no_pipeline(reason="dtypes are compared, which pipelines do not change"),
+    pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning"),  # torch's own, once in a process
+]
 
 
 def part(t, name):
