@@ -79,6 +79,8 @@ PROGRAMS = {
     "lstm": lambda t: t.nn.LSTM(3, 4, 2, bidirectional=True)(t.randn(5, 2, 3)),
     "gru": lambda t: t.nn.GRU(3, 4)(t.randn(5, 2, 3)),
     "gru of halves": lambda t: t.nn.GRU(3, 4)(half(t, 5, 2, 3)),
+    "gru with a state of halves": lambda t: t.nn.GRU(3, 4)(t.randn(5, 2, 3), half(t, 1, 2, 4)),
+    "lstm with a state of halves": lambda t: t.nn.LSTM(3, 4)(t.randn(5, 2, 3), (half(t, 1, 2, 4), half(t, 1, 2, 4))),
     "rnn": lambda t: t.nn.RNN(3, 4)(t.randn(5, 2, 3)),
     "cells": lambda t: (t.nn.LSTMCell(3, 4)(t.randn(2, 3)), t.nn.GRUCell(3, 4)(t.randn(2, 3))),
     "attention": _self_attention,
@@ -113,7 +115,8 @@ PROGRAMS = {
     ),
     "matrices": lambda t: (
         t.linalg.norm(half(t, 2, 2)), t.linalg.inv(t.eye(2).bfloat16()), t.linalg.det(t.randn(2, 2)), t.cov(t.randn(3, 4)),
-        t.linalg.matrix_power(t.randn(2, 2), 3), t.cdist(half(t, 1, 2, 3), t.randn(1, 2, 3)), t.fft.rfft(half(t, 4)),
+        t.linalg.matrix_power(t.randn(2, 2), 3), t.linalg.matrix_power(t.eye(2).bfloat16(), -2),
+        t.cdist(half(t, 1, 2, 3), t.randn(1, 2, 3)), t.fft.rfft(half(t, 4)),
     ),
     "pictures": lambda t: (
         t.nn.functional.interpolate(half(t, 1, 1, 2, 2), scale_factor=2, mode="bilinear"),

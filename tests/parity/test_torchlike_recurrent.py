@@ -140,6 +140,7 @@ REFUSED = {
     "width": lambda t, layer: layer(t.zeros(2, 1, 5)),
     "dtype": lambda t, layer: layer(t.zeros(2, 1, 3, dtype=t.float32)),
     "state": lambda t, layer: layer(t.zeros(2, 1, 3, dtype=t.float64), t.zeros(2, 1, 4, dtype=t.float64)),
+    "state dtype": lambda t, layer: t.nn.GRU(3, 4)(t.zeros(2, 1, 3), t.zeros(1, 1, 4, dtype=t.bfloat16)),
     "state rank": lambda t, layer: layer(t.zeros(2, 3, dtype=t.float64), t.zeros(1, 1, 4, dtype=t.float64)),
     "dropout": lambda t, layer: t.nn.GRU(3, 4, dropout=2),
     "proj_size": lambda t, layer: t.nn.GRU(3, 4, proj_size=2),

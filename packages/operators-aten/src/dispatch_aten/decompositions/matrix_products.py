@@ -22,7 +22,6 @@ def _matrix_power(self: Array, n: int) -> Array:
     meta = meta_of(self)
     check_square(meta, "linalg.matrix_power")
     if n < 0:
-        check_inexact(meta, "linalg.matrix_power")
         return _matrix_power(aten.linalg_inv.default(self), -n)
     if n == 0:
         # The zeros tie the result to its input, as torch's is.

@@ -148,8 +148,9 @@ def _run_packed_steps(
 _MODES: Final = {"lstm": 2, "gru": 3}
 
 
-def _is_fused(inputs: Array) -> bool:
-    return dc.device(inputs).type == "cpu" and dc.dtype(inputs) == float32 and 0 not in dc.shape(inputs)
+def _is_fused(inputs: Array, *state: Array) -> bool:
+    has_one_dtype = all(dc.dtype(each) == float32 for each in (inputs, *state))
+    return has_one_dtype and dc.device(inputs).type == "cpu" and 0 not in dc.shape(inputs)
 
 
 def _run_fused(
@@ -222,7 +223,7 @@ def _run_layers(
             argument="hx",
         )
     # The cpu has one operator for all steps; as torch's, it serves one dtype, and its gradient has no gradient.
-    fused = sizes is None and not projected and name in _MODES and _is_fused(inputs)
+    fused = sizes is None and not projected and name in _MODES and _is_fused(inputs, *hx)
     lasts: list[tuple[Array, ...]] = []
     for layer in range(num_layers):
         sides = []
