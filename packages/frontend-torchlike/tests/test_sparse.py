@@ -480,6 +480,26 @@ def test_modes_and_checks_of_backward_see_sparse_calls(s):
             broken.backward()
 
 
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda s: s * 2, "Tensor-likes are not close"),
+        (lambda s: s.to_dense(), "'layout' do not match"),
+        (lambda s: torchlike.ones(2, 3).to_sparse(), "number of specified values"),
+        (
+            lambda s: torchlike.sparse_coo_tensor([[0, 0, 1], [0, 1, 2]], [3.0, 4.0, 5.0], (2, 3)),
+            "indices are not equal",
+        ),
+        (lambda s: s.to_dense().to_sparse(1), "number of sparse dimensions"),
+    ],
+)
+def test_closeness_compares_places_and_values(s, change, text):
+    torchlike.testing.assert_close(s, s.coalesce() + 1e-9 * s)
+    torchlike.testing.assert_close(s, s.to_dense(), check_layout=False)
+    with pytest.raises(AssertionError, match=text):
+        torchlike.testing.assert_close(s, change(s))
+
+
 def test_copies_and_pickles(s):
     s.requires_grad_()
     torchlike.sparse.sum(s).backward()

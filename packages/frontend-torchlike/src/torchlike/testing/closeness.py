@@ -55,6 +55,7 @@ def assert_close(
         "equal_nan": equal_nan,
         "check_device": check_device,
         "check_dtype": check_dtype,
+        "check_layout": check_layout,
         "check_stride": check_stride,
         "msg": msg,
     }
@@ -91,10 +92,11 @@ def _compare(
     equal_nan: bool,
     check_device: bool,
     check_dtype: bool,
+    check_layout: bool,
     check_stride: bool,
     msg: Any,
 ) -> None:
-    facts = [("shape", True), ("device", check_device), ("dtype", check_dtype)]
+    facts = [("shape", True), ("layout", check_layout), ("device", check_device), ("dtype", check_dtype)]
     for name, is_checked in facts:
         one, other = getattr(actual, name), getattr(expected, name)
         _require(
@@ -105,6 +107,7 @@ def _compare(
         _require(one == other, f"The values for attribute 'stride()' do not match: {one} != {other}.", msg)
     if actual.is_meta:
         return
+    actual, expected = _line_up(actual.detach(), expected.detach(), msg)
     dtype = promote_types(actual.dtype, expected.dtype)
     defaults = max(_TOLERANCES.get(each.dtype.short, (0.0, 0.0)) for each in (actual, expected))
     relative, absolute = defaults if rtol is None else (rtol, atol)
@@ -117,6 +120,30 @@ def _compare(
         f"Tolerances: {relative} relative, {absolute} absolute",
         msg,
     )
+
+
+def _line_up(actual: Tensor, expected: Tensor, msg: Any) -> tuple[Tensor, Tensor]:
+    """Return the values of sparse tensors, whose places have to be the same; where one alone is sparse, it is made dense."""
+    if not (actual.is_sparse and expected.is_sparse):
+        return (actual.to_dense() if actual.is_sparse else actual), (
+            expected.to_dense() if expected.is_sparse else expected
+        )
+    ranks = actual.sparse_dim(), expected.sparse_dim()
+    _require(
+        ranks[0] == ranks[1],
+        f"The number of sparse dimensions in sparse COO tensors does not match: {ranks[0]} != {ranks[1]}",
+        msg,
+    )
+    one, other = actual.coalesce(), expected.coalesce()
+    counts = one.indices().shape[1], other.indices().shape[1]
+    _require(
+        counts[0] == counts[1],
+        f"The number of specified values in sparse COO tensors does not match: {counts[0]} != {counts[1]}",
+        msg,
+    )
+    is_same = FUNCTIONS["equal"](one.indices().cpu(), other.indices().cpu())
+    _require(is_same, "Sparse COO indices are not equal!", msg)
+    return one.values(), other.values()
 
 
 def assert_allclose(
