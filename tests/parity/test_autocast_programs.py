@@ -123,6 +123,9 @@ PROGRAMS = {
         t.nn.functional.grid_sample(half(t, 1, 1, 3, 3), t.randn(1, 2, 2, 2), align_corners=False),
         t.nn.functional.affine_grid(t.randn(1, 2, 3), (1, 1, 2, 2), align_corners=False),
     ),
+    "float16 in a block of bfloat16": lambda t: (
+        t.nn.functional.pad(t.randn(1, 2, 4).half(), (1, 1), mode="circular"), t.vander(t.randn(3).half()),
+    ),
     "weight norm": lambda t: part(t, "nn.utils.parametrizations").weight_norm(t.nn.Linear(3, 3))(t.randn(2, 3)),
     "checkpoint": lambda t: _checkpoint(t, use_reentrant=False),
     "reentrant checkpoint": lambda t: _checkpoint(t, use_reentrant=True),

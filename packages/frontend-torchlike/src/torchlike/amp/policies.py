@@ -72,10 +72,10 @@ CUDA: Final = {
 #: Operators that are composed of others here, and by kernels of their own in torch: their parts are not cast.
 COMPOSED_HERE: Final = frozenset(
     """
-    __lshift__.Scalar __lshift__.Tensor __rshift__.Scalar __rshift__.Tensor _pack_padded_sequence addbmm addmv addr
-    alias_copy as_strided_copy block_diag channel_shuffle cholesky copysign.Scalar detach_copy diagonal_copy dist
-    expand_copy glu_backward grid_sampler_2d grid_sampler_3d index_reduce ldexp.Tensor ldexp_
-    linalg_householder_product linalg_lu linalg_lu_solve multi_margin_loss mvlgamma nansum narrow_copy
+    __lshift__.Scalar __lshift__.Tensor __rshift__.Scalar __rshift__.Tensor _pack_padded_sequence _pad_circular addbmm
+    addmv addr alias_copy as_strided_copy block_diag channel_shuffle cholesky copysign.Scalar detach_copy diagonal_copy
+    dist expand_copy glu_backward grid_sampler_2d grid_sampler_3d index_reduce ldexp.Tensor ldexp_
+    linalg_householder_product linalg_lu linalg_lu_solve linalg_vander multi_margin_loss mvlgamma nansum narrow_copy
     native_batch_norm ormqr permute_copy pixel_shuffle pixel_unshuffle polar renorm rot90 scatter.reduce
     scatter.value_reduce segment_reduce select_copy.int slice_copy.Tensor slice_inverse
     special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_t.x_scalar
@@ -92,7 +92,7 @@ COMPOSED_HERE: Final = frozenset(
     special_shifted_chebyshev_polynomial_w.x_scalar special_xlog1py.other_scalar special_xlog1py.self_scalar
     special_zeta.other_scalar special_zeta.self_scalar split_copy.Tensor split_with_sizes_copy squeeze_copy
     squeeze_copy.dim squeeze_copy.dims std_mean.correction t_copy trace transpose_copy.int triangular_solve
-    unbind_copy.int unfold_copy unsafe_split.Tensor unsafe_split_with_sizes unsqueeze_copy vdot view_as_real_copy
-    view_copy view_copy.dtype xlogy.Scalar_Other xlogy.Scalar_Self
+    unbind_copy.int unfold_copy unsafe_split.Tensor unsafe_split_with_sizes unsqueeze_copy vander vdot
+    view_as_real_copy view_copy view_copy.dtype xlogy.Scalar_Other xlogy.Scalar_Self
     """.split()
 )
