@@ -318,6 +318,22 @@ def test_gradients_of_values_and_places(seed):
     compare(lambda f, v: f.sparse_coo_tensor([[0, 2, 0], [1, 1, 1]], v, (3, 4)) * 3, [lambda f: dense(f, seed, 3)])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 4), (4, 7), (0, 3)])
+def test_diagonals_lie_where_torch_s_do(sizes, dtype):
+    for seed in range(20):
+        numbers = np.random.default_rng(seed)
+        inside = np.arange(-sizes[0] + 1, min(sizes[1], 4)) if sizes[0] else np.arange(1)
+        offsets = numbers.permutation(inside)[: numbers.integers(0, 4)]
+        lines = numbers.integers(-2, 3, (len(offsets), numbers.integers(4, 8))).astype(dtype)
+        found, wanted = (f.sparse.spdiags(*map(f.from_numpy, (lines, offsets)), sizes) for f in (torchlike, torch))
+        assert found.is_coalesced() == wanted.is_coalesced()
+        for part in ("_indices", "_values"):
+            one, other = getattr(found, part)().numpy(), getattr(wanted, part)().numpy()
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
 def test_dtypes_of_results():
     for one, other in (("float32", "float64"), ("int64", "float32"), ("int32", "int64")):
         makers = [lambda f, d=d: make(f, 4, 3, 4, dtype=d) for d in (one, other)]

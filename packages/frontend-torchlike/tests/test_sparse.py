@@ -636,3 +636,30 @@ def test_softmax_has_second_derivatives_and_runs_in_pipelines():
     assert later.item() == pytest.approx(loss(values).item())
     x = torchlike.zeros(2, 3, layout=torchlike.sparse_coo, device="meta")
     assert torchlike.sparse.softmax(x, 0).is_meta
+
+
+def test_a_matrix_of_diagonals_has_their_history():
+    lines = torchlike.arange(12.0).reshape(3, 4).requires_grad_()
+    torchlike.sparse.spdiags(lines, torchlike.tensor([0, 1, -2]), (5, 4)).to_dense().pow(2).sum().backward()
+    assert lines.grad.tolist() == [[0, 2, 4, 6], [0, 10, 12, 14], [16, 18, 20, 0]]
+    outside = torchlike.sparse.spdiags(torchlike.ones(2, 3), torchlike.tensor([7, -9]), (3, 3))
+    assert outside.shape == (3, 3) and outside._nnz() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((torchlike.ones(2, 3, 1), torchlike.tensor([0, 1]), (3, 3)), RuntimeError, "must be vector or matrix"),
+        ((torchlike.ones(2, 3), torchlike.tensor([[0, 1]]), (3, 3)), RuntimeError, "Offsets must be scalar or vector"),
+        ((torchlike.ones(2, 3), torchlike.tensor([0, 1, 2]), (3, 3)), RuntimeError, r"\(2\) does not match .* \(3\)"),
+        ((torchlike.ones(2, 3), torchlike.tensor([0, 1]), (3, 3, 3)), RuntimeError, "Output shape must be 2d"),
+        ((torchlike.ones(2, 3), torchlike.tensor([1, 1]), (3, 3)), RuntimeError, "duplicate values"),
+        ((torchlike.ones(2, 3), torchlike.tensor([0.0, 1.0]), (3, 3)), RuntimeError, "must have dtype Long"),
+        ((torchlike.ones(2, 3), torchlike.tensor([0, 1]), (3, -3)), RuntimeError, "negative dimension"),
+        ((torchlike.ones(2, 3), torchlike.tensor([0, 1]), (3, 3), torchlike.strided), RuntimeError, "the layout is"),
+        ((torchlike.ones(2, 3), [0, 1], (3, 3)), TypeError, "'offsets' must be Tensor, not list"),
+    ],
+)
+def test_diagonals_that_do_not_fit_are_refused(arguments, error, words):
+    with pytest.raises(error, match=words):
+        torchlike.sparse.spdiags(*arguments)

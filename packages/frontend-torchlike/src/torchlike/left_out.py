@@ -28,7 +28,7 @@ _REASONS: Final = {
         r"|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
     ),
     "it takes compressed rows, and sparse tensors have one layout here, that of coordinates": (
-        r"sparse\.(sampled_addmm|solve|spsolve|spdiags)"
+        r"sparse\.(sampled_addmm|solve|spsolve)"
     ),
     "it is for a layout of GPUs' own": r"SparseSemiStructured\w+|to_sparse_semi_structured",
     "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
