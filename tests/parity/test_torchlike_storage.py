@@ -182,3 +182,23 @@ def test_programs_on_storages_do_as_torch(chunk, is_recorded):
     for seed in range(chunk, PROGRAMS, 4):
         with torchlike.pipeline() if is_recorded else nullcontext():
             run(seed, is_recorded)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_copies_of_arrays_keep_the_order_of_their_dimensions(seed):
+    numbers = np.random.default_rng(seed)
+    rank = int(numbers.integers(1, 5))
+    array = np.asarray(numbers.standard_normal(numbers.integers(0 if seed % 10 == 0 else 1, 4, rank)))
+    array = array.transpose(numbers.permutation(rank))
+    if seed % 3 == 0:
+        array = array[tuple(slice(None, None, int(step)) for step in numbers.integers(1, 3, rank))]
+    if seed % 4 == 0:
+        array = np.lib.stride_tricks.as_strided(array, (*array.shape, 3), (*array.strides, 0))
+    for options in ({}, {"dtype": "float32"}):
+        found, wanted = (
+            f.tensor(array, **{name: getattr(f, value) for name, value in options.items()}) for f in (torchlike, torch)
+        )
+        assert found.numpy().dtype == wanted.numpy().dtype
+        for size, one, other in zip(array.shape, found.stride(), wanted.stride(), strict=True):
+            assert one == other or size == 1 or not array.size  # a dimension of one element lies nowhere in particular
+        np.testing.assert_array_equal(found.numpy(), wanted.numpy())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 import dispatch_core
 from dispatch_aten.dtypes import BY_NAME
+from dispatch_aten.shapes import preserved_strides
 from dispatch_core.frontends import array_type
 
 from .interop import check_dtype, from_numpy
@@ -114,6 +116,17 @@ def share_array(array: np.ndarray[Any, Any]) -> Tensor | None:
 
 
 def copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the elements of NumPy's array in new memory, in a dtype that tensors have; ``TypeError`` for others."""
+    """Return the elements of NumPy's array in new memory, in a dtype that tensors have; ``TypeError`` for others.
+
+    Its dimensions lie there in the same order.
+    """
     native = _to_native(array)
-    return native.copy() if native is array else native
+    if native is not array:
+        return native
+    strides = [stride // native.itemsize for stride in native.strides]
+    if native.flags.c_contiguous or any(stride < 0 for stride in strides):
+        return native.copy()
+    kept = [stride * native.itemsize for stride in preserved_strides(native.shape, tuple(strides))]
+    copy = as_strided(np.empty(native.size, native.dtype), native.shape, kept)
+    copy[...] = native
+    return copy
