@@ -309,6 +309,7 @@ SPELLINGS = {
     r"test_torch_modules\.": "",
     r"torch\.int64": "int64",
     "isint": "is int",  # torch's own slip
+    r"\nHint: .*": "",
     r"^[\"']+(\d)[\"']+$": "a number",  # which of several missing places is named first
 }
 
