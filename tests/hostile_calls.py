@@ -59,13 +59,17 @@ ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "register_buffer": (KeyError,),
     "pop": (KeyError,),
     **dict.fromkeys(
-        "step MultiheadAttention Transformer TransformerDecoderLayer TransformerEncoderLayer Embedding EmbeddingBag".split(),
+        (
+            "step MultiheadAttention Transformer TransformerDecoderLayer TransformerEncoderLayer Embedding EmbeddingBag"
+            " Hardtanh ReLU6"
+        ).split(),
         (AssertionError,),
     ),
     "get_submodule": (AttributeError,),
     "set_submodule": (AttributeError,),
     "get_parameter": (AttributeError,),
     "get_buffer": (AttributeError,),
+    "reset_parameters": (AttributeError,),  # of a lazy layer, called for what the layer has become
     "repr": (RecursionError,),  # of a layer that was given a list of lists without end, by that list itself
     "dispatch_core.hookimpl": (AttributeError,),  # pluggy's own marker
 }
