@@ -134,12 +134,12 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the suite on the other Pythons that are found, its long tests too, with more random calls; no texts again."""
+    """Run the tests of code on the other Pythons that are found, with more random calls, and inside of pipelines."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="600", DISPATCH_TEST_SECONDS="10")
-    session.env.update(DISPATCH_EXPLAINED_CALLS="700", DISPATCH_HOSTILE_CALLS="2500")
-    _run_suite(session, "not texts", inside_pipelines=True)
+    session.env.update(DISPATCH_EXPLAINED_CALLS="250", DISPATCH_HOSTILE_CALLS="2500")
+    _run_suite(session, "not texts and not long", inside_pipelines=True)
 
 
 @nox.session(python=LOWEST_PYTHON, requires=["wheels"])

@@ -269,7 +269,6 @@ def _nothing_of_other_tests_dies():
     torchlike.set_grad_enabled(True)  # so that one failure here is not one of every test after it
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
 def test_an_interrupt_before_any_third_line_leaves_nothing_on(program):
     for _ in range(4):  # so that code is generated, plans are made and guards are written before
