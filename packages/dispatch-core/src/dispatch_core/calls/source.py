@@ -84,10 +84,13 @@ def call_source(
         return _define_call(signature, adapter, [*early, *rest])
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
+    within: list[str] = []
     for number, each in enumerate(masked):
         keys = f"__m | {each.either} == {each.mask | each.either}" if each.either else f"__m == {each.mask}"
         name = f"__state{number}"
-        rest += [quote_name(name), f"if __c is {name} and {keys}:", *indent(quote(each.body))]
+        within += [quote_name(name), f"if __c is {name} and {keys}:", *indent(quote(each.body))]
+    if within:
+        rest += ["if __c is not None:", *indent(within)]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
     if specialized is not None and not specialized.raw:
