@@ -20,7 +20,7 @@ from dispatch_aten.errors import UnsupportedError
 from ..arrangements import unique
 from ..functions import FUNCTIONS
 from ..tensors import Tensor
-from .tensor import count_through, find_all, places_of
+from .tensor import Coo, count_through, find_all, places_of
 
 Array = NDArray[Any]
 #: The dtypes that SciPy computes in.
@@ -93,19 +93,12 @@ def _multiply_by_operators(indices: Tensor, values: Tensor, size: Sequence[int],
     return found
 
 
-def _multiply_both_by_operators(
-    indices: Tensor,
-    values: Tensor,
-    size: Sequence[int],
-    other_indices: Tensor,
-    other_values: Tensor,
-    other_size: Sequence[int],
-) -> tuple[Tensor, Tensor]:
+def _multiply_both_by_operators(one: Coo, other: Coo) -> tuple[Tensor, Tensor]:
     # Each element meets all elements of the row of the other matrix that its column names.
-    element, other = find_all(other_indices[0], indices[1])
-    places = FUNCTIONS["stack"]([indices[0].index_select(0, element), other_indices[1].index_select(0, other)])
-    products = values.index_select(0, element) * other_values.index_select(0, other)
-    return sum_duplicates(places, products, (size[0], other_size[1]))
+    mine, met = find_all(other.indices[0], one.indices[1])
+    places = FUNCTIONS["stack"]([one.indices[0].index_select(0, mine), other.indices[1].index_select(0, met)])
+    products = one.values.index_select(0, mine) * other.values.index_select(0, met)
+    return sum_duplicates(places, products, (one.size[0], other.size[1]))
 
 
 with dc.registry.transaction(level="backend"):
@@ -141,23 +134,16 @@ def multiply(indices: Tensor, values: Tensor, size: Sequence[int], dense: Tensor
     return found
 
 
-def multiply_both(
-    indices: Tensor,
-    values: Tensor,
-    size: Sequence[int],
-    other_indices: Tensor,
-    other_values: Tensor,
-    other_size: Sequence[int],
-) -> tuple[Tensor, Tensor]:
+def multiply_both(one: Coo, other: Coo) -> tuple[Tensor, Tensor]:
     """Return places and values of the product of two coalesced matrices, in the dtypes of SciPy's on every device."""
-    if dc.dtype(values) not in _SCIPY:
+    if dc.dtype(one.values) not in _SCIPY:
         raise NotImplementedError(
-            f'"sparse_matmul" not implemented for {dc.dtype(values).name!r}\n'
+            f'"sparse_matmul" not implemented for {dc.dtype(one.values).name!r}\n'
             "Hint: it is for float32, float64, complex64 and complex128"
         )
-    if not values.is_cpu:
-        return _multiply_both_by_operators(indices, values, size, other_indices, other_values, other_size)
+    if not one.values.is_cpu:
+        return _multiply_both_by_operators(one, other)
     found: tuple[Tensor, Tensor] = _ops.mm.sparse(
-        indices, values, list(size), other_indices, other_values, list(other_size)
+        one.indices, one.values, list(one.size), other.indices, other.values, list(other.size)
     )
     return found

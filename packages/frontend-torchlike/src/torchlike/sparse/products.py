@@ -38,7 +38,7 @@ def multiply_matrices(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
     if not is_sparse(mat2):
         return multiply(record.indices, record.values, record.size, mat2)
     one, two = record_of(coalesce(self)), record_of(coalesce(mat2))
-    indices, values = multiply_both(one.indices, one.values, one.size, two.indices, two.values, two.size)
+    indices, values = multiply_both(one, two)
     return wrap_coo(indices, values, (rows, dc.shape(mat2)[1]), True)
 
 
