@@ -276,6 +276,11 @@ def test_integers_are_exact(name, simulator):
         assert FUNCTIONS[name] in simulator.log()
 
 
+def test_images_of_uint8_are_composed_of_integers(simulator):
+    compare("upsample_bilinear2d", [Draw("uint8")(1, 2, 5, 4), [3, 6], False], 0)
+    compare("_upsample_bicubic2d_aa", [Draw("uint8")(1, 2, 5, 4), [3, 6], False], 0)
+
+
 #: What the functions refuse beside scalar types.
 BEYOND = {
     "convolution": [

@@ -10,7 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.dtypes import uint8
+from dispatch_aten.fixed_point import integer_taps
 from dispatch_aten.shapes import RESAMPLERS, RULES
+from dispatch_aten.shapes.resampling import ignored_scales
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
@@ -148,9 +151,13 @@ def _resample(count: int, kind: str) -> Callable[..., Callable[..., Any]]:
 
     def prepare(spec: OutputSpec, self: Array, output_size: Sequence[int], *given: Any) -> Callable[..., Any]:
         align, scales = (False, given) if selects else (given[0], given[1:])
-        is_float = spec.dtype.is_floating_point
-        held = spec.array_dtype if is_float else _FLOAT
-        dtype = self.dtype if is_float and self.dtype.itemsize >= _FLOAT.itemsize else _FLOAT
+        if spec.dtype is uint8 and not selects:
+            return _resample_pixels(spec.shape, self, kind, align, scales)
+        held = _FLOAT if selects else spec.array_dtype
+        dtype = self.dtype if spec.dtype.is_floating_point and self.dtype.itemsize >= _FLOAT.itemsize else _FLOAT
+        if kind == "nearest" and any(scales):
+            ignored = ignored_scales(self.shape, self.strides, output_size)
+            scales = [None if skip else scale for skip, scale in zip(ignored, scales, strict=False)]
         steps = []
         for dim in range(count + 1, 1, -1):
             scale = scales[dim - 2] if dim - 2 < len(scales) else None
@@ -159,8 +166,7 @@ def _resample(count: int, kind: str) -> Callable[..., Callable[..., Any]]:
                 column = [-1 if each == dim else 1 for each in range(self.ndim)]
                 weights = [each.astype(held).astype(dtype).reshape(column) for each in taps[1]]
                 steps.append((dim, taps[0], weights))
-        shape, rounds = spec.shape, not is_float and not selects and bool(steps)
-        low, high = (0, 0) if is_float else spec.dtype.bounds
+        shape = spec.shape
 
         def compute(self: Array, output_size: Sequence[int], *given: Any) -> Any:
             if not self.size:
@@ -168,13 +174,39 @@ def _resample(count: int, kind: str) -> Callable[..., Callable[..., Any]]:
             found = self if selects else cast(self, dtype)
             for dim, places, weights in steps:
                 found = _sum_taps(found, dim, places, weights)
-            if rounds:
-                found = np.clip(np.floor(found + number(0.5, found)), low, high)
             return found.copy() if found is self else found
 
         return compute
 
     return prepare
+
+
+def _resample_pixels(
+    shape: Sequence[int], self: Array, kind: str, align: bool, scales: Sequence[float | None]
+) -> Callable[..., Any]:
+    """Return the function for images of uint8, whose passes along changed dimensions round to uint8 each."""
+    steps = []
+    for dim in (3, 2):
+        size, wanted = self.shape[dim], shape[dim]
+        if size != wanted and self.size:
+            scale = scales[dim - 2] if dim - 2 < len(scales) else None
+            taps = integer_taps(kind, size, wanted, _ratio(size, wanted, align, scale), align)
+            column = [-1 if each == dim else 1 for each in range(self.ndim)]
+            weights = [np.array(line, np.int32).reshape(column) for line in taps.weights]
+            steps.append((dim, [np.array(line) for line in taps.places], weights, taps.shift))
+
+    def compute(self: Array, output_size: Sequence[int], *given: Any) -> Any:
+        if not self.size:
+            return np.empty(shape, self.dtype)
+        found = self
+        for dim, places, weights, shift in steps:
+            total = _sum_taps(found, dim, places, weights)
+            total += 1 << (shift - 1)
+            total >>= shift
+            found = np.clip(total, 0, 255).astype(np.uint8)
+        return found.copy() if found is self else found
+
+    return compute
 
 
 def _sum_taps(a: Array, dim: int, places: list[Array], weights: list[Array]) -> Array:

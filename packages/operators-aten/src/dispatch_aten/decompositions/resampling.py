@@ -10,13 +10,14 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, float32, int64
+from dispatch_aten.dtypes import ScalarType, float32, int32, int64, uint8
 from dispatch_aten.errors import OperatorError, ShapeError
+from dispatch_aten.fixed_point import integer_taps
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.meta import suggests_channels_last
-from dispatch_aten.shapes.resampling import RESAMPLERS
+from dispatch_aten.shapes.resampling import RESAMPLERS, ignored_scales
 
-from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, overload
+from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, overload, prims
 from .grids import cubic_weights
 from .padding import in_format
 
@@ -151,24 +152,53 @@ def _resample(name: str) -> Callable[..., Array]:
 
     def kernel(self: Array, output_size: Sequence[int], *given: Any) -> Array:
         made = RULES[name](meta_of(self), output_size, *given)
-        align, scales = _options(kind, given, count)
-        held = made.dtype if made.dtype.is_floating_point else float32
-        found = self if kind in ("nearest", "exact") else cast(self, _computes_in(made.dtype))
-        for dim in range(count + 1, 1, -1):
-            taps = _make_taps(self, kind, dc.shape(self)[dim], made.shape[dim], align, scales[dim - 2])
-            if taps is not None and numel(self):
-                found = _sum_taps(found, dim, held, *taps)
-        if made.dtype.is_integral and found is not self:
-            low, high = made.dtype.bounds
-            found = aten.clamp.default(aten.floor.default(aten.add.Scalar(found, 0.5)), low, high)
-        if found is self:
-            found = aten.clone.default(self)
-        found = cast(found, made.dtype)
         if not numel(self):
             return aten.new_empty_strided.default(self, made.shape, made.strides)
-        return in_format(found, made)
+        align, scales = _options(kind, given, count)
+        selects = kind in ("nearest", "exact")
+        if made.dtype is uint8 and not selects:
+            return in_format(_resample_pixels(self, made.shape, kind, align, scales), made)
+        if kind == "nearest" and any(scales):
+            ignored = ignored_scales(dc.shape(self), meta_of(self).strides, output_size)
+            scales = [None if skip else scale for skip, scale in zip(ignored, scales, strict=True)]
+        found = self if selects else cast(self, _computes_in(made.dtype))
+        for dim in range(count + 1, 1, -1):
+            taps = _make_taps(self, kind, dc.shape(self)[dim], made.shape[dim], align, scales[dim - 2])
+            if taps is not None:
+                found = _sum_taps(found, dim, made.dtype, *taps)
+        if found is self:
+            found = aten.clone.default(self)
+        return in_format(cast(found, made.dtype), made)
 
     return kernel
+
+
+def _resample_pixels(
+    self: Array, shape: Sequence[int], kind: str, align: bool, scales: Sequence[float | None]
+) -> Array:
+    """Return an image of uint8 whose passes along changed dimensions round to uint8 each."""
+    found = self
+    for dim in (3, 2):
+        size, wanted = dc.shape(self)[dim], shape[dim]
+        if size == wanted:
+            continue
+        taps = integer_taps(kind, size, wanted, _ratio(size, wanted, align, scales[dim - 2]), align)
+        places, weights = (_constant(self, lines) for lines in (taps.places, taps.weights))
+        total = _constant(self, 1 << (taps.shift - 1))
+        for step in range(len(taps.places)):
+            place, weight = (aten.select.int(each, 0, step) for each in (places, weights))
+            term = cast(aten.index_select.default(found, dim, place), int32)
+            total = aten.add.Tensor(total, aten.mul.Tensor(term, _column(weight, dim, 4)))
+        total = aten.bitwise_right_shift.Tensor_Scalar(total, taps.shift)
+        found = cast(aten.clamp.default(total, 0, 255), uint8)
+    return aten.clone.default(self) if found is self else found
+
+
+def _constant(like: Array, values: Any) -> Array:
+    import numpy as np  # as the device's kernel takes them
+
+    array = np.array(values, np.int32)
+    return dc.wrap_like(like, prims.device_put.default(array, device=dc.device(like)))
 
 
 def _sum_taps(self: Array, dim: int, dtype: ScalarType, places: list[Array], weights: list[Array]) -> Array:

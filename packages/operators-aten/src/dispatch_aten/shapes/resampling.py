@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.dtypes import uint8
 from dispatch_aten.errors import ShapeError
 
-from .meta import TensorMeta
+from .meta import TensorMeta, channels_last_strides
 from .padding import fresh_in_format
 from .refusals import refuse_kinds
 
@@ -35,6 +35,31 @@ _KERNELS: Final = {
     "linear": "compute_indices_weights_linear",
     "cubic": "compute_indices_weights_cubic",
 }
+
+
+_FEW: Final = 128
+"""Images whose sizes in the result sum to at most so much have a kernel of their own in torch."""
+
+
+def ignored_scales(shape: Sequence[int], strides: Sequence[int], output_size: Sequence[int]) -> tuple[bool, ...]:
+    """Return for each dimension whether the nearest elements follow from its sizes, whatever scale is given.
+
+    torch has a second kernel for small images and for many channels that lie innermost; it takes equal and doubled sizes for
+    scales of 1 and 2. ``strides`` are in any unit.
+
+    >>> ignored_scales((1, 1, 4, 5), (20, 20, 5, 1), (4, 6))
+    (True, False)
+    """
+    sizes = shape[2:]
+    few = len(sizes) == 2 and sum(output_size) <= _FEW
+    if not few and not (len(sizes) > 1 and shape[1] > 3 and _has_channels_last(tuple(shape), strides)):
+        return (False,) * len(sizes)
+    return tuple([wanted in (size, 2 * size) for size, wanted in zip(sizes, output_size, strict=True)])
+
+
+def _has_channels_last(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
+    wanted = channels_last_strides(shape)
+    return all(size == 1 or given == strides[1] * own for size, given, own in zip(shape, strides, wanted, strict=True))
 
 
 def _check_sizes(shape: Sequence[int], output_size: Sequence[int], count: int) -> None:
