@@ -40,8 +40,8 @@ FACES = {
         " signatures tools tracebacks"
     ),
     "dispatch_aten": (
-        "decompositions derivatives dtypes errors generator gradients host operators promotion shapes testing texts variants"
-        " write_through"
+        "decompositions derivatives dtypes errors fixed_point generator gradients host operators promotion shapes testing"
+        " texts variants write_through"
     ),
 }
 #: Package → groups of modules that import each other in a circle, late, because each is a half of one thing.

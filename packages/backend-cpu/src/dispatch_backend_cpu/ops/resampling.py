@@ -12,8 +12,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import uint8
 from dispatch_aten.fixed_point import integer_taps
-from dispatch_aten.shapes import RESAMPLERS, RULES
-from dispatch_aten.shapes.resampling import ignored_scales
+from dispatch_aten.shapes import RESAMPLERS, RULES, ignored_scales
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
@@ -157,7 +156,7 @@ def _resample(count: int, kind: str) -> Callable[..., Callable[..., Any]]:
         dtype = self.dtype if spec.dtype.is_floating_point and self.dtype.itemsize >= _FLOAT.itemsize else _FLOAT
         if kind == "nearest" and any(scales):
             ignored = ignored_scales(self.shape, self.strides, output_size)
-            scales = [None if skip else scale for skip, scale in zip(ignored, scales, strict=False)]
+            scales = tuple([None if skip else scale for skip, scale in zip(ignored, scales, strict=False)])
         steps = []
         for dim in range(count + 1, 1, -1):
             scale = scales[dim - 2] if dim - 2 < len(scales) else None

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .padding import padding_pairs
     from .pooling import PoolWindows, pool_windows
     from .reduction import warn_of_freedom
-    from .resampling import RESAMPLERS
+    from .resampling import RESAMPLERS, ignored_scales
     from .sizes import view_strides
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "contiguous",
     "contiguous_strides",
     "convolution_geometry",
+    "ignored_scales",
     "infer",
     "is_contiguous",
     "is_expanded",
@@ -95,6 +96,7 @@ _BY_KIND: Final = {
     "PoolWindows": "pooling",
     "columns_grid": "convolution",
     "convolution_geometry": "convolution",
+    "ignored_scales": "resampling",
     "padding_pairs": "padding",
     "pool_windows": "pooling",
     "view_strides": "view",
