@@ -159,3 +159,71 @@ def test_hooks_on_several_tensors():
     assert len(seen) == 2
     handle.remove()
     assert graph.get_gradient_edge(x * y).output_nr == 0
+
+
+#: Ways in which a backward computes three times its gradient, in the gradient's own memory.
+WRITES = {
+    "mul_": lambda grad: grad.mul_(3),
+    "add_ to a view": lambda grad: (grad.t().add_(grad.clone().t(), alpha=2), grad)[1],
+    "copy_": lambda grad: grad.copy_(grad * 3),
+    "rows": lambda grad: [grad.__setitem__(row, grad[row] * 3) for row in range(len(grad))] and grad,
+    "detached": lambda grad: (grad.detach().mul_(3), grad)[1],
+}
+#: Functions of an input and of a function whose backward writes: one consumer and several, fresh and shared gradients.
+USES = {
+    "alone": lambda x, f: f(x),
+    "twice": lambda x, f: f(x) + f(x) * 2,
+    "beside": lambda x, f: f(x) + x,
+    "behind": lambda x, f: f(x * x).sin(),
+    "in a row": lambda x, f: f(f(x)) * x,
+    "a sum": lambda x, f: f(x).sum(0, keepdim=True) + f(x),
+    "a view": lambda x, f: f(x.t()).t() + f(x),
+}
+
+
+def triple(change):
+    class Triple(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            return change(grad)
+
+    return Triple.apply
+
+
+@pytest.mark.parametrize("change", WRITES)
+@pytest.mark.parametrize("use", USES)
+def test_a_backward_that_writes_to_its_gradient_writes_to_nobody_elses(change, use):
+    values = torchlike.tensor([[1.0, -2.0], [0.5, 3.0]], dtype=torchlike.float64)
+    given = torchlike.tensor([[1.0, 10.0], [-1.0, 0.5]], dtype=torchlike.float64)
+    found = []
+    for function in (triple(WRITES[change]), lambda x: x * 3):
+        weight, seen, x = given.clone(), [], values.clone().requires_grad_()
+
+        def use_hooked(x, seen=seen, function=function):
+            y = USES[use](x, function)
+            y.register_hook(seen.append)
+            return y
+
+        y = use_hooked(x)
+        y.retain_grad()
+        y.backward(weight, retain_graph=True)
+        y.backward(weight)
+        _, pull = torchlike.func.vjp(lambda x, f=function: USES[use](x, f), values)
+        pulled = pull(weight)[0]
+        found.append([x.grad, y.grad, *seen, weight, pulled])
+        if change != "rows":  # a list of calls that vmap would not see
+            found[-1] += [torchlike.func.vmap(pull)(torchlike.stack([weight, weight]))[0]]
+        found[-1] += [weight, torchlike.func.jacrev(lambda x, f=function: USES[use](x, f))(values)]
+    for actual, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+    np.testing.assert_array_equal(found[0][-2].numpy(), given.numpy())

@@ -99,6 +99,24 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
     return _without_history(grad)
 
 
+def take_own(grads: list[Any]) -> list[Any]:
+    """Return gradients that may be written to: copies of those that lie in memory which anything else may hold."""
+    return [
+        grads[number]
+        if grads[number] is None or _is_alone_in(grads, number)
+        else dc.ops.aten.clone.default(grads[number])
+        for number in range(len(grads))
+    ]
+
+
+def _is_alone_in(grads: list[Any], number: int) -> bool:
+    """Return whether a gradient has memory of its own, and no other reference than the list's."""
+    if getrefcount(grads[number]) > _ITEM:
+        return False
+    data = grads[number]._dispatch_data
+    return type(data) is np.ndarray and data.base is None and data.flags.writeable and getrefcount(data) <= _HELD
+
+
 def _find_base(state: Any) -> tuple[Tensor | None, int]:
     """Return the base of a view's state, or None, and how many views lead there, each of which refers to it."""
     if type(state) is not tuple:

@@ -23,6 +23,7 @@ from ..history.node import Edge, Leaf, Node, Output, next_sequence
 from ..history.transforms import FRONT
 from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
+from .accumulation import take_own
 from .function_tangents import push_forward
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
@@ -83,6 +84,8 @@ class Context(Node):
         return tuple(found)
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        # The function may write to its gradients, which the caller, hooks and other nodes may hold.
+        grads = take_own(grads)
         if self.materialize:
             grads = [
                 self._zeros(number) if grad is None and number not in self.left_undefined else grad
