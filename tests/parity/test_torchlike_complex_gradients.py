@@ -114,3 +114,31 @@ def test_the_gradient_of_abs_at_zero_is_zero():
         x = t.zeros(2, dtype=t.complex64, requires_grad=True)
         x.abs().sum().backward()
         assert x.grad.tolist() == [0j, 0j]
+
+
+BASES, EXPONENTS = (-2.5, -1.0, 0.0, 0.5, 3.0), (-1 + 2j, 0j, 2 + 0j, 0.5 - 1j, -0.5j)
+
+
+@pytest.mark.parametrize("exponent_kind", ["real tensor", "complex tensor", "real number", "complex number"])
+@pytest.mark.parametrize("base_kind", ["real tensor", "complex tensor", "real number", "complex number"])
+def test_powers_of_real_and_complex_numbers(base_kind, exponent_kind):
+    # A negative base that is real has a logarithm where the power is complex.
+    kinds = base_kind, exponent_kind
+    if not any("tensor" in kind for kind in kinds):
+        return
+    for base in BASES:
+        for exponent in EXPONENTS:
+            found = []
+            for library in (torch, torchlike):
+                given = []
+                for value, kind in zip((complex(base), exponent), kinds, strict=True):
+                    number = value if "complex" in kind else value.real
+                    dtype = library.complex128 if "complex" in kind else library.float64
+                    given.append(
+                        library.tensor(number, dtype=dtype, requires_grad=True) if "tensor" in kind else number
+                    )
+                power = library.pow(*given)
+                weight = library.tensor(1 - 0.5j if power.is_complex() else 1.0, dtype=power.dtype)
+                leaves = [each for each in given if isinstance(each, library.Tensor)]
+                found.append([each.item() for each in library.autograd.grad(power, leaves, weight)])
+            assert found[1] == pytest.approx(found[0], nan_ok=True), (base, exponent)

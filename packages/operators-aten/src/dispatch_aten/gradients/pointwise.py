@@ -129,10 +129,14 @@ def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, re
         if self == 0:
             steep = aten.where.ScalarSelf(_not_negative(exponent), 0, aten.full_like.default(result, -math.inf))
             return aten.mul.Tensor(grad, aten.mul.Tensor(result, steep))
-        slope = cmath.log(self) if isinstance(self, complex) else math.log(self) if self > 0 else math.nan
+        is_complex = isinstance(self, complex) or dc.dtype(result).is_complex
+        slope = cmath.log(self) if is_complex else math.log(self) if self > 0 else math.nan
         return aten.mul.Tensor(grad, aten.mul.Scalar(result, slope))
     flat = aten.logical_and.default(aten.eq.Scalar(self, 0), _not_negative(exponent))
-    return aten.mul.Tensor(grad, aten.mul.Tensor(result, aten.log.default(aten.where.ScalarSelf(flat, 1, self))))
+    base = aten.where.ScalarSelf(flat, 1, self)
+    if dc.dtype(result).is_complex:  # a negative base that is real has a logarithm there
+        base = aten._to_copy.default(base, dtype=dc.dtype(result))
+    return aten.mul.Tensor(grad, aten.mul.Tensor(result, aten.log.default(base)))
 
 
 def _not_negative(self: Array) -> Array:
