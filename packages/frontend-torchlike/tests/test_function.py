@@ -155,3 +155,124 @@ def test_an_input_that_is_returned_stays_itself():
     assert y is not x and x.is_leaf
     y.sum().backward()
     assert x.grad.tolist() == [7.0]
+
+
+def make_scaling(place):
+    """Return a function of two tensors that multiplies one of them by 3 in place, and adds the other."""
+
+    class Scaling(Function):
+        @staticmethod
+        def forward(ctx, *given):
+            written, other = given[place], given[1 - place]
+            ctx.mark_dirty(written)
+            return written.mul_(3).add_(other)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (grad * 3, grad) if place == 0 else (grad, grad * 3)
+
+    return Scaling
+
+
+@pytest.mark.parametrize("device", ["cpu", "strict"])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    "views",
+    [
+        [],
+        [lambda x: x[1:3]],
+        [lambda x: x.view(2, 2), lambda x: x.t(), lambda x: x[0]],
+        [lambda x: x.view(2, 2), lambda x: x.diagonal()],
+    ],
+)
+@pytest.mark.parametrize("needs", [(True, True), (True, False), (False, True)])
+def test_a_view_that_a_function_changes_in_place(views, place, needs, device):
+    if device == "strict":
+        pytest.importorskip("array_api_strict", reason="a device whose arrays have no strides needs array-api-strict")
+    x = tensor([1.0, 2.0, 3.0, 4.0], requires_grad=needs[0]).to(device)
+    base = x * 2
+    written = base
+    for view in views:
+        written = view(written)
+    other = torchlike.full(tuple(written.shape), 5.0, device=device, requires_grad=needs[1])
+    expected = base.detach().clone()
+    part = expected
+    for view in views:
+        part = view(part)
+    part.mul_(3).add_(5)
+    weights = torchlike.arange(1.0, 5.0, device=device)
+    factors, share = weights * 2, weights.clone()
+    part = factors
+    for view in views:
+        part, share = view(part), view(share)
+    part.mul_(3)
+
+    given = (written, other) if place == 0 else (other, written)
+    result = make_scaling(place).apply(*given)
+    assert result is written
+    assert base.tolist() == expected.tolist()
+    leaves = [each for each, needed in zip((x, other), needs, strict=True) if needed]
+    found = torchlike.autograd.grad((base * weights).sum(), leaves)
+    wanted = [each for each, needed in zip((factors, share), needs, strict=True) if needed]
+    assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+
+
+def test_a_function_that_changes_a_view_returns_it_alone():
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2), x.sum()
+
+        @staticmethod
+        def backward(ctx, grad, other):
+            return grad * 2 + other
+
+    base = tensor([1.0, 2.0], requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match="cannot return more than one Tensor"):
+        Two.apply(base[:1])
+
+
+def test_a_view_that_forward_made_and_changed():
+    class Part(Function):
+        @staticmethod
+        def forward(ctx, x, amount):
+            part = x.clone()[:2]
+            part += amount
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torchlike.cat([grad * 7, torchlike.zeros(1)]), None
+
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    found = Part.apply(x, 2)
+    assert type(found.grad_fn).__name__ == "PartBackward"
+    found.sum().backward()
+    assert (found.tolist(), x.grad.tolist()) == ([3.0, 4.0], [7.0, 7.0, 0.0])
+
+
+@pytest.mark.parametrize("given", [((), {}), ((4,), {}), ((), {"n": 4}), ((), {"bias": 1.0}), ((4,), {"bias": 1.0})])
+def test_setup_context_and_backward_see_the_defaults_of_forward(given):
+    class Power(Function):
+        @staticmethod
+        def forward(x, n=3, bias=0.5):
+            return x**n + bias
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.n, ctx.bias = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * ctx.n * x ** (ctx.n - 1), None, None
+
+    args, kwargs = given
+    n, bias = (*args, kwargs.get("n", 3))[0], kwargs.get("bias", 0.5)
+    x = tensor(2.0, requires_grad=True)
+    y = Power.apply(x, *args, **kwargs)
+    y.backward()
+    assert (y.item(), x.grad.item()) == (2.0**n + bias, n * 2.0 ** (n - 1))
+    assert torchlike.func.grad(lambda x: Power.apply(x, *args, **kwargs))(tensor(2.0)).item() == x.grad.item()

@@ -1,5 +1,8 @@
 """What programs reach of the graph: edges as inputs and outputs, saved tensors, callbacks, gradients that never come."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from torchlike.autograd.graph import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     get_gradient_edge,
+    register_multi_grad_hook,
 )
 from torchlike.autograd.graph import saved_tensors_hooks as hooks
 from torchlike.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -404,3 +408,33 @@ def test_a_batch_of_gradients():
     assert grad(y, x, rows, is_grads_batched=True)[0].tolist() == found.tolist()
     with pytest.raises(RuntimeError, match="a second time"):
         grad(y, x, rows, is_grads_batched=True)
+
+
+def test_a_hook_on_several_tensors_belongs_to_one_backward():
+    first, second, third, unused = (leaf(float(number)) for number in range(1, 5))
+    called, ways = [], []
+    register_multi_grad_hook((first, second, third, unused), called.append)
+    register_multi_grad_hook((first, second, third, unused), ways.append, mode="any")
+    out = (second * third).sum()
+    for _ in range(2):  # a backward that comes to two of them
+        out.backward(inputs=(second, third), retain_graph=True)
+        assert [None if each is None else each.item() for each in called.pop()] == [None, 3.0, 2.0, None]
+    (first * second).sum().backward()
+    assert [None if each is None else each.item() for each in called.pop()] == [2.0, 1.0, None, None]
+    assert (called, len(ways)) == ([], 3)
+
+
+def test_a_hook_on_several_tensors_takes_no_gradients_of_another_thread():
+    x, y = leaf(2.0), leaf(3.0)
+    called = []
+    together = threading.Barrier(2)
+
+    def wait(gradient):
+        together.wait(timeout=30)  # both backwards have come to the tensor
+
+    register_multi_grad_hook((x, y), called.append)
+    for each in (x, y):
+        each.register_hook(wait)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda factor: (x * y * factor).sum().backward(), (1.0, 10.0)))
+    assert sorted([each.item() for each in found] for found in called) == [[3.0, 2.0], [30.0, 20.0]]

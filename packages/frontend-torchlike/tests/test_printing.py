@@ -68,3 +68,11 @@ def test_a_scalar_tensor_formats_as_its_number():
     assert f"{torchlike.nn.Parameter(tensor(1.0))}".startswith("Parameter containing:")
     with pytest.raises(TypeError, match="unsupported format string"):
         format(tensor([1.5]), ".2f")
+
+
+def test_a_view_that_has_no_history_any_more_is_shown():
+    x = torchlike.ones(1, requires_grad=True)
+    with torchlike.no_grad():
+        view = x[:]
+        view *= 2
+    assert repr(view) == "tensor([2.], grad_fn=<Invalid>)"

@@ -111,10 +111,15 @@ def format_tensor(tensor: Tensor) -> str:
         body = write_elements(read_printable(tensor), len(start))
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
-    if tensor.grad_fn is not None:
-        notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
-    elif tensor.requires_grad:
-        notes.append("requires_grad=True")
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view without a history: it, or its base, was written to where that cannot be recorded
+        notes.append("grad_fn=<Invalid>")
+    else:
+        if node is not None:
+            notes.append(f"grad_fn=<{node.name()}>")
+        elif tensor.requires_grad:
+            notes.append("requires_grad=True")
     return add_notes(start + body, notes, len(start))
 
 

@@ -6,7 +6,7 @@ no recursion is needed: graphs may be as deep as memory allows. Leaves run as so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from operator import attrgetter
@@ -31,21 +31,48 @@ _sequence: Final = attrgetter("seq")
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
-#: What the user's functions have asked to be called when the backward that runs is over; None outside of one.
-_queued: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("torchlike.backward_callbacks", default=None)
+class Run:
+    """A backward that runs."""
+
+    def __init__(self) -> None:
+        #: What the user's functions have asked to be called when it is over.
+        self.queued: list[Callable[[], object]] = []
+        #: The nodes that it comes to, in their order, and its leaves.
+        self.order: Sequence[Node] = ()
+        self.leaves: Container[Node] = ()
+        #: The nodes that run, and those whose gradients are asked for; None where all nodes run.
+        self.needed: tuple[Container[Node], Container[Node]] | None = None
+        #: What hooks on several tensors keep until the run is over.
+        self.notes: dict[object, Any] = {}
+
+    def reaches(self, node: Node) -> bool:
+        """Return whether a gradient can come to a node, so that its hooks are called."""
+        is_there = node in self.leaves or node in self.order
+        return is_there and (self.needed is None or any(node in each for each in self.needed))
+
+
+#: The backward that this thread or task runs; None outside of one.
+_current: Final[ContextVar[Run | None]] = ContextVar("torchlike.backward_run", default=None)
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
     """Call a function when the backward that runs now is over; ``RuntimeError`` outside of one."""
-    queued = _queued.get()
-    if queued is None:
+    run = _current.get()
+    if run is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    queued.append(callback)
+    run.queued.append(callback)
 
 
 def is_running() -> bool:
     """Return whether this thread or task runs backward."""
-    return _queued.get() is not None
+    return _current.get() is not None
+
+
+def current_run() -> Run:
+    """Return the backward that runs now, for the hooks that it calls."""
+    run = _current.get()
+    assert run is not None, "hooks are called by backward"
+    return run
 
 
 def execute(
@@ -57,16 +84,16 @@ def execute(
     accumulates: bool = False,
 ) -> list[Tensor | None]:
     """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
-    queued: list[Callable[[], object]] = []
-    token, observers = _queued.set(queued), node_observers.get()
+    run = Run()
+    token, observers = _current.set(run), node_observers.get()
     try:
         wanted = None if captures is None else _Captures(captures, accumulates)
         with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
-            found = _execute(roots, keep_graph, create_graph, wanted)
-        for callback in queued:  # one may queue others
+            found = _execute(roots, keep_graph, create_graph, wanted, run)
+        for callback in run.queued:  # one may queue others
             callback()
     finally:
-        _queued.reset(token)
+        _current.reset(token)
         if node_observers.get() is not observers:
             # A hook has entered a block and not left it, or the other way round.
             for each in reversed(node_observers.get()):
@@ -88,7 +115,7 @@ class _Captures:
 
 
 def _execute(
-    roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bool, wanted: _Captures | None
+    roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bool, wanted: _Captures | None, run: Run
 ) -> list[Tensor | None]:
     """Run backward from ``roots``, pairs of an edge and the gradient that enters there.
 
@@ -97,6 +124,7 @@ def _execute(
     """
     is_checked, refuses_nan = anomaly_mode.get()
     order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
+    run.order, run.leaves = order, waiting
     buffers: _Buffers = {}
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
@@ -107,6 +135,7 @@ def _execute(
         needed = _find_nodes_above(order, wanted.nodes)
         if wanted.accumulates:
             needed |= wanted.nodes
+        run.needed = needed, wanted.nodes
     run_node = _run_node
     if is_checked:
         from .anomaly_mode import check

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import wraps
+from functools import lru_cache, wraps
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import dispatch_core as dc
@@ -25,6 +26,7 @@ from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
 from .accumulation import take_own
 from .function_tangents import push_forward
+from .inplace import check_inplace, rebase
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
 #: The function that calls one in function transforms; set by them.
@@ -204,6 +206,8 @@ class Function:
         """Call the function and record it."""
         if PARTS:
             check_hook(cls, "The custom autograd function")
+        if cls.setup_context is not None:
+            args, kwargs = _bind_defaults(cls.forward, args, kwargs)
         if included_mask() & FRONT or any(getattr(arg, "_dispatch_mask", 0) & FRONT for arg in args):
             return IN_TRANSFORMS[0](cls, args, kwargs)
         return cls._run(args, kwargs)
@@ -238,7 +242,7 @@ class Function:
             results = _detach_those(results, given - kept)
         if recorded:
             _refuse_nested(cls, results)
-            _record(context, results, edges, single)
+            _record(context, results, inputs, edges, single)
         if any(each is not None for each in moved):
             numbers = {id(arg): number for number, arg in enumerate(inputs) if arg is not None}
             sources = [numbers.get(id(each)) for each in ([output] if single else output)]
@@ -255,6 +259,23 @@ class Function:
             output = cls.forward(*args, **kwargs)
             setup_context(context, args, output)
         return output
+
+
+@lru_cache(maxsize=256)
+def _read_signature(function: Callable[..., Any]) -> Signature:
+    return signature(function)
+
+
+def _bind_defaults(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of ``forward`` with its defaults: ``setup_context`` and ``backward`` see all of them."""
+    known = _read_signature(forward)
+    if not kwargs and len(args) == len(known.parameters):
+        return args, kwargs
+    bound = known.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
 
 
 def find_backward(function: type[Function]) -> Callable[..., Any]:
@@ -323,7 +344,9 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def _record(context: Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
+def _record(
+    context: Context, results: list[Any], inputs: list[Tensor | None], edges: list[Edge | None], single: bool
+) -> None:
     dirty = {id(tensor) for tensor in context.dirty}
     plain = {id(tensor) for tensor in context.without_grad}
     differentiable = [
@@ -346,8 +369,9 @@ def _record(context: Context, results: list[Any], edges: list[Edge | None], sing
         before = result._state
         if before.is_view:
             if id(result) in dirty and before.base is not None:
-                raise NotImplementedError("a view changed in place by a custom autograd.Function is not recorded")
-            before.history, before.refusal = state, CUSTOM
+                _record_written_view(context, result, inputs, results)
+                continue
+            before.history, before.refusal, before.version_seen = state, CUSTOM, before.storage.version
         elif isinstance(before, Leaf) or id(result) in dirty:
             state.storage = before.storage
             result._autograd = state
@@ -366,3 +390,14 @@ def _record(context: Context, results: list[Any], edges: list[Edge | None], sing
         from .observer import show
 
         show(context, observers)
+
+
+def _record_written_view(context: Context, view: Tensor, inputs: list[Tensor | None], results: list[Any]) -> None:
+    """Record a view that ``forward`` has changed in place: the history of its base goes through the function."""
+    if len(results) > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of a Tensor that requires grad, your Function cannot "
+            "return more than one Tensor. Make a custom Function for each of them, or clone() the input before"
+        )
+    check_inplace(view)
+    rebase(view, context, next(place for place, each in enumerate(inputs) if each is view))

@@ -146,9 +146,7 @@ def _get_edges(inputs: Sequence[Tensor | GradientEdge], who: str) -> list[Edge]:
         if not isinstance(each, GradientEdge) and not each.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if not inputs:
-        raise (ValueError if who == "grad" else RuntimeError)(
-            "grad requires non-empty inputs." if who == "grad" else "`inputs` argument to `backward()` cannot be empty."
-        )
+        raise RuntimeError(f"`inputs` argument to `{who}()` cannot be empty.")
     return [_to_edge(each) for each in inputs]
 
 

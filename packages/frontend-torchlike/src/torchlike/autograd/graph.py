@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from ..history.hooks import RemovableHandle
 from ..history.node import Node
+from .engine import current_run
 from .gradients import GradientEdge
 from .saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from .saved_mutation import allow_mutation_on_saved_tensors
@@ -48,54 +48,50 @@ def register_multi_grad_hook(
 ) -> Handles:
     """Call ``fn`` when the gradients of all tensors are there, or that of the first (source: ``torch.autograd.graph``).
 
-    With ``mode="all"`` it gets the list of the gradients; with ``"any"`` one gradient, once.
+    With ``mode="all"`` it gets the list of the gradients, None for a tensor that the backward does not come to; with
+    ``"any"`` one gradient, once in each backward.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    if mode == "any":
-        first = _First(fn)
-        return Handles([each.register_hook(first.make_hook(number)) for number, each in enumerate(tensors)])
-    gathered = _Gathered(list(tensors), fn)
-    return Handles([each.register_hook(gathered.make_hook(number)) for number, each in enumerate(tensors)])
+    nodes = [get_gradient_edge(each).node for each in tensors]
+    make_hook = _make_first_hook(fn) if mode == "any" else _make_gathering_hook(nodes, fn)
+    return Handles([each.register_hook(make_hook(number)) for number, each in enumerate(tensors)])
 
 
-class _First:
-    """Calls a function with the first gradient of a backward; another backward begins where a tensor has its second."""
+_Hook: TypeAlias = "Callable[[Tensor], None]"
 
-    def __init__(self, fn: Callable[..., None]) -> None:
-        self.fn = fn
-        self.seen: set[int] = set()
 
-    def make_hook(self, number: int) -> Callable[[Tensor], None]:
+def _make_first_hook(fn: Callable[..., None]) -> Callable[[int], _Hook]:
+    """Return a function that makes hooks, of which the first in a backward calls ``fn``."""
+    key = object()
+
+    def hook(gradient: Tensor) -> None:
+        notes = current_run().notes
+        if key not in notes:
+            notes[key] = True
+            fn(gradient)
+
+    return lambda number: hook
+
+
+def _make_gathering_hook(nodes: Sequence[Node], fn: Callable[..., None]) -> Callable[[int], _Hook]:
+    """Return a function that makes the hooks, of which the last in a backward calls ``fn``.
+
+    A backward that comes to some of the nodes alone calls it too: the other gradients are None.
+    """
+    key = object()
+
+    def make_hook(number: int) -> _Hook:
         def hook(gradient: Tensor) -> None:
-            is_first = not self.seen or number in self.seen
-            self.seen = {number} if is_first else {*self.seen, number}
-            if is_first:
-                self.fn(gradient)
+            run = current_run()
+            found = run.notes.setdefault(key, {})
+            found[number] = gradient
+            if len(found) == sum(map(run.reaches, nodes)):
+                fn([found.get(place) for place in range(len(nodes))])
 
         return hook
 
-
-class _Gathered:
-    """Gathers the gradients of several tensors, and calls a function when all are there."""
-
-    def __init__(self, tensors: list[Tensor], fn: Callable[..., None]) -> None:
-        self.fn, self.lock = fn, threading.Lock()
-        self.found: list[Tensor | None] = [None] * len(tensors)
-        self.missing = len(tensors)
-        self.count = len(tensors)
-
-    def make_hook(self, number: int) -> Callable[[Tensor], None]:
-        def hook(gradient: Tensor) -> None:
-            with self.lock:
-                self.found[number] = gradient
-                self.missing -= 1
-                if self.missing:
-                    return
-                found, self.found, self.missing = self.found, [None] * self.count, self.count
-            self.fn(found)
-
-        return hook
+    return make_hook
 
 
 class Handles:

@@ -17,6 +17,7 @@ from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.view_chains import replay
 from ..history.views import set_history
+from .saved import make_released_error
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -43,31 +44,38 @@ def check_inplace(tensor: Tensor) -> None:
 class CopySlices(Node):
     """The history of a base that was changed through one of its views."""
 
-    fn: Node
+    #: The node of the operator; None once released. It is released by itself where a graph has it, too, as that of a
+    #: gradient has for a result that was saved: backward of this graph may come to it after this node.
+    fn: Node | None
     #: The views that lead from the base to the tensor that was changed, as `replay` takes them.
     views: Any
     skipped: Any
+    #: The number of the operator's argument that was changed.
+    place = 0
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         (grad,) = grads
         if grad is None:
             return (None,) * len(self.next)
+        fn = self.fn
+        if fn is None:
+            raise make_released_error()
         result = grad.clone()
         part = replay(result, self.views, self.skipped)
-        inner = self.fn.apply([part.clone()])
-        if self.next[0] is not None:
-            if inner[0] is None:
+        inner, place = fn.apply([part.clone()]), self.place
+        if self.next[place] is not None:
+            if inner[place] is None:
                 part.zero_()
             else:
-                part.copy_(inner[0])
-        return (result, *inner[1:])
+                part.copy_(inner[place])
+        return (*inner[:place], result, *inner[place + 1 :])
 
     def release(self) -> None:
-        self.fn.release()
+        self.fn = None
 
 
-def rebase(tensor: Tensor, node: Node) -> None:
-    """Make ``node`` the history of a tensor that an operator has written to; the node's first input is the tensor."""
+def rebase(tensor: Tensor, node: Node, place: int = 0) -> None:
+    """Make ``node`` the history of a tensor that an operator has written to; ``place`` is the tensor's among its inputs."""
     if PARTS and (part := current_part()) is not None:
         part.see_base(tensor)
     bit = autograd_bit(tensor._dispatch_mask)
@@ -79,8 +87,11 @@ def rebase(tensor: Tensor, node: Node) -> None:
     base = state.base
     copy = CopySlices()
     copy.fn, copy.views, copy.skipped = node, state.chain, state.skip
+    if place:
+        copy.place = place
     before = base._state
-    copy.next = (before.edge if before.requires_grad else None, *node.next[1:])
+    above = before.edge if before.requires_grad else None
+    copy.next = (*node.next[:place], above, *node.next[place + 1 :])
     copy.seq = next_sequence()
     copy.meta = base._meta()
     base._dispatch_mask |= bit
