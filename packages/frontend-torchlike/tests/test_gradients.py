@@ -1,12 +1,14 @@
 """Every kind of derivative formula against finite differences, in float64; the gradients' own gradients too."""
 
 import cmath
+import random
 
 import numpy as np
 import pytest
 
 import torchlike
 from torchlike import autograd, nn, tensor
+from torchlike.autograd import gradcheck, gradgradcheck
 from torchlike.nn import functional as F
 
 STEP = 1e-6
@@ -273,3 +275,21 @@ def test_the_gradient_of_an_angle_at_the_origin_is_zero(small):
     torchlike.atan2(y, x).sum().backward()
     assert y.grad[0] == x.grad[0] == 0
     assert y.grad[1] == -x.grad[1] == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+def test_second_derivatives_of_scattered_products_with_zeros(name, include_self):
+    choose = random.Random(3)
+    reduce = getattr(torchlike, name)
+    for _ in range(8):
+        into = torchlike.tensor([choose.choice([0.0, 1.5]) for _ in range(2)], dtype=torchlike.float64)
+        source = torchlike.tensor([choose.choice([0.0, 0.0, 0.7, -2.0]) for _ in range(5)], dtype=torchlike.float64)
+        index = torchlike.tensor([choose.randrange(2) for _ in range(5)])
+        given = into.requires_grad_(), source.requires_grad_()
+
+        def product(into, source, index=index):
+            return reduce(into, 0, index, source, "prod", include_self=include_self)
+
+        assert gradcheck(product, given)
+        assert gradgradcheck(product, given)

@@ -129,8 +129,11 @@ def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, re
         if self == 0:
             steep = aten.where.ScalarSelf(_not_negative(exponent), 0, aten.full_like.default(result, -math.inf))
             return aten.mul.Tensor(grad, aten.mul.Tensor(result, steep))
-        is_complex = isinstance(self, complex) or dc.dtype(result).is_complex
-        slope = cmath.log(self) if is_complex else math.log(self) if self > 0 else math.nan
+        slope: Number
+        if isinstance(self, complex) or dc.dtype(result).is_complex:
+            slope = cmath.log(self)
+        else:
+            slope = math.log(self) if self > 0 else math.nan
         return aten.mul.Tensor(grad, aten.mul.Scalar(result, slope))
     flat = aten.logical_and.default(aten.eq.Scalar(self, 0), _not_negative(exponent))
     base = aten.where.ScalarSelf(flat, 1, self)

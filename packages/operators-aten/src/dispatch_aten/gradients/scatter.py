@@ -126,18 +126,28 @@ def pad_to(grad: Array, sizes: Sequence[int]) -> Array:
 def _product_gradient(
     grad: Array, self: Array, dim: int, index: Array, src: Array, include_self: bool, result: Array
 ) -> Array:
-    """Return the products of all others: result / element, but where one element is the only zero without it."""
+    """Return the products of all others: result / element, but where an element is the only zero, or one of two, without it.
+
+    With two zeros the product of the others has the other zero as a factor, which counts for second derivatives.
+    """
     for each, size in enumerate(shape_of(index)):
         src = aten.slice.Tensor(src, each, 0, size)
     zero = aten.eq.Scalar(src, 0)
-    counts = aten.scatter_add.default(
-        aten.zeros_like.default(self), dim, index, aten._to_copy.default(zero, dtype=dc.dtype(self))
-    )
-    single = aten.logical_and.default(zero, aten.eq.Scalar(aten.gather.default(counts, dim, index), 1))
-    without = aten.masked_fill.Scalar(src, single, 1)
+    dtype = dc.dtype(self)
+
+    def gather_sums(elements: Array) -> Array:
+        sums = aten.scatter_add.default(aten.zeros_like.default(self), dim, index, elements)
+        return aten.gather.default(sums, dim, index)
+
+    counts = gather_sums(aten._to_copy.default(zero, dtype=dtype))
+    few = aten.logical_and.default(zero, aten.le.Scalar(counts, 2))
+    single = aten.logical_and.default(zero, aten.eq.Scalar(counts, 1))
+    without = aten.masked_fill.Scalar(src, few, 1)
     others = aten.scatter_reduce.two(self, dim, index, without, "prod", include_self=include_self)
-    at_zero = aten.gather.default(aten.mul.Tensor(grad, others), dim, index)
+    zeros = aten.where.ScalarOther(zero, src, 0)
+    partner = aten.masked_fill.Scalar(aten.sub.Tensor(gather_sums(zeros), zeros), single, 1)
+    at_zero = aten.mul.Tensor(aten.gather.default(aten.mul.Tensor(grad, others), dim, index), partner)
     usual = aten.div.Tensor(
         aten.gather.default(aten.mul.Tensor(grad, result), dim, index), aten.masked_fill.Scalar(src, zero, 1)
     )
-    return aten.where.self(single, at_zero, usual)
+    return aten.where.self(few, at_zero, usual)
