@@ -55,7 +55,7 @@ class Setting:
         library.define("double(Tensor x) -> Tensor")
         library.define("less(Tensor x) -> Tensor")
         library.impl("less", lambda x: type(x)(x.a[0]), self.near.key)
-        library.impl("less", lambda x: x, "Meta")
+        dc.register_fake("t::less", lambda x: x, lib=library)
         library.impl("double", out_of_paper, self.near.key)
         library.impl("double", lambda x: x, "Meta")
         library.impl("f", lambda x, y=None: "no array", self.near.key)

@@ -29,14 +29,21 @@ def test_wrap_like_follows_the_reference(toy, tensors):
     assert isinstance(dc.wrap_like(tensors.wrap(array), array), tensors.tensor_type)
 
 
+def show_first(x):
+    """Return a view of an array's first element."""
+    found = type(x)(0)
+    found.a = x.a[:1]
+    return found
+
+
 def test_a_bare_class_with_two_slots_is_enough(registry, library, toy):
     class Box:
         __slots__ = ("_dispatch_data", "_dispatch_mask")
 
     library.define("f(Tensor(a!) x) -> Tensor(a!)")
     library.define("g(Tensor(a) x) -> Tensor(a)")
-    library.impl("f", lambda x: type(x)(x.a + 1), toy.key)
-    library.impl("g", lambda x: type(x)(x.a[:1]), toy.key)
+    library.impl("f", lambda x: x.a.__iadd__(1) is None or x, toy.key)
+    library.impl("g", show_first, toy.key)
     with pytest.raises(ZeroDivisionError), registry.transaction():
         boxes = dc.register_frontend("bare", Box)
         box = boxes.wrap(toy.array([1, 2]))

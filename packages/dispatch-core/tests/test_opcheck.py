@@ -120,9 +120,13 @@ def test_composites_are_held_against_their_schema_too(registry, library, toy):
     assert "it returned ToyArray where the schema promises 2 results" in failure(registry.ops.t.g, toy.array([1]))
 
 
-def test_what_may_alias_need_not(define, toy, meta):
-    op = define("(Tensor(a) x) -> Tensor(a)", lambda x: type(x)(x.a + 0), lambda x: meta.array(dc.shape(x)))
-    assert dc.opcheck(op, (toy.array([1]),)) == ALL
+def test_a_view_may_be_a_copy_only_where_the_operator_says_so(registry, library, toy, meta):
+    for name, tags in (("never", ()), ("often", "may_copy")):
+        library.define(f"{name}(Tensor(a) x) -> Tensor(a)", tags=tags)
+        library.impl(name, lambda x: type(x)(x.a + 0), toy.key)
+        library.impl(name, lambda x: meta.array(dc.shape(x)), "Meta")
+    assert dc.opcheck(registry.ops.t.often, (toy.array([1]),)) == ALL
+    assert "result 0 does not share the memory of argument 'x'" in failure(registry.ops.t.never, toy.array([1]))
 
 
 def test_gradients_that_would_be_lost_are_found(define, toy, tensors, registry):

@@ -308,10 +308,12 @@ def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
 
 def test_the_old_names_of_functions_warn_and_serve(registry, library):
     library.define("f(Tensor self) -> Tensor")
-    library.impl("f", lambda x: x, "CompositeImplicitAutograd")
+    library.define("same(Any x) -> Any")
+    for name in ("f", "same"):
+        library.impl(name, lambda x: x, "CompositeImplicitAutograd")
     op = registry.ops.t.f.default
     with pytest.warns(DeprecationWarning, match="below is fast_redispatch now"):
-        assert dc.below(op, ["CPU"])(1) == 1
+        assert dc.below(registry.ops.t.same.default, ["CPU"])(1) == 1
     with pytest.warns(DeprecationWarning, match="respell is rename_arguments now"):
         function = dc.respell(op, "f", list, lambda *args, **given: "slow", names={"self": "input"}, elsewhere={int})
     assert function(input=3) == "slow"

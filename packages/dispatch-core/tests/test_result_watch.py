@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.arrays.access import to_data
 from dispatch_core.calls import lazy_function
 from dispatch_core.operators import conformance, result_watch
 
 pytestmark = pytest.mark.usefixtures("meta")
 FOLDER = re.escape(__file__)
+
+
+def add_rule(library, name, rule):
+    """Register an operator's shape rule, a function of arrays."""
+
+    def fake(*args, **kwargs):
+        return rule(*map(to_data, args), **kwargs)
+
+    dc.register_fake(f"{library.ns}::{name}", fake, lib=library)
 
 
 @pytest.fixture
@@ -23,7 +33,7 @@ def define(registry, library, toy):
         library.define(f"f{schema}", **options)
         library.impl("f", kernel, toy.key)
         if rule is not None:
-            library.impl("f", rule, "Meta")
+            add_rule(library, "f", rule)
         return registry.ops.t.f.default
 
     return define
@@ -223,8 +233,8 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
 @pytest.mark.parametrize("decline", [lambda x: NotImplemented, lambda x: x.nowhere], ids=["declines", "raises"])
 def test_a_watch_of_what_never_serves_a_call_takes_itself_out(registry, library, toy, decline):
     library.define("f(Tensor x) -> Tensor")
+    add_rule(library, "f", same)
     library.impl("f", lambda x: x, "CompositeImplicitAutograd")
-    library.impl("f", same, "Meta")
     library.short_way("f", decline, toy.key)
     op, x, y = registry.ops.t.f.default, toy.array([1, 2]), toy.array([[1, 2]])
     for _ in range(result_watch._QUIET // 2):
@@ -242,7 +252,7 @@ def test_each_kernel_runs_once_for_a_call(registry, library, toy):
     library.impl("f", lambda x, *, alpha: ran.append(alpha) or type(x)(x.a * alpha), toy.key)
     special = lambda x: ran.append("covered") or type(x)(x.a if x.a.ndim == 1 else x.a[0])
     library.impl("f", special, toy.key, when=("alpha", 1))
-    library.impl("f", same, "Meta")
+    add_rule(library, "f", same)
     op = registry.ops.t.f
     assert (op(toy.array([1])), op(toy.array([1]), alpha=2)) == ([1], [2])
     assert ran == ["covered", 2]
@@ -291,7 +301,7 @@ def test_strides_count_where_the_type_of_array_has_them(registry, library, make_
     bare = make_backend("bare", strides=None)
     liar = make_backend("liar", strides=lambda array: tuple(np.empty(array.a.shape, "i1").strides))
     library.define("t(Tensor(a) x) -> Tensor(a)")
-    library.impl("t", lambda x: type(x)(x.shape[::-1], x.strides[::-1]), "Meta")
+    add_rule(library, "t", lambda x: type(x)(x.shape[::-1], x.strides[::-1]))
     for backend in (bare, liar):
         library.impl("t", lambda x: show_array(type(x), x.a.T), backend.key)
     assert dc.shape(registry.ops.t.t(bare.array([[1, 2, 3], [4, 5, 6]]))) == (3, 2)
@@ -315,7 +325,7 @@ def test_what_takes_the_place_of_an_array_that_cannot_be_written_is_compared(reg
     library.define("add(Tensor x) -> Tensor")
     library.define("add_(Tensor(a!) x) -> Tensor(a!)")
     library.impl("add", lambda x: type(x)(x.a[0]), ice.key)
-    library.impl("add_", rule := Rule(), "Meta")
+    add_rule(library, "add_", rule := Rule())
     x = tensors.wrap(ice.array([1, 2]))
     with pytest.raises(dc.KernelResultError) as caught:
         registry.ops.t.add_(x)
@@ -383,9 +393,9 @@ def test_a_view_of_what_is_pending_is_right_for_arrays_without_strides(registry,
     library.define("t(Tensor(a) x) -> Tensor(a)")
     library.define("inc(Tensor x) -> Tensor")
     library.define("first(Tensor(a) x) -> Tensor(a)")
-    library.impl("t", lambda x: meta.array(x.shape[::-1], x.strides[::-1]), "Meta")
-    library.impl("inc", same, "Meta")
-    library.impl("first", lambda x: meta.array(x.shape[1:], x.strides[1:]), "Meta")
+    add_rule(library, "t", lambda x: meta.array(x.shape[::-1], x.strides[::-1]))
+    add_rule(library, "inc", same)
+    add_rule(library, "first", lambda x: meta.array(x.shape[1:], x.strides[1:]))
     assert run(make_backend("bare", strides=None)) == [2, 3, 4]
     with pytest.raises(dc.KernelResultError, match=r"t::t: the result has strides \(2, 1\), where .* says \(1, 3\)"):
         run(make_backend("liar"))

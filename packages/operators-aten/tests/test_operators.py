@@ -51,6 +51,7 @@ def test_there_are_operators_of_every_kind():
         "factory",
         "inplace",
         "inplace_view",
+        "may_copy",
         "nondeterministic_seeded",
         "out",
         "pointwise",

@@ -39,6 +39,11 @@ class Origin(Record):
         path = _importable(self.file)
         return f"{path.name if path.is_absolute() else path.as_posix()}:{self.line}"
 
+    @property
+    def is_plugin(self) -> bool:
+        """Return whether a plugin made the registration while it was loaded."""
+        return bool(self._distribution and self._distribution[0])
+
     def _find_distribution(self) -> tuple[str, str]:
         return self._distribution or _distribution_of(self.file)
 

@@ -217,6 +217,8 @@ def make_backend_runner(
             return values[signature.results[0].source]
         return wrap_results(found, values)
 
+    answering: Any = run
+    answering.is_watched = False
     return run
 
 

@@ -226,10 +226,10 @@ def bad_count(name: str, expected: int, value: Any, who: str = "") -> KernelResu
     )
 
 
-def bad_list(name: str, value: Any) -> KernelResultError:
-    """Return the error for a kernel that returned something else than a list of arrays."""
+def bad_list(name: str, value: Any, who: str = "") -> KernelResultError:
+    """Return the error for a kernel that returned something else than a list of arrays; ``who`` tells whose it is."""
     return KernelResultError(
         f"{name}: the kernel returned {type(value).__module__}.{type(value).__qualname__} where the schema promises a list"
-        " of Tensors",
+        f" of Tensors{who and chr(10) + who}",
         hint="return a list or a tuple of arrays",
     )

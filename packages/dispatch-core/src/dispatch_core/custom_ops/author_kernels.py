@@ -36,7 +36,7 @@ def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
         return fake if frontend is None else _wrap_fake(fake, op._entry.signature, frontend)
 
     make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
-    return KernelFactory(make)
+    return KernelFactory(make, is_fake=True)
 
 
 def _wrap_fake(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..arrays.access import dtype, shape, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import device_key, is_tensor, mask_of
+from ..calls.declared_results import find_strange_memory
 from ..calls.signature import CallSignature
 from ..devices import Device
 from ..errors import OpCheckError
@@ -172,6 +173,9 @@ def _check_schema(op: OpOverload, signature: CallSignature, values: tuple[Any, .
                 raise _FailureError(
                     f"result {index} shares memory with argument {names}, not with the one it is a view of"
                 )
+    strange = find_strange_memory(signature, op._entry.tags, found, values, is_written=True)
+    if strange is not None:
+        raise _FailureError("result {} {}, where the schema promises it".format(*strange))
 
 
 def _check_fresh(

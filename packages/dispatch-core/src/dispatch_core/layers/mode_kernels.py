@@ -26,6 +26,7 @@ from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..calls.boundary import frontend_of_type
 from ..calls.codegen import Inlined, make_inlined_runner
+from ..calls.declared_results import find_strange_memory, memory_error
 from ..calls.emit import indent
 from ..calls.signature import CallSignature, Result
 from ..calls.source import values
@@ -33,6 +34,7 @@ from ..errors import KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
+from ..operators.conformance import ALWAYS
 from ..operators.entry import OperatorEntry
 from ..operators.kernel_handle import fast_redispatch
 from ..operators.overloads import OpOverload
@@ -227,6 +229,8 @@ def _equals(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and not is_tensor(value) and bool(value == default))
 
 
+#: How many results of a handler are held against the schema.
+_FIRST_CALLS: Final = 32
 #: The types of results that are numbers.
 _NUMBERS: Final = frozenset({"bool", "int", "SymInt", "float", "Scalar"})
 
@@ -269,11 +273,20 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
         return given[promised.source] if promised.kind == "self" else value
 
     results = signature.results
+    check_memory = _make_memory_check(op, signature) if any(each.kind == "view" for each in results) else _check_nothing
     if len(results) == 1 and str(signature.schema.returns[0].type) in _NUMBERS:
         return partial(_accept_number, op)
     if len(results) == 1:
         only = results[0]
-        return lambda value, given: accept_one(only, value, given)
+        if check_memory is _check_nothing:
+            return lambda value, given: accept_one(only, value, given)
+
+        def accept_only(value: Any, given: tuple[Any, ...]) -> Any:
+            accepted = accept_one(only, value, given)
+            check_memory((accepted,), given)
+            return accepted
+
+        return accept_only
 
     def accept(value: Any, given: tuple[Any, ...]) -> Any:
         if not results:
@@ -285,6 +298,27 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
                 f" {signature.schema}",
                 hint="return the result of func(*args, **kwargs), or as many of the same kinds",
             )
-        return signature.pack([accept_one(*each, given) for each in zip(results, value, strict=True)])
+        found = [accept_one(*each, given) for each in zip(results, value, strict=True)]
+        check_memory(found, given)
+        return signature.pack(found)
 
     return accept
+
+
+def _check_nothing(found: Any, given: tuple[Any, ...]) -> None:
+    """Hold results that are no views against nothing."""
+
+
+def _make_memory_check(op: OpOverload, signature: CallSignature) -> Callable[[Any, tuple[Any, ...]], None]:
+    """Return a check of the first results that a handler gives for views; see Note [What a schema says of memory]."""
+    left = _FIRST_CALLS
+
+    def check(found: Any, given: tuple[Any, ...]) -> None:
+        nonlocal left
+        if left > 0 or ALWAYS.is_on():
+            left -= 1
+            strange = find_strange_memory(signature, op._entry.tags, found, given, is_written=False)
+            if strange is not None:
+                raise memory_error(signature, *strange, "Returned by the handler of a mode")
+
+    return check

@@ -18,12 +18,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import owners
+from ..calls.declared_results import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
 from .alternatives import included_mask
+from .conformance import describe_kernel
+from .result_watch import is_paused
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -52,11 +55,47 @@ class Table(dict[Any, Runner]):
         self.tables = tables
 
     def __missing__(self, index: Any) -> Runner:
-        return self.lookup(index)
+        return _check_first_call(self.tables, self.find(index), lambda: self.masks(index))
+
+    def find(self, index: Any) -> Runner:
+        """Return the runner for callers that keep it, whether or not it is in the table."""
+        found = self.get(index)
+        return self.lookup(index) if found is None else found
 
     def lookup(self, index: Any) -> Runner:
-        """Find the runner, whether or not it is in the table."""
+        """Find a runner that is missing."""
         raise NotImplementedError
+
+    def masks(self, index: Any) -> tuple[int, int]:
+        """Return the arguments' keys and the effective mask of an entry."""
+        raise NotImplementedError
+
+
+def _check_first_call(tables: Tables, run: Runner, masks: Callable[[], tuple[int, int]]) -> Runner:
+    """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
+
+    A backend's kernel has a watch, and answers for itself. A layer gives the results of the operator below, or what
+    stands for them, and has to return an argument that was written to.
+    """
+    signature = tables.signature
+    if signature is None or not has_fixed_results(signature) or hasattr(run, "is_watched") or hasattr(run, "body"):
+        return run
+    arguments, mask = masks()
+    found = _resolve(tables.entry, mask, arguments)
+    if getattr(found, "key", None) is None:
+        return run
+
+    def name_kernel() -> str:
+        return describe_kernel(found.key, found.slot.registration)
+
+    def run_first(*values: Any) -> Any:
+        returned = run(*values)
+        if not is_paused():
+            tags = tables.entry.tags
+            check_results(signature, tags, returned, values, name_kernel, has_types=found.is_composite())
+        return returned
+
+    return run_first
 
 
 class _Call(Table):
@@ -65,13 +104,14 @@ class _Call(Table):
     __slots__ = ()
 
     def lookup(self, mask: int) -> Runner:
-        arguments = self.tables.entry.registry.translate_mask(mask)
-        everywhere = included_mask()
-        effective = arguments | everywhere | DispatchKey.BackendSelect
-        runner = self.tables.fill(self, mask, arguments, effective, is_plain=True)
+        runner = self.tables.fill(self, mask, *self.masks(mask), is_plain=True)
         if not getattr(runner, "is_watched", False):
             self.tables.entry.specialize_for(mask, runner)
         return runner
+
+    def masks(self, mask: int) -> tuple[int, int]:
+        arguments = self.tables.entry.registry.translate_mask(mask)
+        return arguments, arguments | included_mask() | DispatchKey.BackendSelect
 
 
 class _Masked(Table):
@@ -80,14 +120,16 @@ class _Masked(Table):
     __slots__ = ()
 
     def lookup(self, index: tuple[int, context.State]) -> Runner:
+        # The context excludes these keys from a composite's own calls, too: it needs no guard.
+        runner = self.tables.fill(self, index, *self.masks(index))
+        self.tables.entry.specialize_for_state(index, runner)
+        return runner
+
+    def masks(self, index: tuple[int, context.State]) -> tuple[int, int]:
         mask, state = index
         mask = self.tables.entry.registry.translate_mask(mask)
         effective = mask | included_mask() | state[0] | DispatchKey.BackendSelect
-        effective ^= effective & state[1]
-        # The context excludes these keys from a composite's own calls, too: it needs no guard.
-        runner = self.tables.fill(self, index, mask, effective)
-        self.tables.entry.specialize_for_state(index, runner)
-        return runner
+        return mask, effective & ~state[1]
 
 
 class _Explicit(Table):
@@ -96,7 +138,10 @@ class _Explicit(Table):
     __slots__ = ()
 
     def lookup(self, mask: int) -> Runner:
-        return self.tables.fill(self, mask, 0, mask)
+        return self.tables.fill(self, mask, *self.masks(mask))
+
+    def masks(self, mask: int) -> tuple[int, int]:
+        return 0, mask
 
 
 class Tables:

@@ -1,6 +1,13 @@
 """Comparing arrays with the answer of an operator's shape rule, its kernel under Meta, and errors that name the kernel.
 
 When results are compared is said in Note [When results are compared] in `result_watch`.
+
+Note [Kernels under Meta that are shape rules]
+    A kernel under Meta is the operator's shape rule where the package that defines the operator registered it, or the
+    plugin of the device meta. A program's own operators have a rule where the program registered a fake: a kernel that it
+    registers by ``impl`` under Meta is a kernel like any other. Those that are no rules are called where a call arrives at
+    Meta, where a pipeline records one, and by ``opcheck``; beside a kernel for another key never, unless
+    ``DISPATCH_CHECK_RESULTS`` asks for it.
 """
 
 from __future__ import annotations
@@ -11,13 +18,19 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays.access import check_answers, dtype, shape, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, is_tensor
 from ..discovery import loader
+from ..environment import Switch
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
+from ..levels import Level
 from .kernel_names import kernel_name, kernel_place
-from .registration import Registration
+from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
+
+
+#: Whether results are always compared; see Note [When results are compared] in `result_watch`.
+ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")
 
 
 def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
@@ -65,7 +78,6 @@ def compare_shape(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
 
 HINTS: Final = {
     "type": "return the backend's own array",
-    "number": "return a Python number, and no scalar or array of the backend's",
     "length": "the kernel must return as many arrays as the operator's arguments say",
     "shape": "the kernel must keep or drop dimensions as the operator's arguments say",
     "dtype": "the kernel must give its result the dtype that the rule says, whatever it computes in",
@@ -78,7 +90,7 @@ def misfit_error(
 ) -> KernelResultError:
     """Return the error for a result that differs from the shape rule's answer; ``who`` is the text that names its kernel."""
     what, got, wanted = found
-    rule = find_rule(entry)
+    rule = entry.newest(DispatchKey.Meta)
     place = f"result {index}" if count > 1 else "the result"
     says = "" if rule is None else f" ({rule.origin})"
     return KernelResultError(
@@ -108,9 +120,21 @@ def _place(fn: Any) -> str:
 
 
 def find_rule(entry: OperatorEntry) -> Registration | None:
-    """Return the kernel under Meta, unless that is a composite."""
+    """Return the operator's shape rule; None where a composite serves Meta, or a kernel that is no rule."""
     found = entry.newest(DispatchKey.Meta)
-    return None if found is None or found.is_fallthrough else found
+    if found is None or found.is_fallthrough:
+        return None
+    return found if ALWAYS.is_on() or _is_rule(entry, found) else None
+
+
+def _is_rule(entry: OperatorEntry, found: Registration) -> bool:
+    """Return whether a kernel is the operator's rule; see Note [Kernels under Meta that are shape rules]."""
+    if found.level is Level.BACKEND and found.origin.is_plugin:
+        return True  # Of its own operators, or under its own key: Note [Keys that are not a plugin's own] in `foreign`.
+    is_fake, defined = isinstance(found.fn, KernelFactory) and found.fn.is_fake, entry.origin
+    if defined is None or (is_fake and defined.file == found.origin.file):
+        return is_fake
+    return defined.distribution == found.origin.distribution and (is_fake or bool(defined.distribution))
 
 
 def find_stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:

@@ -31,6 +31,8 @@ class KernelFactory(Record):
     in_order: bool = False
     #: Whether that function does what the functional overload does, and copies the result into the argument.
     is_derived: bool = False
+    #: Whether it calls a fake; see Note [Kernels under Meta that are shape rules] in `conformance`.
+    is_fake: bool = False
 
 
 def kernel_factory(

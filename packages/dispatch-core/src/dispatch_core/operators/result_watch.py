@@ -8,8 +8,9 @@ Note [When results are compared]
     cost without it; a call that a kernel declines counts, too, with its dtypes and ranks as others. A pipeline compares
     when a signature runs for the first time, and ``opcheck`` always does. With the environment variable
     ``DISPATCH_CHECK_RESULTS`` watches stay.
-    Nothing is compared where there is no rule, where a composite serves Meta, and where the rule raises: it cannot tell
-    the result without values, or it is stricter than the kernel.
+    Nothing is compared with the rule where there is none, where a composite serves Meta, and where the rule raises: it
+    cannot tell the result without values, or it is stricter than the kernel. Types, numbers and memory of results are held
+    against the schema all the same; see Note [What a schema says of memory] in `declared_results`.
 
 Note [A rule runs unseen]
     The rule runs beside the kernel, which has run once already. So it runs under no masks of the context, where no layer,
@@ -24,18 +25,25 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import dtype, shape, sizes_of, strides
-from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key, is_tensor
+from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
-from ..calls.signature import CallSignature
+from ..calls.declared_results import (
+    check_plain,
+    find_strange_memory,
+    has_fixed_results,
+    memory_error,
+    plain_checks,
+    plain_error,
+    together,
+)
+from ..calls.signature import CallSignature, bad_count, bad_list
 from ..changes import on_refresh
-from ..environment import Switch
 from ..errors import BackendError, KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-from ..schema.check import checker
 from .conformance import (
-    HINTS,
+    ALWAYS,
     compare_shape,
     compare_with,
     describe_kernel,
@@ -49,13 +57,9 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
 
 Runner = Callable[..., Any]
-#: Whether watches stay; see Note [When results are compared].
-ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")
 #: After how many calls without new dtypes and ranks a watch ends.
 _QUIET: Final = 32
 _META: Final = DispatchKey.Meta
-#: Results that a kernel gives as Python numbers.
-_NUMBERS: Final = frozenset({"Scalar", "SymInt", "bool", "float", "int"})
 _is_paused: Final[ContextVar[bool]] = ContextVar("dispatch_core.operators.result_watch", default=False)
 _is_absent = False
 
@@ -84,15 +88,21 @@ def make_watch(
     registration: Registration | None = None,
     specialized: Sequence[Registration] = (),
 ) -> Watch | None:
-    """Return a watch over a table's entry, or None where there is nothing to compare with.
+    """Return a watch over a table's entry, or None where the schema fixes no results.
 
     ``registration`` and ``specialized`` are its kernels; there is none where the functional operator computes new values.
     """
     signature = entry.signature
-    if signature is None or boundary.key is _META or not boundary.array_types or signature.schema.is_vararg:
+    if signature is None or not boundary.array_types or not has_fixed_results(signature):
         return None
-    rule = find_rule(entry) if _has_rules(entry) and (signature.results or signature.writes) else None
-    return None if rule is None else Watch(entry, signature, boundary, rule, registration, specialized)
+    has_rule = boundary.key is not _META and bool(signature.results or signature.writes) and _has_rules(entry)
+    rule = find_rule(entry) if has_rule else None
+    return Watch(entry, signature, boundary, rule, registration, specialized)
+
+
+def is_paused() -> bool:
+    """Return whether a caller compares results itself."""
+    return _is_paused.get()
 
 
 @contextmanager
@@ -110,9 +120,9 @@ class Watch:
 
     __slots__ = (
         "_boundary",
+        "_checks",
         "_coerce",
         "_entry",
-        "_numbers",
         "_quiet",
         "_registration",
         "_rule",
@@ -130,7 +140,7 @@ class Watch:
         entry: OperatorEntry,
         signature: CallSignature,
         boundary: Boundary,
-        rule: Registration,
+        rule: Registration | None,
         registration: Registration | None,
         specialized: Sequence[Registration],
     ) -> None:
@@ -139,9 +149,7 @@ class Watch:
         self._coerce, self._view = make_coercer(boundary, signature.name), make_view_checker(boundary, signature.name)
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
-        self._numbers = [
-            checker(item.type, is_tensor) if str(item.type) in _NUMBERS else None for item in signature.schema.returns
-        ]
+        self._checks = plain_checks(signature)
         #: The dtypes and ranks that have come, and how many calls in a row have brought no new ones.
         self._seen: set[Any] = set()
         self._quiet = 0
@@ -187,12 +195,10 @@ class Watch:
         if _is_paused.get():
             return kernel(*args, **kwargs)
         # Before the kernel, which may write to them.
-        described = None
+        looks: tuple[Any, ...] = ("unknown",)
+        given: list[Any] | None = None
         with suppress(Exception):  # the kernel reports an argument that its own type cannot describe
-            described = self._describe(values)
-        if described is None:
-            return kernel(*args, **kwargs)
-        looks, given = described
+            looks, given = self._describe(values)
         may_decline = whose is not None and (whose.is_short or whose.key.target is not None)
         try:
             returned = kernel(*args, **kwargs)
@@ -203,7 +209,7 @@ class Watch:
         if returned is NotImplemented and may_decline:
             self._count(("declined", *looks))
             return returned
-        self._compare(returned, self._answer(given), values, whose)
+        self._compare(returned, None if given is None else self._answer(given), values, whose)
         self._count(looks)
         return returned
 
@@ -223,12 +229,15 @@ class Watch:
 
         It is asked where shape or dtype differs: the functional operator makes arrays that no argument could take.
         """
-        for result, found in zip(self._signature.results, self._signature.unpack(returned), strict=True):
+        unpacked = self._signature.unpack(returned)
+        for result, found in zip(self._signature.results, unpacked, strict=True):
             if result.kind == "self" and any(
                 array is not None and (shape(array) != shape(written) or dtype(array) != dtype(written))
-                for array, _, written in _together(found, found, values[result.source], is_list=result.is_list)
+                for array, written in together(found, values[result.source], is_list=result.is_list)
             ):
-                self._ask(self._describe(values)[1])
+                if self._rule is not None:
+                    self._ask(self._describe(values)[1])
+                self._compare_memory(unpacked, values, None)
 
     def _describe(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
@@ -258,7 +267,7 @@ class Watch:
     def _answer(self, given: list[Any]) -> Any:
         """Return the rule's answer; None where it has none."""
         try:
-            return self._ask(given)
+            return None if self._rule is None else self._ask(given)
         except Exception:  # noqa: BLE001  # see Note [When results are compared]
             return None
 
@@ -275,6 +284,7 @@ class Watch:
     def _bind_rule(self) -> Runner:
         """Return a function that calls the rule itself, below every layer, with the arguments as kernels take them."""
         signature, rule, frontend = self._signature, self._rule, self._boundary.frontend
+        assert rule is not None
         # A fake is made for the caller's frontend (Note [A fake sees the caller's arguments] in `author_kernels`).
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
@@ -290,26 +300,31 @@ class Watch:
         return ask
 
     def _compare(self, returned: Any, answer: Any, values: Sequence[Any], whose: Registration | None) -> None:
-        results = self._signature.results
+        signature = self._signature
+        results = signature.results
         count = len(results)
-        found = self._signature.unpack(returned, lambda: self._who(values, whose))
+        found = signature.unpack(returned, lambda: self._who(values, whose))
+        if not count and returned is not None:
+            raise bad_count(signature.name, 0, returned, self._who(values, whose))
         expected = (answer,) if count == 1 else answer
         if not isinstance(expected, tuple | list) or len(expected) != count:
             expected = (None,) * count
         for index, (result, value, meta) in enumerate(zip(results, found, expected, strict=True)):
             if result.kind == "other":
-                self._compare_number(index, value, values, whose)
+                self._check_plain(index, value, values, whose)
                 continue
+            if result.is_list and not isinstance(value, list | tuple):
+                raise bad_list(signature.name, value, self._who(values, whose))
             if result.kind != "self" and result.is_list and _lengths_differ(value, meta):
                 raise misfit_error(
                     self._entry, ("length", len(value), len(meta)), self._who(values, whose), index, count
                 )
             argument = values[result.source] if result.source >= 0 else None
-            for item, expected_item, written in _together(value, meta, argument, is_list=result.is_list):
+            for item, expected_item, written in together(value, meta, argument, is_list=result.is_list):
                 array = item
                 if result.kind == "self":
                     array = written if item is None else item
-                elif result.kind in ("fresh", "view") and not (item is None and result.is_optional):
+                elif not (item is None and result.is_optional):
                     array = self._own(item, result.kind, values, whose)
                 if array is None or expected_item is None or type(array) not in ARRAY_TYPES:
                     continue  # Nothing is known; and the boundary refuses all but arrays.
@@ -318,6 +333,17 @@ class Watch:
                 differs = compare_with(array, expected_item) if is_written else compare_shape(array, expected_item)
                 if differs is not None:
                     raise misfit_error(self._entry, differs, self._who(values, whose), index, count)
+        if whose is not None:  # else `check_replacements` follows
+            self._compare_memory(found, values, whose)
+
+    def _compare_memory(self, found: Sequence[Any], values: Sequence[Any], whose: Registration | None) -> None:
+        """Refuse a copy in the place of a view or of an argument; see Note [What a schema says of memory]."""
+        if self._boundary.key is _META or (whose is not None and whose.is_short):
+            return  # Shape rules make no views of arrays without data, and a short way may copy what takes an argument's place.
+        strange = find_strange_memory(self._signature, self._entry.tags, found, values, is_written=False)
+        if strange is not None:
+            index, fault = strange
+            raise memory_error(self._signature, index, fault, self._who(values, whose))
 
     def _own(self, item: Any, kind: str, values: Sequence[Any], whose: Registration | None) -> Any:
         """Return a result as the backend's array; refuse it as the boundary would, in an error that names its kernel."""
@@ -327,17 +353,10 @@ class Watch:
             pass
         raise bad_result(self._signature.name, self._boundary, item, self._who(values, whose))
 
-    def _compare_number(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
-        check = self._numbers[index]
-        try:
-            if check is not None:
-                check(value)
-            return
-        except TypeError as error:
-            text = str(error)
-        raise KernelResultError(
-            f"{self._signature.name}: result {index} {text}\n{self._who(values, whose)}", hint=HINTS["number"]
-        )
+    def _check_plain(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
+        fault = check_plain(self._checks[index], value)
+        if fault:
+            raise plain_error(self._signature, index, fault, self._who(values, whose))
 
     def _who(self, values: Sequence[Any], whose: Registration | None) -> str:
         """Return the text that names the kernel of a result, and its arguments."""
@@ -349,15 +368,6 @@ class Watch:
                 f"Computed for {key.label}, whose arrays cannot be written to, by the functional operator; from {given}"
             )
         return f"{describe_kernel(key, whose)}; called with {given or 'no arrays'}"
-
-
-def _together(value: Any, meta: Any, argument: Any, *, is_list: bool) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield a result with the expected one and the argument that it may be; of a list, each element with its own."""
-    if not is_list:
-        yield value, meta, argument
-    elif isinstance(value, list | tuple) and isinstance(meta, list | tuple):
-        given = argument if isinstance(argument, list | tuple) else (argument,) * len(value)
-        yield from zip(value, meta, given, strict=False)
 
 
 def _lengths_differ(value: Any, meta: Any) -> bool:

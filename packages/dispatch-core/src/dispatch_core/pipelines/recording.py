@@ -272,7 +272,7 @@ class Recorder:
             # Without the meta device a fake has no arrays to look at.
             try:
                 if DispatchKey.Meta in owners.KEY_TYPES:
-                    self.meta = entry.explicit_table[DispatchKey.Meta.value]
+                    self.meta = entry.explicit_table.find(DispatchKey.Meta.value)
             except NoKernelError:
                 pass
             if self.meta is None:

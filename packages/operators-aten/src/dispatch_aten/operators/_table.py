@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _CHANGES_SHAPE: Final = frozenset(
     "as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_".split()
 )
+_MAY_COPY: Final = frozenset(
+    "adjoint conj contiguous flatten imag mH matrix_H ravel real reshape reshape_as resolve_conj resolve_neg to".split()
+)
 _VIEW_RETURN: Final = re.compile(r"-> Tensor\(a\)(\[\])?$")
 
 
@@ -27,7 +30,7 @@ def read(table: str) -> Iterator[OperatorDef]:
 
     A schema stands on a line of its own; an indented line goes on with the one above. A line of tags in brackets gives
     them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from what is written to, ``view``
-    from what the result shares memory with. ``unknown_ok`` is for operators that need not know the sizes of one array:
+    from what the result shares memory with, ``may_copy`` from the names of those that copy where a view cannot be made. ``unknown_ok`` is for operators that need not know the sizes of one array:
     element-wise ones, reductions of all dimensions, and the way to the host.
 
     >>> [operator] = read("[pointwise]\nabs_(Tensor(a!) self) ->\n    Tensor(a!)")
@@ -58,4 +61,6 @@ def _derive_tags(name: str, schema: str) -> tuple[str, ...]:
         if not base.endswith("_") or base.endswith("__"):
             return ("out",)
         return ("inplace", "inplace_view") if base in _CHANGES_SHAPE else ("inplace",)
-    return ("view",) if _VIEW_RETURN.search(schema) else ()
+    if not _VIEW_RETURN.search(schema):
+        return ()
+    return ("view", "may_copy") if base in _MAY_COPY else ("view",)
