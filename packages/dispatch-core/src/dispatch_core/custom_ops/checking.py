@@ -19,10 +19,12 @@ from ..operators.kernel_handle import as_overload
 from ..operators.overloads import OpOverload
 from ..operators.registries import registry as process_registry
 from ..schema.check import bind, checker
+from ..tracebacks import api_boundary
 
 _SUCCESS: Final = "SUCCESS"
 
 
+@api_boundary
 def opcheck(
     op: Any,
     args: Iterable[Any],

@@ -30,7 +30,7 @@ from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
 from ..signature_property import SignatureProperty
-from ..tracebacks import api_boundary
+from ..tracebacks import api_boundary, trim_traceback
 from ..transactions import on_rollback
 from .author_kernels import (
     BATCHED,
@@ -241,7 +241,11 @@ class CustomOpDef(Generic[_P, _R]):
 
     def __call__(self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call the operator."""
-        return self.op(*args, **kwargs)
+        try:
+            return self.op(*args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     @property
     def name(self) -> str:
@@ -258,6 +262,7 @@ class CustomOpDef(Generic[_P, _R]):
     def register_kernel(self, device_types: DeviceTypes, fn: _F, /) -> _F: ...
     @overload
     def register_kernel(self, device_types: DeviceTypes, fn: None = None, /) -> Callable[[_F], _F]: ...
+    @api_boundary
     def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register a kernel for devices, None for every one; it sees their arrays. A decorator without ``fn``.
 
@@ -278,6 +283,7 @@ class CustomOpDef(Generic[_P, _R]):
         self._fake = fn
         return fn
 
+    @api_boundary
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
@@ -294,6 +300,7 @@ class CustomOpDef(Generic[_P, _R]):
     def register_vmap(self, func: _F, /) -> _F: ...
     @overload
     def register_vmap(self, func: None = None, /) -> Callable[[_F], _F]: ...
+    @api_boundary
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Register the rule by which a frontend's ``vmap`` calls the operator; a decorator without ``func``.
 
@@ -305,6 +312,7 @@ class CustomOpDef(Generic[_P, _R]):
         self._library.impl(self.op, kernel, BATCHED, allow_override=True)
         return func
 
+    @api_boundary
     def register_autocast(self, device_type: str, cast_inputs: Any, /) -> None:
         """Register the dtype to which tensors are cast where autocast is on for a device.
 

@@ -24,6 +24,7 @@ from ..keys import context
 from ..keys.table import DispatchKey, keys_of
 from ..logs import Log
 from ..operators.entry import CHANGES
+from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
 from .held_tensors import find_held
@@ -160,6 +161,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     def __new__(  # type: ignore[misc]  # without a function it is a decorator
         cls, function: None = None, /, *, check: int = 0, max_variants: int = 8, donate: bool = True
     ) -> Callable[[Callable[_P, _R]], capture[_P, _R]]: ...
+    @api_boundary
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
         """Return a captured function; without one a decorator."""
         for name in options:
@@ -197,13 +199,17 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Replay the call, or record it."""
-        if not self._every:
-            for variant in self._variants:
-                found = variant.run(args, kwargs)
-                if found is not MISS:
-                    self._calls += 1
-                    return found
-        return self._call(args, kwargs)
+        try:
+            if not self._every:
+                for variant in self._variants:
+                    found = variant.run(args, kwargs)
+                    if found is not MISS:
+                        self._calls += 1
+                        return found
+            return self._call(args, kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     @overload
     def __get__(self, owner: None, kind: type) -> Self: ...
@@ -402,6 +408,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return f"<captured {self._name}: {show_number_of('variant', len(self._variants))}>"
 
     @staticmethod
+    @api_boundary
     def number(function: Callable[[], _N]) -> _N:
         """Return ``function()``, a number that replays ask for again; call it inside a captured function.
 

@@ -40,6 +40,7 @@ from ..calls.signature import CallSignature
 from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
+from ..levels import Level
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import make_functional_runner
 from ..stages import watch
@@ -209,6 +210,8 @@ def _is_recorded_whole(winner: Resolution, key: DispatchKey) -> bool:
     entry, signature = winner.entry, winner.entry.signature
     if winner.key is not key or signature is None or signature.writes or signature.is_factory:
         return False
+    if winner.slot.registration is None or winner.slot.registration.level is Level.PROGRAM:
+        return False  # It is written for the tensors of its callers.
     if not any(each.traceable for each in owners.KEY_TYPES.get(key, ())) or "nondeterministic_seeded" in entry.tags:
         return False
     if DispatchKey.Meta not in owners.KEY_TYPES or any(each.type in _NUMBERS for each in signature.parameters):

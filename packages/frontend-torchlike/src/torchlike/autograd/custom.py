@@ -69,10 +69,9 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
 
     def forward(ctx: Any, call: _FormulaCall, *flat: Any) -> Any:
         result = redispatch(below, *call.args, **call.kwargs)
-        ctx.call = call
         ctx.needs_input_grad = tuple(
             [_needs_grad(item) for item in arg]
-            if isinstance(arg, list | tuple) and _has_tensors(arg)
+            if _is_tensor_list(arg)
             else _needs_grad(arg)
             for arg in call.args
         )
@@ -81,59 +80,67 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
             setup_context(ctx=ctx, inputs=call.args, output=result, **keywords)
         results = (result,) if single else result or ()
         call.lengths = [len(item) if isinstance(item, list | tuple) else None for item in results]
+        # Not the call, which would keep the arguments; and a captured call compares what its nodes keep.
+        ctx.lengths = tuple(call.lengths)
+        ctx.groups = tuple([len(arg) if _is_tensor_list(arg) else None for arg in call.args])
         return _flatten(results, every_list=True)
 
     def run_backward(ctx: Any, *grads: Any) -> Any:
-        found = backward(ctx, *_group(grads, ctx.call.lengths))
-        return (None, *_flatten_gradients(op, ctx.call.args, found if isinstance(found, tuple) else (found,)))
+        found = backward(ctx, *_group(grads, ctx.lengths))
+        return (None, *_flatten_gradients(op, ctx.groups, found if isinstance(found, tuple) else (found,)))
 
     name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
-    return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(run_backward)})
+    # An operator is declared to do nothing but what its schema says; see ``dispatch_core.capture.traceable``.
+    members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward), "_dispatch_traceable": True}
+    return type(name, (Function,), members)
 
 
 def _needs_grad(value: Any) -> bool:
     return hasattr(value, "_dispatch_mask") and bool(value.requires_grad)
 
 
-def _has_tensors(values: Iterable[Any]) -> bool:
-    return any(hasattr(value, "_dispatch_mask") for value in values)
+def _is_tensor_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(hasattr(item, "_dispatch_mask") for item in value)
 
 
 def _flatten(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:
     """Lay out lists of tensors among the values; other lists stay as they are, unless ``every_list``."""
     found: list[Any] = []
     for value in values:
-        if isinstance(value, list | tuple) and (every_list or _has_tensors(value)):
+        if _is_tensor_list(value) or (every_list and isinstance(value, list | tuple)):
             found += value
         else:
             found.append(value)
     return tuple(found)
 
 
-def _group(values: Iterable[Any], lengths: list[int | None]) -> list[Any]:
+def _group(values: Iterable[Any], lengths: Iterable[int | None]) -> list[Any]:
     """Put flat values together into lists of these lengths."""
     items = iter(values)
     return [next(items) if length is None else [next(items) for _ in range(length)] for length in lengths]
 
 
-def _flatten_gradients(op: Any, args: tuple[Any, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
-    """Lay out a formula's result; raises ``RuntimeError`` where it does not fit the arguments."""
-    while len(grads) > len(args) and grads[-1] is None:
+def _flatten_gradients(op: Any, groups: tuple[int | None, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
+    """Lay out a formula's result, for arguments of which ``groups`` are the lengths, None for one that is no list of tensors.
+
+    Raises ``RuntimeError`` where it does not fit.
+    """
+    while len(grads) > len(groups) and grads[-1] is None:
         grads = grads[:-1]
-    if len(grads) != len(args):
+    if len(grads) != len(groups):
         raise RuntimeError(
             f"the backward formula of {op.name} returned an incorrect number of gradients "
-            f"(expected {len(args)}, got {len(grads)})"
+            f"(expected {len(groups)}, got {len(grads)})"
         )
     found: list[Tensor | None] = []
-    for argument, value, grad in zip(op.schema.arguments, args, grads, strict=False):
-        if not isinstance(value, list | tuple) or not _has_tensors(value):
+    for argument, length, grad in zip(op.schema.arguments, groups, grads, strict=False):
+        if length is None:
             found.append(grad)
             continue
-        if grad is not None and (not isinstance(grad, list | tuple) or len(grad) != len(value)):
+        if grad is not None and (not isinstance(grad, list | tuple) or len(grad) != length):
             raise RuntimeError(
-                f"the backward formula of {op.name} must return a list of {len(value)} gradients, or None, for the list "
+                f"the backward formula of {op.name} must return a list of {length} gradients, or None, for the list "
                 f"'{argument.name}', but returned {type(grad).__name__}"
             )
-        found += [None] * len(value) if grad is None else grad
+        found += [None] * length if grad is None else grad
     return found
