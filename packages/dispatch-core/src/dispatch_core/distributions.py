@@ -3,8 +3,10 @@
 Nothing here imports plugin code, and ``importlib_metadata`` itself is imported by the first scan.
 
 Note [One distribution, found twice]
-    A distribution can be seen through several entries of ``sys.path`` (lib and lib64, a link, the current folder). As
-    for the import system, the first one found speaks for all of that name; so only different names can claim one thing.
+    A distribution can be seen through several entries of ``sys.path`` (lib and lib64, a link, the current folder with the
+    ``.egg-info`` that setuptools leaves beside the sources). As for the import system, the first one found speaks for all
+    of that name; so only different names can claim one thing. It has to be whole: what is left of an uninstalled one,
+    without name or version in ``METADATA`` or ``PKG-INFO``, speaks for none.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ DISTRIBUTIONS: Final = frozenset(
 )
 _GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS})
 _MENTIONED: Final = "dispatch_core."
+#: The extras that an entry point asks for, which installers have dropped the meaning of.
+_EXTRAS: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 #: A header that goes on in no second line.
 _HEADER: Final = re.compile(r"[A-Za-z-]+:")
 
@@ -116,18 +120,18 @@ def scan() -> Scan:
         try:
             text = found.read_text("entry_points.txt")
             folder = _folder_name(found)
-            if folder in DISTRIBUTIONS and folder not in versions:
+            if folder in DISTRIBUTIONS and folder not in versions and _is_whole(found):
                 versions[folder] = _version(found)
             if text is None or _MENTIONED not in text:
                 first.setdefault(folder, found)
                 continue
             shadow = first.get(folder)
-            if shadow is not None and shadow.read_text("METADATA"):
+            if shadow is not None and _is_whole(shadow):
                 continue
             first[folder] = found
             distribution = _describe(found)
             ours = [entry for entry in found.entry_points if entry.group in _GROUPS]
-            claims.update((Claim(entry.group, entry.name, entry.value, distribution), None) for entry in ours)
+            claims.update((Claim(each.group, each.name, _EXTRAS.sub("", each.value), distribution), None) for each in ours)
         except Exception as error:  # noqa: BLE001 - one unreadable distribution must not hide the others
             problems.append(f"{_location(found)} cannot be read: {type(error).__name__}: {error}")
     return Scan(tuple(sorted(claims, key=_order)), tuple(problems), versions)
@@ -191,6 +195,13 @@ def _describe(found: Any) -> Distribution:
     if not name or not version:
         raise ValueError("its metadata has no name or no version")
     return Distribution(name, version, tuple(requires), _location(found))
+
+
+def _is_whole(found: Any) -> bool:
+    """Return whether a distribution's metadata has a name and a version; see Note [One distribution, found twice]."""
+    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
+    head = text.replace("\r\n", "\n").partition("\n\n")[0]
+    return all(re.search(rf"^{name}:\s*\S", head, re.IGNORECASE | re.MULTILINE) for name in ("Name", "Version"))
 
 
 def _plain_headers(text: str) -> dict[str, list[str]] | None:

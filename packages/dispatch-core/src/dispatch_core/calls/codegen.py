@@ -69,23 +69,24 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
 
     def find_or_warm_up(args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
         found = find(args, kwargs)
-        if found is None:
-            _warm_up(entry, args, kwargs)
-        return found
+        return _warm_up(entry, args, kwargs) if found is None else found
 
     return find_or_warm_up
 
 
-def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Look up the runner of a call; errors of the arguments are left to the call itself."""
+def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
+    """Look up the runner of a call, and return it where it is for this call alone; errors of arguments are left to the call."""
     signature = entry.signature
     if signature is None or not signature.is_specializable or context.current() is not None:
-        return
+        return None
     mask = None
     with suppress(Exception):
-        mask = reference.arguments_mask(signature, bind(signature.schema, args, kwargs, is_tensor))
-    if mask is not None:
-        entry.call_table[mask]
+        values = bind(signature.schema, args, kwargs, is_tensor)
+        mask = reference.arguments_mask(signature, values)
+    if mask is None:
+        return None
+    run = entry.call_table[mask]
+    return (run, values) if hasattr(run, "is_first") else None
 
 
 def make_caller(entry: OperatorEntry) -> Runner:

@@ -82,20 +82,24 @@ def _check_first_call(tables: Tables, run: Runner, masks: Callable[[], tuple[int
         return run
     arguments, mask = masks()
     found = _resolve(tables.entry, mask, arguments)
-    if getattr(found, "key", None) is None:
+    registration = getattr(getattr(found, "slot", None), "registration", None)
+    if registration is None:
         return run
 
     def name_kernel() -> str:
-        return describe_kernel(found.key, found.slot.registration)
+        return describe_kernel(found.key or registration.key, registration)
 
-    def run_first(*values: Any) -> Any:
+    def check_first(*values: Any) -> Any:
         returned = run(*values)
         if not is_paused():
             tags = tables.entry.tags
             check_results(signature, tags, returned, values, name_kernel, has_types=found.is_composite())
         return returned
 
-    return run_first
+    run_first: Any = check_first
+    # Plain code runs it, for this call alone; see Note [First calls run in plain code].
+    run_first.is_first = run_first.is_watched = True
+    return check_first
 
 
 class _Call(Table):

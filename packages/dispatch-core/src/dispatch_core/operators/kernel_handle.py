@@ -17,6 +17,7 @@ from ..keys.keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..origins import Origin
 from ..schema.check import bind
+from ..tracebacks import api_boundary
 from .dispatch_table import COMPOSITES, Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
@@ -130,6 +131,7 @@ class KernelHandle:
         return f"<KernelHandle {self._entry.name} {self.key.name}: {self._slot.rule}, {self._slot.origin}>"
 
 
+@api_boundary
 def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> KernelHandle:
     """Return the kernel that ``op`` runs under ``key`` now, by whatever rule.
 

@@ -42,6 +42,7 @@ class Library:
     8
     """
 
+    @api_boundary
     def __init__(
         self,
         ns: str,
