@@ -2,8 +2,8 @@
 
 The versions take turns in processes of their own, and the old one runs twice each time: its second run beside its first
 shows the machine's noise. Of each row the least time of all turns counts. Both run the new version's scripts from
-``benchmarks/``. Their sources stand first on the path; what else they need comes from the environment that runs this tool, the
-entry points of plugins included. A script takes ``--json`` and ``--repeats``, as ``benchmarks/harness.py`` has them.
+``benchmarks/``. Their sources stand first on the path; what else they need comes from the environment that runs this tool,
+the entry points of plugins included. A script takes ``--json`` and ``--repeats``, as ``benchmarks/harness.py`` has them.
 
 Printed are, for each script, the geometric mean of new to old, every row above the limit, and the same figures of old to
 old. The status is 1 where a mean or a row is above its limit.
