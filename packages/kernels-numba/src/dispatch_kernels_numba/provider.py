@@ -160,7 +160,12 @@ def _smooth_l1_loss(self: Array, target: Array, reduction: int, beta: float) -> 
 def _linalg_vector_norm(self: Array, ord: Any, dim: Any, keepdim: bool, *, dtype: Any) -> Any:
     if ord != 2 or dim is not None or keepdim or dtype is not None or not _fits(self):
         return NotImplemented
-    return np.array(np.sqrt(loops.sum_of_squares(self.reshape(-1))), self.dtype)
+    squares = loops.sum_of_squares(self.reshape(-1))
+    limits = np.finfo(self.dtype)
+    # The backend's kernel scales where squares overflow or lose digits.
+    if not limits.tiny / limits.eps < squares < limits.max:
+        return NotImplemented
+    return np.array(np.sqrt(squares), self.dtype)
 
 
 def _rows(array: Array, dim: int) -> Array | None:

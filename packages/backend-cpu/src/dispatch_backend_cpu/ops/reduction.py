@@ -21,6 +21,7 @@ from .constants import NUMBERS, number
 from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MANY_FACTORS, MAX, MIN, PROD, SUM, count, product_along, product_of
 from .rule_kernels import cast, make_kernel
+from .safe_ranges import SAFE, is_safe, safe_places, scale_down
 
 KERNELS: Final = KernelTable()
 
@@ -94,7 +95,7 @@ def _moments(name: str, a: Array, axes: tuple[int, ...], correction: float, keep
     """Return variance and mean by two passes, the mean first."""
     wide = cast(a, half_as_float(a.dtype))
     count = math.prod(wide.shape[axis] for axis in axes)
-    if count <= correction:
+    if name and count <= correction:
         from dispatch_aten.shapes import warn_of_freedom  # loads the rules
 
         warn_of_freedom(name)
@@ -126,8 +127,14 @@ def _var(spec: Any, *args: Any, **kwargs: Any) -> Any:
     return _var_mean(spec, *args, **{"name": "var", **kwargs})[0]
 
 
-def _std(spec: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.sqrt(_var(spec, *args, **kwargs, name="std"))
+def _std(spec: Any, a: Array, dim: Dims = None, **options: Any) -> Any:
+    found = _var(spec, a, dim, **options, name="std")
+    if is_safe(found):
+        return np.sqrt(found)
+    wide = cast(a, half_as_float(a.dtype))
+    scaled, exponents = scale_down(wide, _axes(a, dim))
+    again = np.sqrt(_var(spec, scaled, dim, **options, name=""))
+    return np.where(safe_places(found), np.sqrt(found), np.ldexp(again, exponents.reshape(np.shape(again))))
 
 
 def _vector_norm(
@@ -144,7 +151,7 @@ def _vector_norm(
     if ord == 2 and a.dtype in NUMBERS:
         if len(axes) == a.ndim and a.flags.forc:
             return _length(a)
-        return np.sqrt(SUM(a * a, axes, None, None, keepdim))
+        return _root(SUM(a * a, axes, None, None, keepdim), a, 2, axes, keepdim)
     size = np.absolute(a)
     if ord in (math.inf, -math.inf):
         fold = MAX if ord > 0 else MIN
@@ -153,16 +160,33 @@ def _vector_norm(
         return SUM((a != 0).astype(size.dtype), axes, None, None, keepdim)
     if ord == 1:
         return SUM(size, axes, None, None, keepdim)
-    if ord == 2:
-        return np.sqrt(SUM(size * size, axes, None, None, keepdim))
-    power = size.dtype.type(ord)
-    return SUM(size**power, axes, None, None, keepdim) ** (1 / power)
+    return _root(_sum_powers(size, ord, axes, keepdim), size, ord, axes, keepdim)
 
 
 def _length(a: Array) -> Any:
     """Return the square root of the sum of squares of dense floats."""
     flat = a.reshape(-1) if a.flags.c_contiguous else a.T.reshape(-1)
-    return np.sqrt(flat.dot(flat))
+    found = flat.dot(flat)
+    low, high = SAFE[a.dtype]
+    return np.sqrt(found) if low < found < high else _root(found, flat, 2, (0,), False)
+
+
+def _sum_powers(size: Array, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    return SUM(size * size if ord == 2 else size ** size.dtype.type(ord), axes, None, None, keepdim)
+
+
+def _take_root(powers: Any, ord: Any) -> Any:
+    return np.sqrt(powers) if ord == 2 else powers ** (1 / powers.dtype.type(ord))
+
+
+def _root(powers: Any, size: Array, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """Return the norm whose powers are summed; where the sum left the safe range, from elements that are scaled first."""
+    if is_safe(powers):
+        return _take_root(powers, ord)
+    scaled, exponents = scale_down(size, axes, MAX if ord > 0 else MIN)
+    again = _take_root(_sum_powers(np.absolute(scaled), ord, axes, keepdim), ord)
+    again = np.ldexp(again, exponents.reshape(np.shape(again)))
+    return np.where(safe_places(powers), _take_root(powers, ord), again)
 
 
 def _norm(
@@ -259,7 +283,12 @@ def _variance(a: Array, correction: float) -> Any:
 
 
 def _deviation(a: Array, correction: float) -> Any:
-    return np.sqrt(_variance(a, correction))
+    found = _variance(a, correction)
+    low, high = SAFE[a.dtype]
+    if low < found < high:
+        return np.sqrt(found)
+    scaled, exponents = scale_down(a, tuple(range(a.ndim)))
+    return np.ldexp(np.sqrt(_variance(scaled, correction)), exponents.reshape(()))
 
 
 def _choose(choose: Any, a: Array, dim: int) -> Any:

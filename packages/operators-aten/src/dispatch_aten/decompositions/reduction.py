@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
+from dispatch_aten.dtypes import ScalarType, bfloat16, bool_, float16, float32, float64, int64, uint8
 from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes import RULES, warn_of_freedom
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
@@ -164,10 +164,39 @@ def _vector_norm(
         return aten.sum.dim_IntList(aten.ne.Scalar(size, 0), dims, keepdim, dtype=dc.dtype(size))
     if ord == 1:
         return aten.sum.dim_IntList(size, dims, keepdim)
-    if ord == 2:
-        return aten.sqrt.default(aten.sum.dim_IntList(aten.mul.Tensor(size, size), dims, keepdim))
-    powers = aten.sum.dim_IntList(aten.pow.Tensor_Scalar(size, ord), dims, keepdim)
-    return aten.pow.Tensor_Scalar(powers, 1.0 / ord)
+    if not dims or not numel(size):
+        return _take_root(_sum_powers(size, ord, dims, keepdim), ord)
+    # Where the powers overflow or lose digits, the elements are divided by the greatest one first (by the least for a
+    # negative order); as all are computed, on devices without a kernel of their own, a choice between them costs least.
+    powers = _sum_powers(size, ord, dims, keepdim)
+    most = (aten.amax if ord > 0 else aten.amin).default(size, dims, True)
+    most = aten.where.ScalarOther(_is_between(most, 0, math.inf), most, 1)
+    scaled = _take_root(_sum_powers(aten.div.Tensor(size, most), ord, dims, keepdim), ord)
+    scaled = aten.mul.Tensor(scaled, aten.reshape.default(most, dc.shape(scaled)))
+    limits = _SAFE[dc.dtype(size)]
+    return aten.where.self(_is_between(powers, *limits), _take_root(powers, ord), scaled)
+
+
+#: dtype → what a sum of powers lies between where it has lost no digits.
+_SAFE: Final = {
+    float16: (2.0**-4, 65504.0),
+    bfloat16: (2.0**-119, 2.0**127),
+    float32: (2.0**-103, 2.0**127),
+    float64: (2.0**-970, 2.0**1023),
+}
+
+
+def _is_between(self: Array, low: float, high: float) -> Array:
+    return aten.logical_and.default(aten.gt.Scalar(self, low), aten.lt.Scalar(self, high))
+
+
+def _sum_powers(size: Array, order: float, dims: list[int], keepdim: bool) -> Array:
+    powers = aten.mul.Tensor(size, size) if order == 2 else aten.pow.Tensor_Scalar(size, order)
+    return aten.sum.dim_IntList(powers, dims, keepdim)
+
+
+def _take_root(powers: Array, order: float) -> Array:
+    return aten.sqrt.default(powers) if order == 2 else aten.pow.Tensor_Scalar(powers, 1.0 / order)
 
 
 def _norm(

@@ -128,22 +128,29 @@ def var_gradient(
     grad: Array, self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
     """Return the gradient of the variance."""
-    sizes = shape_of(self)
-    free = count_of(sizes, dim) - (1 if correction is None else correction)
+    away = _shares_away(self, 2.0, dim, correction)
+    return aten.mul.Tensor(with_reduced_dims(grad, len(shape_of(self)), dim, keepdim), away)
+
+
+def _shares_away(self: Array, factor: float, dim: int | Sequence[int] | None, correction: float | None) -> Array:
+    """Return each element's distance to the mean times ``factor``, divided by the degrees of freedom."""
+    free = count_of(shape_of(self), dim) - (1 if correction is None else correction)
     away = aten.sub.Tensor(self, aten.mean.dim(self, dim, True))
-    if free <= 0:
-        factor = aten.new_full.default(grad, (), math.nan if free < 0 else math.inf)
-        away = aten.mul.Tensor(away, factor)
-    else:
-        away = aten.mul.Scalar(away, 2.0 / free)
-    return aten.mul.Tensor(with_reduced_dims(grad, len(sizes), dim, keepdim), away)
+    if free > 0:
+        return aten.mul.Scalar(away, factor / free)
+    return aten.mul.Tensor(away, aten.new_full.default(self, (), math.nan if free < 0 else math.inf))
 
 
 def std_gradient(
     grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
-    """Return the gradient of the standard deviation; zero where it is zero."""
-    return var_gradient(divide_or_zero(grad, aten.mul.Scalar(result, 2)), self, dim, correction, keepdim)
+    """Return the gradient of the standard deviation; zero where it is zero.
+
+    The distances are divided by it first: the gradient divided by a small deviation would overflow.
+    """
+    count = len(shape_of(self))
+    slope = divide_or_zero(_shares_away(self, 1.0, dim, correction), with_reduced_dims(result, count, dim, keepdim))
+    return aten.mul.Tensor(with_reduced_dims(grad, count, dim, keepdim), slope)
 
 
 def var_mean_gradient(
@@ -222,11 +229,12 @@ def norm_gradient(
     size = aten.abs.default(self)
     if math.isinf(order):
         return aten.mul.Tensor(sgn(self), extremum_gradient(grad, size, norm, dim, keepdim=True))
-    powers = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(size, order - 1))
+    # A share is at most 1, so that its power loses no digits that the gradient needs. Shares that are 0 stay so divided by
+    # 1, and so do their derivatives.
+    share = aten.div.Tensor(size, _one_for_zero(norm))
+    slope = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(share, order - 1))
     if order < 1:
-        powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
+        slope = aten.masked_fill.Scalar(slope, aten.eq.Scalar(self, 0), 0)
     if order > 2:
-        # Powers that are 0 stay so divided by 1, and so do their derivatives.
-        return aten.mul.Tensor(grad, aten.div.Tensor(powers, aten.pow.Tensor_Scalar(_one_for_zero(norm), order - 1)))
-    slope = aten.div.Tensor(powers, aten.pow.Tensor_Scalar(norm, order - 1))
+        return aten.mul.Tensor(grad, slope)
     return aten.mul.Tensor(grad, aten.masked_fill.Scalar(slope, aten.eq.Scalar(norm, 0), 0))
