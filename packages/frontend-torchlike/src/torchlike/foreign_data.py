@@ -111,7 +111,10 @@ def share_array(array: np.ndarray[Any, Any]) -> Tensor | None:
     Raises ``TypeError`` for a dtype that tensors do not have.
     """
     native = _to_native(array)
-    is_regular = all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    is_regular = not array.size or all(
+        size == 1 or (stride >= 0 and stride % array.itemsize == 0)
+        for size, stride in zip(array.shape, array.strides, strict=True)
+    )
     return from_numpy(array) if native is array and is_regular and array.dtype.isbuiltin == 1 else None
 
 

@@ -77,6 +77,17 @@ class _LentArray(Holder):
         return self() is None
 
 
+def _mend_idle_strides(array: NDArray[Any]) -> tuple[int, ...]:
+    """Return an array's strides; those that tensors do not have, but that no element is found by, as in row-major order."""
+    shape, itemsize, mended = array.shape, array.itemsize, []
+    step = itemsize
+    for size, stride in zip(reversed(shape), reversed(array.strides), strict=True):
+        idle = size == 1 or not array.size
+        mended.append(step if idle and (stride < 0 or stride % itemsize) else stride)
+        step = mended[-1] * max(size, 1)
+    return tuple(reversed(mended))
+
+
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in the same memory whose storage is the user's array, from its first element to its last.
 
@@ -90,7 +101,7 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
             if flags.writeable:
                 lend(shown, _BorrowedArray, view)
             return shown
-    strides, itemsize = array.strides, array.itemsize
+    strides, itemsize = _mend_idle_strides(array), array.itemsize
     for stride in strides:
         if stride < 0:
             raise ValueError(

@@ -65,8 +65,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: Any = None) -> None:
         """Set the rates of the next step, or of a given one, which may be a part of a step."""
-        if epoch is None and self.last_epoch < 0:
-            epoch = 0
+        if epoch is None and (self._is_initial or self.last_epoch < 0):
+            epoch = self.last_epoch + 1
         if epoch is None:
             epoch = self.last_epoch + 1
             self.T_cur += 1
@@ -80,10 +80,14 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif self.T_mult == 1:
             self.T_cur = epoch % self.T_0
         else:
-            rounds = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult**rounds - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult**rounds
+            self.T_i, self.T_cur = self.T_0, epoch
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
         self.last_epoch = math.floor(epoch)
         with self._within_step():
             values = self.get_lr()
         self._set_rates(values)
+
+    def _update_lr(self, epoch: Any = None) -> None:
+        self.step(epoch)

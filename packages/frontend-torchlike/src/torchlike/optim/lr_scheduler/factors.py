@@ -86,7 +86,7 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size:
+        if self._is_initial or self.last_epoch == 0 or self.last_epoch % self.step_size:
             return self._keep()
         return self._scale(self.gamma)
 
@@ -105,7 +105,7 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        if self.last_epoch not in self.milestones:
+        if self.last_epoch not in self.milestones or (self._is_initial and self.last_epoch > 0):
             return self._keep()
         return self._scale(self.gamma ** self.milestones[self.last_epoch])
 
@@ -129,7 +129,8 @@ class ConstantLR(LRScheduler):
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scale(self.factor)
-        return self._scale(1.0 / self.factor) if self.last_epoch == self.total_iters else self._keep()
+        ends = self.last_epoch == self.total_iters and not self._is_initial
+        return self._scale(1.0 / self.factor) if ends else self._keep()
 
     def _get_closed_form_lr(self) -> list[Any]:
         factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)

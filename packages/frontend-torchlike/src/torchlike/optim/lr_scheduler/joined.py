@@ -62,7 +62,7 @@ class SequentialLR(_Joined):
                 f"{len(milestones)}"
             )
         self._milestones = milestones
-        self.last_epoch = last_epoch + 1
+        self.last_epoch = 0
         # The schedules have set rates when they were made: those of the first one are set again.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
@@ -70,6 +70,16 @@ class SequentialLR(_Joined):
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
+        self._replay(last_epoch + 1)
+
+    def _replay(self, steps: int) -> None:
+        """Make the steps before a resumption again, from the initial rates on, and ask for none of the optimizer's."""
+        for each in self._schedulers if steps > 0 else ():
+            each._step_count = getattr(each, "_step_count", 1) + 1  # those at 1 compare the order of calls
+        for _ in range(steps):
+            self.step()
+        for each in self._schedulers if steps > 0 else ():
+            each._step_count -= 1
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the step that each schedule made when it was made."""
@@ -78,7 +88,7 @@ class SequentialLR(_Joined):
             for inner in each._schedulers:
                 self.recursive_undo(inner)
         elif hasattr(each, "last_epoch"):
-            each.last_epoch -= 1
+            each.last_epoch = -1
 
     def step(self, epoch: int | None = None) -> None:
         if epoch is not None:
