@@ -438,3 +438,56 @@ def test_a_hook_on_several_tensors_takes_no_gradients_of_another_thread():
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda factor: (x * y * factor).sum().backward(), (1.0, 10.0)))
     assert sorted([each.item() for each in found] for found in called) == [[3.0, 2.0], [30.0, 20.0]]
+
+
+def draw_sparse(choose, is_coalesced):
+    """Return a matrix of columns that are dense or numbers, some elements of which are not there."""
+    rest = (2,) * int(choose.integers(2))
+    indices = t.tensor([[0, 0, 1, 1], [2, 0, 1, 1 if choose.random() < 0.5 and not is_coalesced else 2]])
+    values = t.tensor(choose.random((4, *rest)))
+    made = t.sparse_coo_tensor(indices, values, (2, 3, *rest))
+    return (made.coalesce() if is_coalesced else made).requires_grad_()
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_gradients_of_sparse_tensors_are_checked(masked):
+    choose = np.random.default_rng(0)
+    functions = {
+        "sum": t.sum,
+        "mul": lambda x: x * 3,
+        "dense": lambda x: x.to_dense(masked_grad=masked) ** 2,
+        "coalesce": lambda x: x.coalesce(),
+        "turned": lambda x: x.transpose(0, 1),
+    }
+    for name, function in functions.items():
+        for is_coalesced in (True, False):
+            x = draw_sparse(choose, is_coalesced)
+            for fast in (False, True):
+                assert gradcheck(function, x, masked=masked, fast_mode=fast), name
+            if masked or name != "dense":  # a gradient of all places has its zeros left out, and so what they depend on
+                assert gradgradcheck(function, x, masked=masked), name
+    assert gradcheck(lambda x: x.to_sparse() * 2, leaf(1.0, 3.0, 2.0), masked=masked)
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_wrong_gradient_of_a_sparse_tensor_is_found(masked):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.to_dense()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (grad * 2).to_sparse()
+
+    x = draw_sparse(np.random.default_rng(1), True)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        gradcheck(Wrong.apply, x, masked=masked)
+
+
+def test_a_sparse_tensor_is_called_coalesced_or_not():
+    x = t.sparse_coo_tensor(t.tensor([[0, 1]]), t.tensor([1.0, 2.0]), (3,))
+    other = x.detach()
+    assert x._coalesced_(True) is x
+    assert (x.is_coalesced(), x.indices().tolist(), other.is_coalesced()) == (True, [[0, 1]], False)
+    assert not x._coalesced_(False).is_coalesced()

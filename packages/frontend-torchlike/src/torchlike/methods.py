@@ -227,8 +227,8 @@ _OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook re
 
 #: Methods for the sparse layout.
 _SPARSE: Final = (
-    "_dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense to_sparse"
-    " to_sparse_coo values"
+    "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
+    " to_sparse to_sparse_coo values"
 )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..creation import as_tensor
+from ..layouts import sparse_coo
 from ..tensors import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
@@ -30,6 +32,48 @@ def outputs_of(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
     """Return the results of a function that may have gradients."""
     found = to_tuple(func(*inputs))
     return [each for each in found if isinstance(each, Tensor) and each.dtype.is_differentiable]
+
+
+def _is_sparse(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.layout is sparse_coo
+
+
+def _take_apart(tensor: Tensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return the elements of a sparse tensor, and the function that makes the tensor of them.
+
+    With ``masked`` the elements are those that are there, otherwise those of all places.
+    """
+    from ..sparse.construction import sparse_coo_tensor  # few programs check any
+
+    size, rank, is_coalesced = tensor.shape, tensor.sparse_dim(), not masked or tensor.is_coalesced()
+    if masked:
+        indices, values = tensor._dispatch_data.indices, tensor._dispatch_data.values
+    else:
+        sparse = tuple(size[:rank])
+        indices = as_tensor(np.indices(sparse).reshape(rank, -1), device=tensor.device)
+        values = tensor.detach().to_dense().reshape(-1, *size[rank:])
+    return (
+        values.detach().clone().requires_grad_(tensor.requires_grad),
+        lambda elements: sparse_coo_tensor(indices, elements, size, is_coalesced=is_coalesced, check_invariants=False),
+    )
+
+
+def make_strided(
+    func: Callable[..., Any], inputs: tuple[Any, ...], masked: bool
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function of strided tensors with strided results that computes ``func``, and its inputs."""
+    makers: dict[int, Callable[[Tensor], Tensor]] = {}
+    given = list(inputs)
+    for place, each in enumerate(inputs):
+        if _is_sparse(each):
+            given[place], makers[place] = _take_apart(each, masked)
+
+    def compute(*arguments: Any) -> tuple[Any, ...]:
+        points = [makers[place](each) if place in makers else each for place, each in enumerate(arguments)]
+        found = to_tuple(func(*points))
+        return tuple(each.to_dense(masked_grad=masked) if _is_sparse(each) else each for each in found)
+
+    return compute, tuple(given)
 
 
 class Directions:

@@ -19,6 +19,7 @@ from .jacobians import (
     analytical_jacobian,
     differentiable,
     forward_jacobian,
+    make_strided,
     numerical_jacobian,
     outputs_of,
     to_tuple,
@@ -101,7 +102,8 @@ def gradcheck(
     """Return whether the gradients of ``func`` agree with finite differences of step ``eps``.
 
     Every element of every input that requires grad is moved; with ``fast_mode`` all at once, along one vector. Raises
-    `GradcheckError` with both Jacobians where they differ, or returns False without ``raise_exception``.
+    `GradcheckError` with both Jacobians where they differ, or returns False without ``raise_exception``. Sparse tensors are
+    moved at all places, or with ``masked`` at those that they have.
 
     >>> import torchlike
     >>> x = torchlike.rand(3, dtype=torchlike.float64, requires_grad=True)
@@ -110,7 +112,8 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    given, ways = to_tuple(inputs), Directions(fast_mode)
+    func, given = make_strided(func, to_tuple(inputs), bool(masked))
+    ways = Directions(fast_mode)
     try:
         _check_inputs(given)
         outputs = outputs_of(func, given)
@@ -246,7 +249,7 @@ def gradgradcheck(
     >>> gradgradcheck(torchlike.sin, (x,))
     True
     """
-    given = to_tuple(inputs)
+    func, given = make_strided(func, to_tuple(inputs), bool(masked))
     outputs = outputs_of(func, given)
     if grad_outputs is None:
         weights = [FUNCTIONS["randn_like"](each.detach()).requires_grad_() for each in outputs]

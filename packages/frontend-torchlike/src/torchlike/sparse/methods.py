@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import dispatch_core as dc
@@ -13,6 +14,7 @@ from .operators import coalesce, ops
 from .tensor import expect_sparse, is_sparse, record_of
 
 __all__ = [
+    "_coalesced_",
     "_dimI",
     "_dimV",
     "_indices",
@@ -55,6 +57,12 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 def is_coalesced(self: Tensor) -> bool:
     """Return whether the places are sorted and differ, as far as is known (source: ``torch.Tensor.is_coalesced``)."""
     return expect_sparse(self, "is_coalesced").is_coalesced
+
+
+def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
+    """Say whether the places are sorted and differ, which is not looked at (source: ``torch.Tensor._coalesced_``)."""
+    self._dispatch_data = replace(expect_sparse(self, "_coalesced_"), is_coalesced=coalesced)
+    return self
 
 
 def indices(self: Tensor) -> Tensor:
