@@ -663,3 +663,61 @@ def test_a_matrix_of_diagonals_has_their_history():
 def test_diagonals_that_do_not_fit_are_refused(arguments, error, words):
     with pytest.raises(error, match=words):
         torchlike.sparse.spdiags(*arguments)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mask_lets_the_gradient_of_its_places_through_alone(is_sparse, seed):
+    draw = np.random.default_rng(seed)
+    places, within, elements = draw.random((3, 4)) < 0.5, draw.random((3, 4)) < 0.5, draw.random((3, 4))
+    reductions = {
+        "sum": lambda y: y.sum(),
+        "product": lambda y: (y * 2).sum() / 2,
+        "all places": lambda y: y.to_dense(masked_grad=False).sum(),
+        "its places": lambda y: y.to_dense().sum(),
+        "elements": lambda y: y.coalesce().values().sum(),
+        "turned": lambda y: y.transpose(0, 1).sum(),
+        "twice": lambda y: y.sparse_mask(y.detach()).sum(),
+    }
+    mask = torchlike.tensor(within * 1.0).to_sparse()
+    for name, reduce in reductions.items():
+        x = torchlike.tensor(places * elements)
+        x = (x.to_sparse() if is_sparse else x).requires_grad_()
+        reduce(x.sparse_mask(mask)).backward()
+        assert x.grad.to_dense().tolist() == (within * 1.0).tolist(), name
+
+
+def test_one_number_is_the_only_element():
+    x = torchlike.sparse_coo_tensor([[2]], 3.0, (4,))
+    assert x.to_dense().tolist() == [0.0, 0.0, 3.0, 0.0]
+    number = torchlike.tensor(2.0, requires_grad=True)
+    torchlike.sparse_coo_tensor([[0], [1]], number, (2, 2)).to_dense().sum().backward()
+    assert number.grad.item() == 1.0
+    with pytest.raises(RuntimeError, match="must have same nnz"):
+        torchlike.sparse_coo_tensor([[0, 1]], 3.0, (4,))
+
+
+@pytest.mark.parametrize("index", [[-1, 0], [-2, -2, 1], [1, -1, 0, -2]])
+def test_places_may_count_from_the_end_in_sparse_dimensions(index):
+    whole = torchlike.tensor([[[1.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [3.0, 4.0]]])
+    x = whole.to_sparse(2)
+    for dim in (0, 1):
+        found = x.index_select(dim, torchlike.tensor(index))
+        assert found.to_dense().tolist() == whole.index_select(dim, torchlike.tensor(index) % 2).tolist()
+        with pytest.raises(IndexError):
+            x.index_select(dim, torchlike.tensor([-3]))
+    with pytest.raises(IndexError):
+        x.index_select(2, torchlike.tensor(index))
+
+
+@pytest.mark.parametrize("alpha", [1, 2])
+def test_zero_is_added_whatever_it_counts_as_dense(alpha):
+    whole = torchlike.tensor([[[1, 0], [0, 2]], [[0, 0], [3, 4]]])
+    x, zero = whole.to_sparse(2), torchlike.sparse_coo_tensor((2, 2, 2))
+    for one, other, factor in ((x, zero, 1), (zero, x, alpha)):
+        found = torchlike.add(one, other, alpha=alpha)
+        assert (found.dtype, found.to_dense().tolist()) == (torchlike.float32, (whole * factor).tolist())
+    changed = zero.clone()
+    assert changed.add_(x).to_dense().tolist() == whole.tolist()
+    with pytest.raises(RuntimeError, match="same number of sparse dimensions"):
+        x + whole.to_sparse(1)

@@ -28,12 +28,15 @@ def add(op: Any, self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
             f"add: expected sizes of 'self' and 'other' to match, but {list(self.shape)} != {list(other.shape)}"
         )
     one, two = record_of(self), record_of(other)
+    dtype = FUNCTIONS["add"](one.values.reshape(-1)[:0], two.values.reshape(-1)[:0], alpha=alpha).dtype
     if one.sparse_dim != two.sparse_dim:
+        if not one.count or not two.count:  # a tensor without elements is zero, whatever it counts as dense
+            record, factor = (two, alpha) if two.count else (one, 1)
+            return replace_values(record, record.values.to(dtype, copy=True) * factor)
         raise RuntimeError(
             f"add: expected 'self' and 'other' to have same number of sparse dimensions, but {one.sparse_dim} !="
             f" {two.sparse_dim}"
         )
-    dtype = FUNCTIONS["add"](one.values[:0], two.values[:0], alpha=alpha).dtype
     scaled = two.values if alpha == 1 else two.values.to(dtype) * alpha
     indices = FUNCTIONS["cat"]([one.indices, two.indices], 1)
     values = FUNCTIONS["cat"]([one.values.to(dtype), scaled.to(dtype)])

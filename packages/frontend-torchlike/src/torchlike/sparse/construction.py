@@ -108,6 +108,8 @@ def sparse_coo_tensor(
             raise RuntimeError(f"sparse_coo_tensor(): expected {what} to have strided layout, but got {given.layout}")
     elements = values if isinstance(values, Tensor) else as_tensor(values, dtype=dtype, device=device)
     elements = elements.to(device=device, dtype=dtype)
+    if not elements.ndim:  # one number is the only element
+        elements = elements.expand(1)
     places = indices if isinstance(indices, Tensor) else as_tensor(indices)
     places = places.detach().to(device=elements.device, dtype=ScalarType.Long)
     shape = _check_components(places, elements, size)

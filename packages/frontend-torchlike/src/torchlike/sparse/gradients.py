@@ -27,9 +27,10 @@ def dense_gradient(grad: Tensor, self: Tensor, masked_grad: bool) -> Tensor:
     return ops.to_sparse(grad, record_of(self).sparse_dim)
 
 
-def mask_gradient(grad: Tensor, self: Tensor) -> Tensor:
-    """Return the gradient of ``sparse_mask``, of the masked tensor's layout."""
-    return mask(grad, coalesce(self)) if is_sparse(self) else densify(grad)
+def mask_gradient(grad: Tensor, self: Tensor, within: Tensor) -> Tensor:
+    """Return the gradient of ``sparse_mask``, of the masked tensor's layout: in the places of ``within`` alone."""
+    found: Tensor = mask(grad, coalesce(within))
+    return found if is_sparse(self) else densify(found)
 
 
 def values_gradient(grad: Tensor, self: Tensor) -> Tensor:

@@ -105,16 +105,18 @@ def select(op: Any, self: Tensor, dim: int, index: int) -> Tensor:
 
 
 def select_indices(op: Any, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return indices of a dimension in the order of a vector, which may name one several times."""
+    """Return indices of a dimension in the order of a vector; those of a sparse one may count from the end."""
     record = record_of(self)
     rank = len(record.size)
     place = check_dim(dim, rank) % rank
     count, wanted = record.size[place], index.reshape(-1)
-    for bad in wanted[(wanted < 0) | (wanted >= count)].tolist():
+    least = -count if place < record.sparse_dim else 0
+    for bad in wanted[(wanted < least) | (wanted >= count)].tolist():
         raise IndexError(
             f"index_select(): index contains {bad} that is out of range for tensor of size {list(record.size)} at dimension"
             f" {place}"
         )
+    wanted = FUNCTIONS["where"](wanted < 0, wanted + count, wanted)
     length = dc.shape(wanted)[0]
     size = [length if other == place else each for other, each in enumerate(record.size)]
     if place >= record.sparse_dim:

@@ -45,7 +45,7 @@ _GRADIENTS: Final = {
         "mat1": "maybe_multiply(mask(mm(grad, t(mat2)), coalesce(mat1)), alpha)",
         "mat2": "maybe_multiply(mm(t(mat1), grad), alpha)",
     },
-    "sparse_mask": {"self": "mask_gradient(grad, self)"},
+    "sparse_mask": {"self": "mask_gradient(grad, self, mask)"},
     "_sparse_sum": {"self": "sum_gradient(grad, self, dim)"},
     "to_dense": {"self": "dense_gradient(grad, self, masked_grad)"},
     "to_sparse": {"self": "densify(grad)"},
