@@ -558,3 +558,22 @@ def test_a_level_of_ones_own_has_a_text_and_refuses_what_it_cannot_do():
     with pytest.raises(RuntimeError, match="below: no level is open"), levels.below():
         pass
     assert not dc.apply_masks(dc.DispatchKeySet())
+
+
+@pytest.mark.parametrize("name", ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "feature_alpha_dropout"])
+@pytest.mark.parametrize("is_batched", [True, False])
+def test_every_dropout_draws_for_each_row_or_for_all(name, is_batched):
+    shape = {"dropout1d": (3, 8, 2), "dropout2d": (2, 8, 2, 2)}.get(name, (8, 8))
+
+    def drop(row, train):
+        x = torchlike.ones(shape)
+        return getattr(torchlike.nn.functional, name)(x * row if is_batched else x, 0.5, train)
+
+    rows = torchlike.ones(4)
+    for randomness in ("different", "same"):
+        found = func.vmap(lambda row: drop(row, True), randomness=randomness)(rows)
+        assert tuple(found.shape) == (4, *shape)
+        assert all(torchlike.equal(found[0], each) for each in found) == (randomness == "same")
+        assert func.vmap(lambda row: drop(row, False), randomness=randomness)(rows).eq(1).all()
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        func.vmap(lambda row: drop(row, True))(rows)

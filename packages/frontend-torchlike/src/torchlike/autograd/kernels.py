@@ -88,7 +88,10 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     kernel takes over, at the first call with grad mode on.
     """
     mask = keyset.mask | keyset.marker
-    scope: dict[str, Any] = {"_below": op._entry.explicit_table.find(mask & ~AUTOGRAD), "_grad_enabled": is_grad_enabled}
+    scope: dict[str, Any] = {
+        "_below": op._entry.explicit_table.find(mask & ~AUTOGRAD),
+        "_grad_enabled": is_grad_enabled,
+    }
     if is_grad_enabled():  # a call has asked for the kernel
         return _make_recording_kernel(op, mask, describe(), scope)
     parameters = list_parameters(op.schema)

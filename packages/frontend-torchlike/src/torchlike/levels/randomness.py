@@ -45,6 +45,8 @@ _BY_VALUE: Final = frozenset(
     "bernoulli bernoulli.Tensor bernoulli_.Tensor binomial normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor"
     " poisson _standard_gamma".split()
 )
+#: Composites that draw into a tensor of their own, which has to be of all rows.
+_DROPOUTS: Final = frozenset({"alpha_dropout", "feature_dropout", "feature_alpha_dropout"})
 #: Those that draw along their last dimension, and take one more in front of it.
 _BY_ROW: Final = frozenset({"multinomial", "_sample_dirichlet"})
 
@@ -64,6 +66,10 @@ def run_random(op: Any, values: tuple[Any, ...], level: Any) -> tuple[Any] | Non
     signature = signature_of(op)
     if name == "native_dropout" and values[2] is False:
         return None
+    if name in _DROPOUTS:
+        if level.randomness != "different" or level.owns(values[0]):
+            return None
+        return (call_in_order(op, (level.enter(level.leave(values[0], 0), 0), *values[1:])),)
     sized = None if signature.has_tensors else _find_size(op)
     if sized is None and name not in _ELEMENTWISE | _BY_ROW and not name.startswith("randperm"):
         return None
