@@ -491,3 +491,18 @@ def test_a_sparse_tensor_is_called_coalesced_or_not():
     assert x._coalesced_(True) is x
     assert (x.is_coalesced(), x.indices().tolist(), other.is_coalesced()) == (True, [[0, 1]], False)
     assert not x._coalesced_(False).is_coalesced()
+
+
+def test_pack_hooks_get_the_tensors_themselves_in_order():
+    """Arguments come by name, results behind them; `tests/parity/test_saved_tensors.py` compares all operators with torch."""
+    x, y, seen = t.ones(3, requires_grad=True), t.ones(3), []
+    with hooks(lambda tensor: (seen.append(tensor), tensor)[1], lambda tensor: tensor):
+        product = x * y
+        power = product**x
+        part = product.clone()[1:].exp_()
+    exponent, base, result, written = seen[1:]
+    assert seen[0] is y and exponent is x and base is product and result is power and written is part
+    assert [each.requires_grad for each in seen] == [False, True, True, True, True]
+    assert result.grad_fn is power.grad_fn and not result.is_leaf
+    (power.sum() + part.sum()).backward()
+    assert x.grad.tolist() == pytest.approx([1.0, 1.0 + np.e, 1.0 + np.e])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -30,7 +30,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return anomaly_mode.get()[1]
 
 
-def _keep_traceback(node: Node) -> None:
+def _keep_traceback(node: Node, results: Sequence[Any]) -> None:
     frames = traceback.walk_stack(None)
     own = [(frame, line) for frame, line in frames if not is_own_frame(frame)]
     summary = traceback.StackSummary.extract(iter(reversed(own)))

@@ -123,6 +123,12 @@ class Derivative:
         """The results that a formula uses."""
         return [name for name in self.results if name in self.names and name not in self.arguments]
 
+    @property
+    def saved_names(self) -> list[str]:
+        """The names of the saved arguments, and of the saved results: those that the schema has for them."""
+        names = {own: each.name or own for own, each in zip(self.results, self.op.schema.returns, strict=False)}
+        return [*self.saved_inputs, *[names[name] for name in self.saved_results]]
+
     @cached_property
     def metadata(self) -> dict[str, tuple[str, str]]:
         """The names that stand for a property of a tensor, each with the tensor and the suffix."""

@@ -389,7 +389,7 @@ def _record(
     if observers := node_observers.get():
         from .observer import show
 
-        show(context, observers)
+        show(context, results, observers)
 
 
 def _record_written_view(context: Context, view: Tensor, inputs: list[Tensor | None], results: list[Any]) -> None:

@@ -6,7 +6,7 @@ operator's parts go through it too, so every node is seen, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +16,12 @@ from ..history.captures import PARTS, refuse
 from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node, TensorState, next_sequence
 from .fallback import find_tensors
+from .inplace import CopySlices
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    Observer: TypeAlias = Callable[[Node], None]
+    Observer: TypeAlias = Callable[[Node, Sequence[Any]], None]
 
 KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 
@@ -35,17 +36,22 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     before = next_sequence()
     result = op.redispatch(keyset - KEY, *args, **kwargs)
     if observers := node_observers.get():
-        results = result if isinstance(result, (list, tuple)) else (result,)
-        nodes = {
-            state.known_grad_fn: None
-            for tensor in find_tensors(results)
-            if isinstance(state := getattr(tensor, "_autograd", None), TensorState)
-        }
-        for node in nodes:
+        results = list(find_tensors(result if isinstance(result, (list, tuple)) else (result,)))
+        for node in dict.fromkeys(each for tensor in results for each in _list_nodes(tensor)):
             if node is not None and node.seq > before and not node.was_observed:
                 node.was_observed = True
-                show(node, observers)
+                show(node, results, observers)
     return result
+
+
+def _list_nodes(tensor: Any) -> Iterator[Node | None]:
+    """Yield the nodes that may be those of the call that gave a tensor: of a view that was written to, its base's, too."""
+    state = getattr(tensor, "_autograd", None)
+    if isinstance(state, TensorState):
+        yield state.known_grad_fn
+        if state.is_view and state.base is not None and isinstance(node := state.base._state.known_grad_fn, CopySlices):
+            yield node
+            yield node.fn
 
 
 def _show_written(
@@ -59,13 +65,13 @@ def _show_written(
                     watch(tensor)
 
 
-def show(node: Node, observers: tuple[Observer, ...]) -> None:
-    """Show a new node to observers; what they call is not observed itself."""
+def show(node: Node, results: Sequence[Any], observers: tuple[Observer, ...]) -> None:
+    """Show a new node and the results of its call to observers; what they call is not observed itself."""
     alone = [observer for observer in observers if getattr(observer, "is_alone", False)]
     called = [observer for observer in observers if observer not in alone[:-1]]
     with dc.exclude_keys(KEY):
         for observer in called:
-            observer(node)
+            observer(node, results)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -30,20 +30,19 @@ class _Packed:
 
     __slots__ = ("edge", "mask", "number", "packed")
 
-    def __init__(self, tensor: Tensor | Saved, pack: Hook) -> None:
+    def __init__(self, tensor: Tensor | Saved, pack: Hook, results: Sequence[Tensor]) -> None:
         self.edge: Edge | None = None
         self.number = -1
         if isinstance(tensor, Saved):
             self.number, self.mask = tensor.number, tensor.mask
-            given = bare()
-            given._dispatch_data, given._dispatch_mask = tensor.data, tensor.mask
+            given = next(each for each in results if each._dispatch_data is tensor.data)
         else:
             given = tensor
             if tensor.requires_grad:
                 self.edge = tensor._state.edge
         version = read_version(given)
         with no_grad():
-            self.packed = pack(given.detach())
+            self.packed = pack(given)
         if read_version(given) != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
@@ -86,6 +85,12 @@ def _read_versions(saved: tuple[Any, ...], versions: tuple[Any, ...]) -> tuple[A
     )
 
 
+def _list_in_order(saved: tuple[Any, ...], names: Sequence[str]) -> list[int]:
+    """Return the places of what a node has saved in torch's order: an operator's arguments by name, then its results."""
+    places = list(range(len(saved)))
+    return sorted(places, key=lambda place: (isinstance(saved[place], Saved), names[place])) if names else places
+
+
 class _Unpacking:
     """Mixed into a node's class: unpacks the saved tensors when the node runs."""
 
@@ -125,10 +130,14 @@ class _Packing:
         self.block = block
         self._pack, self._unpack = block.pack_hook, block.unpack_hook
 
-    def __call__(self, node: Any) -> None:
+    def __call__(self, node: Any, results: Sequence[Tensor]) -> None:
         saved = getattr(node, "saved", None)
         if saved:
-            node.saved = _map(lambda each: _Packed(each, self._pack), saved, (Tensor, Saved))
+            places = _list_in_order(saved, getattr(node, "tensor_names", ()))
+            packed = _map(
+                lambda each: _Packed(each, self._pack, results), tuple(saved[n] for n in places), (Tensor, Saved)
+            )
+            node.saved = tuple(packed[places.index(number)] for number in range(len(saved)))
             node.unpack_hook = self._unpack
             # A closure in the node would be a circle, and keep the packed tensors until the collector comes.
             kind: Any = type(node)
@@ -177,7 +186,8 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
     """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``)."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
+        # Without its history: a result would keep the node that keeps it.
+        super().__init__(lambda tensor: (tensor.device, tensor.detach().cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class SavedContext:
         handle = self.tid_to_weakhandle.get(look)
         if handle is None or handle in self.cloned:
             handle = self.tid_to_weakhandle[look] = _Handle()
-            self.original[handle] = tensor
+            self.original[handle] = tensor.detach()  # a result would keep the node that keeps its handle
             self._by_storage[storage].add(handle)
         return handle
 

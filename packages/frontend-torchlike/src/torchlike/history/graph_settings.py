@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .node import Node
 
-#: Functions that see every node as it is made.
-node_observers: Final[ContextVar[tuple[Callable[[Node], Any], ...]]] = ContextVar(
+#: Functions that see every node as it is made, with the results of the call.
+node_observers: Final[ContextVar[tuple[Callable[[Node, Sequence[Any]], Any], ...]]] = ContextVar(
     "torchlike.node_observers", default=()
 )
 #: Called with every tensor that an operator is about to write to, while nodes are observed.
