@@ -143,3 +143,60 @@ def test_recurrent_layers_of_floats_have_second_derivatives(kind):
         found.append([slope.detach(), x.grad, *[each.grad for each in layer.parameters()]])
     for actual, expected in zip(*reversed(found), strict=True):
         np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-3, atol=1e-4)
+
+
+#: Functions of one tensor, real or complex, with real and complex results.
+OF_ONE = {
+    "transform": lambda t, x: t.fft.fft(x),
+    "square": lambda t, x: x * x,
+    "absolute value": lambda t, x: x.abs(),
+    "parts": lambda t, x: (x * 1j).real * 2,
+    "two results": lambda t, x: (x * 2, (x * x).sum()),
+    "rows": lambda t, x: x[:, None] * x[None],
+    "matrix": lambda t, x: t.linalg.inv(x[:, None] @ x[None] + t.eye(len(x))),
+    "constant": lambda t, x: t.ones(2),
+    "number": lambda t, x: (x * x.abs()).prod(),
+    "real number": lambda t, x: (x.abs() ** 2).sum(),
+}
+_X, _Z = np.array([3.0, 1.0], np.float32), np.array([1 + 2j, 3 - 1j], np.complex64)
+#: The functions of `autograd.functional`, each with options.
+WAYS_TO_DERIVE = [
+    *[
+        ("jacobian", {"strategy": way, "vectorize": fast})
+        for way in ("forward-mode", "reverse-mode")
+        for fast in (1, 0)
+    ],
+    *[
+        ("hessian", {"outer_jacobian_strategy": w, "vectorize": f})
+        for w in ("forward-mode", "reverse-mode")
+        for f in (1, 0)
+    ],
+    *[(name, {}) for name in ("jvp", "vjp", "hvp", "vhp")],
+]
+
+
+@pytest.mark.parametrize("point", [_X, _Z], ids=["real", "complex"])
+@pytest.mark.parametrize("name", OF_ONE)
+def test_functional_derivatives_are_torchs(name, point):
+    function, compared = OF_ONE[name], 0
+    for kind, options in WAYS_TO_DERIVE:
+
+        def call(t, kind=kind, options=options):
+            x = t.tensor(point)
+            vector = [t.tensor(point[::-1].copy())] if kind in ("jvp", "hvp", "vhp") else []
+            if kind == "vjp":
+                results = function(t, x)
+                vector = [tuple(map(t.ones_like, results)) if isinstance(results, tuple) else t.ones_like(results)]
+            found = getattr(t.autograd.functional, kind)(lambda x: function(t, x), x, *vector, **options)
+            leaves = (t.utils._pytree if t is torch else t.utils.pytree).tree_leaves(found)
+            return [each.resolve_conj().numpy() for each in leaves]
+
+        try:
+            wanted = call(torch)
+        except (RuntimeError, NotImplementedError):
+            continue
+        compared += 1
+        for actual, expected in zip(call(torchlike), wanted, strict=True):
+            assert actual.dtype == expected.dtype, (kind, options)
+            np.testing.assert_allclose(actual, expected, 1e-4, 1e-5, err_msg=f"{kind} {options}")
+    assert compared >= 3

@@ -23,7 +23,7 @@ DIFFERENT = {
     "max_pool2d_with_indices_backward max_pool3d_with_indices_backward adaptive_max_pool2d_backward "
     "adaptive_max_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward": "the shape is read of it",
     "native_dropout_backward masked_select gather take index_add index_copy put complex _fft_r2c cholesky_solve "
-    "prod prod.dim_int special_log_ndtr": "torch saves a tensor of which it needs the shape or dtype, or a result that we compute",
+    "prod prod.dim_int special_log_ndtr": "torch saves a tensor for its shape or dtype, or a result that we compute",
     "copysign.Tensor": "the gradient by other has its shape",
     "hardtanh_": "torch saves a copy of the argument; the result tells as much",
     "rrelu_with_noise_functional": "noise is a result",
@@ -34,8 +34,8 @@ _KNOWN = {name for names in DIFFERENT for name in names.split()}
 _NAMES = [name for name in DERIVATIVES if name in ATEN_BY_NAME and name not in _KNOWN and rows_of(name)]
 
 
-def list_saved(library, name, arguments, hooks=None):
-    """Return what the pack hook gets in a call whose floats require grad, as leaves and as results by turns, and the sizes."""
+def list_saved(library, name, arguments):
+    """Return what the pack hook gets in a call whose floats require grad, as leaves and as results by turns."""
     operator = torch_operator(name) if library is torch else our_operator(name)
     values = {key: to_values(library, value) for key, value in arguments.items()}
     inputs = {}

@@ -227,3 +227,17 @@ def test_a_backward_that_writes_to_its_gradient_writes_to_nobody_elses(change, u
     for actual, expected in zip(*found, strict=True):
         np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
     np.testing.assert_array_equal(found[0][-2].numpy(), given.numpy())
+
+
+@pytest.mark.parametrize("point", [[3.0, 1.0], [1 + 2j, 3 - 1j]])
+def test_jacobians_by_directions_are_derivatives_of_complex_functions(point):
+    x = torchlike.tensor(point)
+    options = {"strategy": "forward-mode", "vectorize": True}
+    assert functional.jacobian(torchlike.fft.fft, x, **options).tolist() == [[1, 1], [1, -1]]
+    assert functional.jacobian(lambda x: x * x, x, **options).tolist() == (2 * x).diag().tolist()
+    conjugate = (2 * x).conj().resolve_conj().diag().tolist()
+    assert functional.jacobian(lambda x: x * x, x, vectorize=True).tolist() == conjugate
+    length = functional.jacobian(lambda x: x.abs(), x, **options)
+    assert length.dtype is torchlike.float32 and length.diag().tolist() == pytest.approx((x.real / x.abs()).tolist())
+    with pytest.raises(RuntimeError, match="strict=True"):
+        functional.jacobian(torchlike.fft.fft, x, strict=True, **options)

@@ -494,7 +494,7 @@ def test_a_sparse_tensor_is_called_coalesced_or_not():
 
 
 def test_pack_hooks_get_the_tensors_themselves_in_order():
-    """Arguments come by name, results behind them; `tests/parity/test_saved_tensors.py` compares all operators with torch."""
+    """Arguments come by name, results behind them."""
     x, y, seen = t.ones(3, requires_grad=True), t.ones(3), []
     with hooks(lambda tensor: (seen.append(tensor), tensor)[1], lambda tensor: tensor):
         product = x * y

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
+from ..levels.jacobians import jvp as push
+from ..levels.jacobians import list_bases
+from ..levels.mapping import vmap
 from ..tensors import Tensor
 from .gradients import grad
 
@@ -196,7 +199,8 @@ def jacobian(
 ) -> Any:
     """Return the Jacobian: for each output and input a tensor of the output's shape followed by the input's.
 
-    ``vectorize`` changes nothing; ``strategy="forward-mode"`` needs it, as in torch.
+    With ``vectorize`` all rows are computed at once, under `vmap`. ``strategy="forward-mode"``, which needs it, computes the
+    columns by directions: of complex functions it gives the derivative, where the other gives its conjugate.
 
     >>> import torchlike
     >>> jacobian(lambda x: x * x, torchlike.tensor([1.0, 2.0]))
@@ -208,8 +212,11 @@ def jacobian(
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError('jacobian: create_graph=True needs strategy="reverse-mode"')
+        if strict:
+            raise RuntimeError('jacobian: strict=True and strategy="forward-mode" are not supported together')
         if not vectorize:
             raise NotImplementedError("Computing Jacobian using forward-mode is only implemented for `vectorize=True`.")
+        return _push_all(func, inputs)
     if vectorize and strict:
         raise RuntimeError("jacobian: strict=True and vectorize=True are not supported together")
     with enable_grad():
@@ -217,11 +224,13 @@ def jacobian(
         entered = _enter(given, create_graph)
         outputs, is_output_tuple = _call(func, entered, "jacobian")
         _check_dependence(outputs, strict, "jacobian")
-        rows = [tuple(_leave(_jacobian_of(output, entered, create_graph, strict), create_graph)) for output in outputs]
+        find = _pull_all if vectorize else _pull_each
+        rows = [_leave(find(output, entered, create_graph, strict), create_graph) for output in outputs]
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_output_tuple)
 
 
-def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+def _pull_each(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+    """Return the rows of one output, one after another."""
     columns: list[list[Tensor]] = [[] for _ in inputs]
     flat = output.reshape(-1)
     for element in flat.unbind(0) if flat.numel() else ():
@@ -235,6 +244,39 @@ def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
         else FUNCTIONS["zeros_like"](each).new_zeros((*output.shape, *each.shape))
         for column, each in zip(columns, inputs, strict=True)
     ]
+
+
+def _pull_all(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+    """Return the rows of one output, all at once."""
+    if not output.numel():
+        return _pull_each(output, inputs, create_graph, strict)
+    (basis,) = list_bases([output.detach()], None)
+    found = vmap(lambda way: tuple(_fill(_pull([output], inputs, [way], create_graph), inputs, strict)))(basis[0])
+    return [rows.reshape((*output.shape, *each.shape)) for rows, each in zip(found, inputs, strict=True)]
+
+
+def _push_all(func: Callable[..., Any], inputs: Tensors) -> Any:
+    """Return the Jacobian, column by column at once."""
+    given, is_tuple = _to_tuple(inputs, "inputs", "jacobian")
+    shapes: list[Any] = []
+    is_output_tuple: list[bool] = []
+
+    def call(*points: Tensor) -> tuple[Tensor, ...]:
+        outputs, was_tuple = _call(func, points, "jacobian")
+        shapes[:], is_output_tuple[:] = [each.shape for each in outputs], [was_tuple]
+        return outputs
+
+    (bases,) = list_bases(given, None)
+    pushed = vmap(lambda *ways: push(call, given, ways)[1])(*bases)
+    sizes = [each.numel() for each in given]
+    rows = [
+        [
+            block.reshape((*shape, *each.shape))
+            for block, each in zip(FUNCTIONS["split"](found.movedim(0, -1), sizes, dim=-1), given, strict=True)
+        ]
+        for found, shape in zip(pushed, shapes, strict=True)
+    ]
+    return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_output_tuple[0])
 
 
 def _check_single(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None:
@@ -272,7 +314,7 @@ def hessian(
         found = _pull(outputs, points, None, True)
         return tuple(_fill(found, points, strict))
 
-    rows = jacobian(gradient, given, create_graph=create_graph, strict=strict)
+    rows = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_tuple)
 
 

@@ -24,7 +24,7 @@ from .mapping import vmap
 from .stack import above
 from .tensors import NESTED, make_writable, require_grad
 
-__all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize"]
+__all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize", "list_bases"]
 
 _JVP: Final = "jvp(f, primals, tangents)"
 
@@ -167,7 +167,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return linear.output, multiply
 
 
-def _list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[list[Tensor]]:
+def list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[list[Tensor]]:
     """Yield the unit vectors of all elements of some tensors, as many at a time: rows that each tensor has a part of."""
     sizes = [each.numel() for each in tensors]
     total, step = sum(sizes), chunk_size or sum(sizes)
@@ -234,7 +234,7 @@ def jacrev(
         leaves, inputs = tree_flatten(slice_argnums(args, argnums))
         _refuse_nested("jacrev", [*results, *leaves])
         chunks = []
-        for basis in _list_bases(results, chunk_size):
+        for basis in list_bases(results, chunk_size):
             if chunk_size == 1:  # a plain call, for functions that vmap does not serve
                 rows = tree_leaves(multiply(tree_unflatten([each.squeeze(0) for each in basis], outputs)))
                 chunks.append([each.unsqueeze(0) for each in rows])
@@ -272,7 +272,7 @@ def jacfwd(
         _check_real("jacfwd", args, "inputs")
         leaves, inputs = tree_flatten(slice_argnums(args, argnums))
         _refuse_nested("jacfwd", leaves)
-        (basis,) = _list_bases(leaves, None)
+        (basis,) = list_bases(leaves, None)
 
         def push(*ways: Any) -> Any:
             output, product, *aux = push_with_argnums(func, args, tree_unflatten(ways, inputs), argnums, False, has_aux)
