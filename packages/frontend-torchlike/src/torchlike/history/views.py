@@ -89,6 +89,12 @@ class View(Leaf):
             raise self.make_refusal("its base or another view of its base has been")
         with enable_grad():
             made = replay(base, self.chain, self.skip)
+        if made._state.base is not base:  # a tensor of a closed level stands for its value, whose views are recorded elsewhere
+            raise RuntimeError(
+                f"The history of a view of shape {list(made.shape)} is out of date, because its base or another view of its "
+                "base has been modified inplace, and the transform that recorded it is over, so it cannot be made again.\n"
+                "Hint: return the view from the function, or ask for its grad_fn there, after the last write"
+            )
         before, self.history = self.history, made._state.edge
         self.version_seen = storage.version
         if before is not None and before.node.retained is not None:

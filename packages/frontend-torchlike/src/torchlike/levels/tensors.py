@@ -15,6 +15,7 @@ Note [Versions of a level's tensor]
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -39,6 +40,7 @@ __all__ = [
     "note_write",
     "require_grad",
     "stand_for",
+    "update_histories",
     "wrap_value",
 ]
 
@@ -200,6 +202,18 @@ def require_grad(tensor: Tensor) -> None:
     tensor = tensor._dispatch_data.values if tensor._dispatch_mask & NESTED else tensor
     tensor._state.requires_grad = True
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
+
+
+def update_histories(results: Iterable[Any]) -> None:
+    """Bring the histories of a function's results up to date, while its level is open.
+
+    The history of a view whose base was written to is made again when it is asked for (`View.replay_history`). Once the
+    level is closed, its tensors stand for their values, and nothing that is called on them is recorded there.
+    """
+    for each in results:
+        if isinstance(each, Tensor) and each.requires_grad:
+            tensor = each._dispatch_data.values if each._dispatch_mask & NESTED else each
+            tensor._state.grad_fn  # noqa: B018  # asking makes it
 
 
 class _Identity(Node):
