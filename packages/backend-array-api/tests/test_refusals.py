@@ -4,7 +4,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike as t
-from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
+from dispatch_aten.errors import AtenError, DimensionError, OperatorError, ShapeError
 from dispatch_backend_array_api.refusals import translate_refusals
 
 DEVICES = ("strict", "torch", "jax", "dask")
@@ -37,11 +37,46 @@ def test_sizes_that_do_not_fit_are_refused_as_on_the_cpu(device, name):
 
 
 def test_errors_that_no_rule_knows_name_the_operator_and_the_device():
-    x = t.ones(5, device="torch")
-    with pytest.raises(DimensionError, match=r"device 'torch' refuses it: IndexError: index 7 .*aten::index.Tensor"):
-        x[t.tensor([7], device="torch")]
-    with pytest.raises(OperatorError, match=r"device 'torch' refuses it: .*ZeroDivisionError.*aten::floor_divide"):
-        t.tensor([1], device="torch") // 0
+    class Library:
+        name, meta = "shelf", staticmethod(lambda value: value)
+
+    def refuse(error):
+        def kernel():
+            raise error
+
+        return translate_refusals(Library, "exp", kernel)
+
+    with pytest.raises(DimensionError, match=r"device 'shelf' refuses it: IndexError: index 7 .*aten::exp"):
+        refuse(IndexError("index 7 is not there"))()
+    with pytest.raises(OperatorError, match=r"device 'shelf' refuses it: ZeroDivisionError.*aten::exp"):
+        refuse(ZeroDivisionError())()
+
+
+#: Calls that the cpu refuses because of a value.
+VALUES = {
+    "x[i]": lambda d: t.ones(5, device=d)[t.tensor([7], device=d)],
+    "gather": lambda d: t.ones(5, device=d).gather(0, t.tensor([-1], device=d)),
+    "scatter": lambda d: t.ones(5, device=d).scatter(0, t.tensor([-1], device=d), 1.0),
+    "scatter_add": lambda d: t.ones(5, device=d).scatter_add(0, t.tensor([-1], device=d), t.ones(1, device=d)),
+    "index_add": lambda d: t.ones(5, device=d).index_add(0, t.tensor([-1], device=d), t.ones(1, device=d)),
+    "nll_loss": lambda d: t.nn.functional.nll_loss(t.ones(2, 3, device=d), t.tensor([0, -1], device=d)),
+    "binary_cross_entropy": lambda d: t.nn.functional.binary_cross_entropy(*t.tensor([[0.5], [2.0]], device=d)),
+    "bernoulli": lambda d: t.bernoulli(t.tensor([2.0], device=d)),
+    "floor_divide": lambda d: t.tensor([1], device=d) // 0,
+    "remainder": lambda d: t.tensor([1], device=d) % t.tensor([0], device=d),
+    "fmod": lambda d: t.fmod(t.tensor([1], device=d), 0),
+    "div": lambda d: t.div(t.tensor([1], device=d), 0, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("device", [each for each in DEVICES if each != "dask"])  # which looks at no values
+def test_values_are_refused_as_on_the_cpu(device, name):
+    with pytest.raises(AtenError) as expected:
+        VALUES[name]("cpu")
+    with pytest.raises(type(expected.value)) as found:
+        VALUES[name](device)
+    assert found.value.text == expected.value.text
 
 
 @pytest.mark.parametrize("error", [MemoryError, OSError, RecursionError, KeyboardInterrupt, UserWarning])

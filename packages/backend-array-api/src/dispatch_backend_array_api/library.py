@@ -95,13 +95,6 @@ class ArrayLibrary:
         """Return a new array of one number."""
         return self.xp.full(tuple(shape), number(value, dtype), dtype=self.dtype(dtype), **self.options)
 
-    def bounds(self, index: Array) -> tuple[int, int]:
-        """Return the least and the greatest number of an index array; two that fit everywhere where it is not known."""
-        if not self.is_known(index) or not all(index.shape):
-            return 0, -1
-        values = self.get(index)
-        return int(values.min()), int(values.max())
-
     def indices(self, array: Array) -> Array:
         """Return positions as the library's 64-bit integers."""
         return self.xp.astype(array, self.dtype(ScalarType.Long), copy=False)

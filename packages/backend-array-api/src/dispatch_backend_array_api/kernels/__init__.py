@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from dispatch_aten.decompositions import EXPLICIT
+
 from ..library import ArrayLibrary, Kernel
+from ..value_checks import CHECKED, check_values
 from . import combined, host, indexing, moves, ordering, pointwise, reductions, views
 
 _KINDS: Final = (pointwise, combined, reductions, ordering, indexing, views, moves)
@@ -17,4 +20,6 @@ def make_kernels(library: ArrayLibrary, special: Mapping[str, Callable[[ArrayLib
     for kind in _KINDS:
         made.update(kind.make(library))
     made.update({name: build(library) for name, build in special.items()})
-    return host.make(library, made) | made
+    made = host.make(library, made) | made
+    composed = {name: EXPLICIT[name] for name in CHECKED.difference(made)}
+    return {name: check_values(library, name, kernel) for name, kernel in (made | composed).items()}

@@ -35,22 +35,13 @@ def _positions(library: ArrayLibrary, self: Array, indices: Sequence[Array | Non
                 dim += 1
         else:
             if index is not None:
-                found[dim] = _from_start(library, library.indices(index), self.shape[dim], dim)
+                found[dim] = _from_start(library, library.indices(index), self.shape[dim])
             dim += 1
     return found
 
 
-def _from_start(library: ArrayLibrary, index: Array, size: int, dim: int) -> Array:
-    """Return positions counted from the start.
-
-    Raises ``DimensionError`` for one out of range, where values can be looked at.
-    """
-    low, high = library.bounds(index)
-    if low < -size or high >= size:
-        wrong = low if low < -size else high
-        raise DimensionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-    if low >= 0 and library.is_known(index):
-        return index
+def _from_start(library: ArrayLibrary, index: Array, size: int) -> Array:
+    """Return positions counted from the start."""
     return library.xp.where(index < 0, index + library.full((), size, ScalarType.Long), index)
 
 
@@ -135,10 +126,6 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
 
     def index_select(self: Array, dim: int, index: Array) -> Array:
         shape = RULES["index_select"](library.meta(self), dim, library.meta(index)).shape
-        size = self.shape[dim] if self.ndim else 1
-        low, high = library.bounds(index)
-        if low < 0 or high >= size:
-            raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
         flat = self if self.ndim else xp.reshape(self, (1,))
         return xp.reshape(xp.take(flat, xp.reshape(library.indices(index), (-1,)), axis=dim), shape)
 
@@ -165,13 +152,6 @@ def _gather(library: ArrayLibrary) -> Kernel:
 
     def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
         shape = rule(library.meta(self), dim, library.meta(index)).shape
-        size = self.shape[dim] if self.ndim else 1
-        low, high = library.bounds(index)
-        if low < 0 or high >= size:
-            wrong = low if low < 0 else high
-            raise DimensionError(
-                f"index {wrong} is out of bounds for dimension {dim} with size {size}", operator="aten::gather"
-            )
         index = library.indices(index)
         if not self.ndim or not index.ndim:
             return xp.reshape(xp.take(xp.reshape(self, (-1,)), xp.reshape(index, (-1,)), axis=0), shape)
