@@ -23,8 +23,8 @@ def hits(monkeypatch):
     answers = []
     find = guards.find
 
-    def observe(records, **options):
-        found = find(records, **options)
+    def observe(records, options):
+        found = find(records, options)
         answers.append(found is not None)
         return found
 

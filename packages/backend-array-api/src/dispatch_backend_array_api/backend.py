@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import dispatch_core as dc
 from dispatch_core.planning import PlannedStep, Program
 
+from .error_words import ErrorWords, refuse_failed
 from .kernels import make_kernels
 from .library import Array, ArrayLibrary, Kernel, as_numpy
 from .refusals import translate_refusals
@@ -28,8 +29,9 @@ class ArrayAPIBackend:
         around: Callable[[Kernel], Kernel] | None,
         make_planner: Callable[[ArrayLibrary], Planner] | None,
         shape: Callable[[Array], tuple[Any, ...]],
+        words: ErrorWords | None = None,
     ) -> None:
-        self.library, self._shape = library, shape
+        self.library, self._shape, self._words = library, shape, words
         self._kernels, self._around = kernels, around
         self._plan = None if make_planner is None else make_planner(library)
 
@@ -61,6 +63,8 @@ class ArrayAPIBackend:
         for name, kernel in make_kernels(self.library, self._kernels).items():
             namespace, _, operator = name.rpartition("::")
             made = kernel if self._around is None else self._around(kernel)
+            if self._words is not None:
+                made = refuse_failed(self._words, f"{namespace or 'aten'}::{operator}", made)
             made = translate_refusals(self.library, name, made)
             self._library(registry, namespace or "aten").impl(operator, made)
 
@@ -101,6 +105,7 @@ def array_api_backend(
     make_planner: Callable[[ArrayLibrary], Planner] | None = None,
     device: Any = None,
     shape: Callable[[Array], tuple[Any, ...]] = _shape_of,
+    words: ErrorWords | None = None,
     plugin: type[ArrayAPIBackend] = ArrayAPIBackend,
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
@@ -112,7 +117,8 @@ def array_api_backend(
     functions where it has better ones than the standard's, or some that this lacks: operator → function of the
     `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel, ``make_planner`` makes the function that plans a
     pipeline's programs, as ``dispatch_plan`` does, and ``device`` says where the standard's functions shall make arrays.
-    ``shape`` reads an array's shape, with None for a size that is not known; ``plugin`` is a class with further hooks.
+    ``shape`` reads an array's shape, with None for a size that is not known; ``words`` keeps the error words of the
+    planner's programs; ``plugin`` is a class with further hooks.
     """
     xp = namespace
 
@@ -122,4 +128,4 @@ def array_api_backend(
     library = ArrayLibrary(
         name, xp, types=tuple(array_types), get=get, put=put or copy_in, assign=assign, is_known=is_known, device=device
     )
-    return plugin(library, kernels or {}, around, make_planner, shape)
+    return plugin(library, kernels or {}, around, make_planner, shape, words)

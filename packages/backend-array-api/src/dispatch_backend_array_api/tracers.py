@@ -27,6 +27,11 @@ _FOLLOWED: Final = re.compile(r"while tracing the function (?P<function>.+?) for
 _PLAIN: Final = frozenset({type(jax.numpy.zeros(())), float, int, bool, complex, type(None)})
 
 
+def is_following() -> bool:
+    """Return whether this thread follows or runs a pipeline's program for us."""
+    return bool(_own.depth)
+
+
 class _Own(threading.local):
     """Whether this thread follows a pipeline's program for us."""
 

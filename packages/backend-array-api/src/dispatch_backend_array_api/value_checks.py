@@ -152,7 +152,7 @@ def _size(array: Array, dim: int) -> tuple[int, int]:
 
 def _rows(operator: str, library: ArrayLibrary, self: Array, dim: int, index: Array, *_: Any, **__: Any) -> Any:
     """Check indices of rows, which are never negative; a tensor without elements takes any, as torch looks at none."""
-    _, size = _size(self, dim)
+    size = _size(self, dim)[1]
     if operator == "aten::index_select" or self.ndim == 1 or prod(self.shape):
         yield Check(partial(_find_outside, 0, size), (index,), partial(_say_rows, size, operator, "index"))
 

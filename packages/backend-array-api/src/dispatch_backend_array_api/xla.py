@@ -20,6 +20,11 @@ Note [Donated buffers]
     Memory that NumPy sees, or a DLPack capsule, JAX copies by itself. Of two arrays in one buffer, such as another placement
     of an array is, it refuses to take one as donated, before anything has run; then the function is called with a copy.
 
+Note [Checks of values]
+    Kernels check indices and probabilities; where these are traced the checks become a part of the program. In a pipeline
+    the outcome is read when the function has run, and a program in which one has failed raises: its nodes run one by one
+    then, and the wrong one says so. A program that is replayed hands the outcome on: see `error_words`.
+
 Note [Errors of callbacks]
     A function that calls back into Python (``jax.pure_callback``) may have been left when the callback raises: the error
     stands in its results. It is waited for, so that it is the step's.
@@ -29,35 +34,49 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import jaxprs_in_params
 
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
+from .error_words import OVERWRITES, Chain, ErrorWords
 from .library import ArrayLibrary
+from .value_checks import Check, collect_checks
 
 #: Numbers that stand for others of their type while a program is planned: none that a kernel treats in its own way.
 _SAMPLES: Final[dict[type, Any]] = {float: 0.37, int: 3, complex: 0.37 + 0.61j}
 _RANDOM: Final = "nondeterministic_seeded"
 
 
-def make_planner(library: ArrayLibrary, around: Callable[..., Any]) -> Callable[[Program], list[PlannedStep]]:
-    """Return the function that plans programs of a library of JAX's arrays; ``around`` wraps what calls JAX."""
+def make_planner(
+    library: ArrayLibrary, words: ErrorWords, around: Callable[..., Any]
+) -> Callable[[Program], list[PlannedStep]]:
+    """Return the function that plans programs of a library of JAX's arrays; ``around`` wraps what calls JAX.
+
+    ``words`` keeps the error words of programs that are replayed.
+    """
 
     def plan(program: Program) -> list[PlannedStep]:
         if not program.fuse:
             return []
-        refused, fixed, calls_back = around(_try_out)(program, library)
-        made = [Compiled(program, part, fixed, calls_back) for part in _split(program, refused)]
-        copy = around(partial(jnp.array, copy=True))
+        found = around(_try_out)(program, library)
+        replayed = any(node.fault is not None for node in program.nodes)
+        has_checks = bool(found.checked) and program.check_indices
+        chain = Chain(around(jnp.zeros)(2, jnp.int64), words) if has_checks and replayed else None
+        made = [Compiled(program, part, found, words, chain) for part in _split(program, found.refused)]
+
+        def copy(array: Any) -> Any:
+            words.check((array,))
+            return around(jnp.array)(array, copy=True)
+
         return [
             PlannedStep(each.nodes, around(each.run), each.saved, each.donated, copy)
             for each in made
-            if len(each.nodes) > 1 or each.donated
+            if len(each.nodes) > 1 or each.donated or (chain is not None and each.is_checked)
         ]
 
     return plan
@@ -77,13 +96,24 @@ def _split(program: Program, refused: set[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(part)
 
 
-def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int], bool]:
-    """Return the nodes that cannot be traced, the values that must be constants, and whether a node calls back.
+class _Trial(NamedTuple):
+    """What tracing each node of a program has shown; see Note [What falls out]."""
 
-    See Note [What falls out].
-    """
+    #: The nodes that cannot be traced.
+    refused: set[int]
+    #: The values that must be constants.
+    fixed: set[int]
+    #: The nodes that check values.
+    checked: set[int]
+    #: Whether a node calls back.
+    calls_back: bool
+
+
+def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
+    """Trace each node of a program on shapes alone."""
     refused: set[int] = set()
     fixed: set[int] = set()
+    checked: set[int] = set()
 
     def describe(value: Value) -> Any:
         return jax.ShapeDtypeStruct(value.shape, library.dtype(value.dtype))
@@ -91,7 +121,11 @@ def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int
     def trace(given: dict[int, Any]) -> None:
         values: list[Any] = [given.get(value.index) for value in program.values]
         for index, node in enumerate(program.nodes):
-            if _RANDOM not in node.tags and _can_run(node, values, fixed):
+            with collect_checks() as checks:
+                runs = _RANDOM not in node.tags and _can_run(node, values, fixed)
+            if runs:
+                if checks:
+                    checked.add(index)
                 continue
             refused.add(index)
             for output in node.outputs:
@@ -101,7 +135,7 @@ def _try_out(program: Program, library: ArrayLibrary) -> tuple[set[int], set[int
     samples = {value.index: _SAMPLES[value.number] for value in program.values if value.number is not None}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
     found = jax.make_jaxpr(trace)(samples | arrays)
-    return refused, fixed, _calls_back(found.jaxpr)
+    return _Trial(refused, fixed, checked, _calls_back(found.jaxpr))
 
 
 def _calls_back(jaxpr: Any) -> bool:
@@ -135,8 +169,13 @@ def _runs(node: Node, values: list[Any]) -> bool:
 class Compiled:
     """Nodes as one compiled function."""
 
-    def __init__(self, program: Program, nodes: Sequence[int], fixed: set[int], calls_back: bool) -> None:
-        self._calls_back = calls_back
+    def __init__(
+        self, program: Program, nodes: Sequence[int], found: _Trial, words: ErrorWords, chain: Chain | None
+    ) -> None:
+        self._calls_back = found.calls_back
+        #: Whether one of the nodes checks values, and somebody wants to know.
+        self.is_checked = program.check_indices and not found.checked.isdisjoint(nodes)
+        self._words, self._chain = words, chain
         self.nodes = tuple(nodes)
         self._own = [program.nodes[index] for index in nodes]
         self._count = len(program.values)
@@ -160,37 +199,75 @@ class Compiled:
         self._kept = list(dict.fromkeys([*successors.values(), *kept]))
         #: Bytes of results that are never stored.
         self.saved = sum(_bytes(value) for value in made.values() if value.index not in self._kept)
-        constants = [place for place, index in enumerate(self._taken) if index in fixed]
-        donated = [place for place, index in enumerate(self._taken) if index in successors]
+        #: The checks of the pipeline's nodes, in the order of their numbers in words.
+        self._errors: list[Callable[[int], Exception]] = []
+        #: Those of the arrays taken whose values matter.
+        self._read = sorted(set(self._taken) & {index for node in self._own for index in _values_read(node)})
+        # The first argument is a word.
+        constants = [place for place, index in enumerate(self._taken, 1) if index in found.fixed]
+        donated = [place for place, index in enumerate(self._taken, 1) if index in successors]
         self._function = jax.jit(self.trace, static_argnums=constants, donate_argnums=donated)
 
-    def trace(self, *given: Any) -> list[Any]:
-        """Run the nodes' kernels on what stands for the arrays, while JAX compiles them."""
+    def trace(self, word: Any, *given: Any) -> tuple[list[Any], Any]:
+        """Run the nodes' kernels on what stands for the arrays, while JAX compiles them; return the next word, too."""
         values: list[Any] = [None] * self._count
         for index, value in zip(self._taken, given, strict=True):
             values[index] = value
+        if not self.is_checked:
+            for node in self._own:
+                node.run(values)
+            return [values[index] for index in self._kept], None
         for node in self._own:
-            node.run(values)
-        return [values[index] for index in self._kept]
+            with collect_checks() as found:
+                node.run(values)
+            for check, is_wrong, value in found:
+                word = self._combine(word, is_wrong, self._number(node, check), value)
+        return [values[index] for index in self._kept], word
+
+    def _number(self, node: Node, check: Check) -> int:
+        if self._chain is not None:
+            return self._chain.number(node, check)
+        self._errors.append(check.error)
+        return len(self._errors)
+
+    @staticmethod
+    def _combine(word: Any, is_wrong: Any, number: int, value: Any) -> Any:
+        """Return a word with what a check has found, unless there is an error in it."""
+        new = jnp.stack([jnp.where(is_wrong, number, 0), jnp.asarray(value)]).astype(jnp.int64)
+        return new if word is None else jnp.where(word[0] == 0, new, word)
 
     def run(self, values: list[Any]) -> None:
         """Run the function on the list of values."""
         given = [values[index] for index in self._taken]
+        words, chain = self._words, self._chain
+        if words.failed or words.owed:
+            words.check([values[index] for index in self._read])
+        word = chain.begin() if chain is not None and self.is_checked else None
         try:
             try:
-                results = self._function(*given)
+                results, word = self._function(word, *given)
             except Exception:
                 if not self._copy_shared(given):
                     raise
-                results = self._function(*given)
+                results, word = self._function(word, *given)
             if self._calls_back:
                 jax.block_until_ready(results)
+            if chain is not None:
+                chain.end(word, results)
+            elif word is not None:
+                self._raise(word)
         finally:
             for index in self.donated:
                 if values[index].is_deleted():
                     values[index] = None
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
+
+    def _raise(self, word: Any) -> None:
+        """Raise the error that a pipeline's word stands for."""
+        number, value = np.asarray(word).tolist()
+        if number:
+            raise self._errors[number - 1](value)
 
     def _copy_shared(self, given: list[Any]) -> bool:
         """Put copies in the place of donated arrays in a buffer that is given twice, which JAX has refused."""
@@ -203,6 +280,19 @@ class Compiled:
         for place in shared:
             given[place] = jnp.array(given[place], copy=True)
         return bool(shared)
+
+
+def _values_read(node: Node) -> set[int]:
+    """Return the values of which a node reads the elements."""
+    arguments = node.arguments[1:] if node.name in OVERWRITES else node.arguments
+    found: set[int] = set()
+    waiting = list(arguments)
+    for each in waiting:
+        if isinstance(each, Value):
+            found.add(each.index)
+        elif isinstance(each, tuple):
+            waiting += each
+    return found
 
 
 def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int) -> Any:

@@ -7,6 +7,7 @@ from .arrays.owners import DEVICE_KEYS, device_key
 from .devices import Device
 from .discovery import loader
 from .pipelines.blocks import current
+from .pipelines.errors import before_read
 from .tracebacks import api_boundary
 
 
@@ -25,6 +26,7 @@ def synchronize(device: str | Device | None = None) -> None:
     session = current()
     if session is not None:
         session.flush()
+    before_read()
     for reader, arrays in waiting():
         if wanted in (None, reader.device):
             reader.compute(arrays)

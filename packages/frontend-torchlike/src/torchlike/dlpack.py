@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core.frontends import materialize
+from dispatch_core.frontends import materialize, write_recorded
 from dispatch_core.keys import LAYOUTS
 
 from .interop import from_numpy, to_numpy
@@ -81,7 +81,9 @@ def export_tensor(
     given = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if not tensor.is_cpu:
-        return _find_array(tensor).__dlpack__(**(options if stream in (None, -1) else options | {"stream": stream}))
+        array = _find_array(tensor)
+        write_recorded(array)
+        return array.__dlpack__(**(options if stream in (None, -1) else options | {"stream": stream}))
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
     code, carrier = _CODES.get(tensor.dtype, (None, tensor.dtype))

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import jax.scipy.special
 
 from ..backend import array_api_backend
+from ..error_words import ErrorWords
 from ..kernels.pointwise import unary
 from ..library import Array
-from ..tracers import keep_planned_values, keep_values, read
+from ..tracers import is_following, keep_planned_values, keep_values, read
 from ..xla import make_planner, write_slice
 
 
@@ -65,12 +66,21 @@ def _slice_scatter(array: Array, src: Array, dim: int, start: int, end: int, ste
     return array.at[(slice(None),) * dim + (slice(start, end, step),)].set(src)
 
 
+words: Final = ErrorWords()
+
+
+def _get(array: Array) -> Any:
+    if not is_following():  # the planner's trials read nothing that anybody waits for
+        words.before_read(array)
+    return read(array)
+
+
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
         jnp,
         array_types=(type(jnp.zeros(())), jax.Array),
-        get=read,
+        get=_get,
         put=lambda values: jnp.array(values, copy=True),
         assign=_assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
@@ -80,5 +90,8 @@ with jax.enable_x64(True):
             "prims::slice_scatter": lambda library: _slice_scatter,
         },
         around=lambda kernel: _in_64_bits(keep_values(kernel)),
-        make_planner=partial(make_planner, around=lambda function: _in_64_bits(keep_planned_values(function))),
+        words=words,
+        make_planner=partial(
+            make_planner, words=words, around=lambda function: _in_64_bits(keep_planned_values(function))
+        ),
     )

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from types import MethodType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
@@ -27,6 +29,7 @@ from ..operators.entry import CHANGES
 from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
+from .errors import GIVEN_UP, before_read
 from .held_tensors import find_held
 from .live_numbers import to_plain
 from .materialization import materialize
@@ -48,7 +51,7 @@ _LAYERS: Final = sum(
 
 
 _LOG: Final = Log("capture")
-_OPTIONS: Final = ("check", "max_variants", "donate")
+_OPTIONS: Final = ("check", "max_variants", "donate", "check_indices")
 
 
 _P = ParamSpec("_P")
@@ -149,17 +152,35 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
 
     ``check=n`` records every n-th call again, and raises where it differs from its variant. ``max_variants`` are kept; more
     than that are said once, by a warning. With ``donate=False`` no device's compiler uses up the memory of an array that is
-    overwritten. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
+    overwritten. ``check_indices=False`` is the promise that indices and other values are right in replays, whose compiled
+    programs then do not look. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
     differ; ``ArgumentError`` for anything but a function that can be captured.
     """
 
+    #: The newest first; see Note [Variants].
+    _variants: tuple[Variant, ...] = ()
+
     @overload
     def __new__(
-        cls, function: Callable[_P, _R], /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+        cls,
+        function: Callable[_P, _R],
+        /,
+        *,
+        check: int = 0,
+        max_variants: int = 8,
+        donate: bool = True,
+        check_indices: bool = True,
     ) -> capture[_P, _R]: ...
     @overload
     def __new__(  # type: ignore[misc]  # without a function it is a decorator
-        cls, function: None = None, /, *, check: int = 0, max_variants: int = 8, donate: bool = True
+        cls,
+        function: None = None,
+        /,
+        *,
+        check: int = 0,
+        max_variants: int = 8,
+        donate: bool = True,
+        check_indices: bool = True,
     ) -> Callable[[Callable[_P, _R]], capture[_P, _R]]: ...
     @api_boundary
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
@@ -176,7 +197,13 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return self
 
     def _begin(
-        self, function: Callable[..., Any], *, check: int = 0, max_variants: int = 8, donate: bool = True
+        self,
+        function: Callable[..., Any],
+        *,
+        check: int = 0,
+        max_variants: int = 8,
+        donate: bool = True,
+        check_indices: bool = True,
     ) -> None:
         _check(function, check, max_variants)
         # Not the attributes of an object that is called, such as a module.
@@ -187,10 +214,10 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         self._function: Callable[[], Any] = WeakMethod(function) if is_method else lambda: function
         if is_method:
             del vars(self)["__wrapped__"]
-        self._every, self._most, self._donates = check, max_variants, bool(donate)
+        self._every, self._most = check, max_variants
+        self._planning = {"donate": bool(donate), "check_indices": bool(check_indices)}
         #: Calls that did not run eagerly, and those of which the recording failed.
         self._calls = self._failed = 0
-        self._variants: tuple[Variant, ...] = ()
         #: Calls that were recorded once, the newest first.
         self._candidates: tuple[Variant, ...] = ()
         self._stats = CaptureStats()
@@ -326,7 +353,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         writer = ReplayWriter(recorded, arguments)
         made = Variant(recorded, writer.guard())
         if before is not None and fault is None:
-            segments = split(recorded, donate=self._donates)
+            segments = split(recorded, **self._planning)
             made.fused = sum(segment.plan.fused for segment in segments)
             made.donated = sum(segment.plan.donated for segment in segments)
             made.replays = make_replay(writer, segments, result)
@@ -396,13 +423,20 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return "\n".join(lines)
 
     def clear(self) -> None:
-        """Forget everything that was recorded."""
+        """Forget everything that was recorded. Raises the error of a replay that has found wrong values."""
         with self._lock:
             self._variants = self._candidates = ()
+        before_read()
+
+    def __del__(self) -> None:
+        # Nobody could see what is raised here: the devices keep it for the thread that ran the replay.
+        if self._variants and not sys.is_finalizing():
+            with suppress(Exception):
+                before_read(GIVEN_UP)
 
     def __reduce__(self) -> Any:
         # A copy has recorded nothing.
-        return _capture_again, (self._function(), self._every, self._most, self._donates)
+        return _capture_again, (self._function(), self._every, self._most, self._planning)
 
     def __repr__(self) -> str:
         return f"<captured {self._name}: {show_number_of('variant', len(self._variants))}>"
@@ -433,8 +467,8 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return function
 
 
-def _capture_again(function: Any, check: int, most: int, donate: bool = True) -> Any:
-    return capture(function, check=check, max_variants=most, donate=donate)
+def _capture_again(function: Any, check: int, most: int, planning: dict[str, bool] | None = None) -> Any:
+    return capture(function, check=check, max_variants=most, **(planning or {}))
 
 
 def _check(function: Any, check: Any, most: Any) -> None:

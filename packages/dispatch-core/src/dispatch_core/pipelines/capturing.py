@@ -16,6 +16,7 @@ from .callers import caller_location
 from .capture_inputs import HostData, Input
 from .capture_parts import CapturePart
 from .device_copies import HostValue, is_host_read, key_of, record_copy
+from .errors import before_read
 from .handle import Pipeline, check_options
 from .live_numbers import Expression, LiveFloat, LiveInt, LiveNumber, make_live, to_plain
 from .liveness import RANDOM
@@ -95,6 +96,8 @@ class Recording:
         known = self.holders.get(id(data))
         if known is not None and (known.data is not None or (tensor is data and not place)):
             return
+        # What a replay has failed to make is refused here: a pipeline would carry the error into all that the call writes to.
+        before_read(data)
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
         self.holders.setdefault(id(data), made)
         part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -25,6 +26,8 @@ class PipelineError(DispatchError, RuntimeError):
     hint = None
     #: Whether reading a value has raised it: see Note [Unread errors] in `scheduler`.
     has_been_raised = False
+    #: Whether it was found in an error word, after its program had run: then it is that error wherever a call meets it.
+    is_late = False
 
     def __reduce__(self) -> Any:
         kind = next((base for base in type(self).__bases__ if not issubclass(base, DispatchError)), None)
@@ -42,7 +45,36 @@ _made: Final[set[type]] = set()
 
 def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
+    if isinstance(raised, PipelineError) and raised.is_late:
+        return raised
     return located_error(describe_call(step), "a pipeline", step.line, raised)
+
+
+def late_error(call: str, line: str, raised: BaseException) -> PipelineError:
+    """Return the error for a call of a captured replay that was found to be wrong after it had run."""
+    error = located_error(call, "a captured replay", line, raised)
+    error.is_late = True
+    return error
+
+
+#: Stands for an array where a captured function dies: what is found then is raised later, in the thread that ran it.
+GIVEN_UP: Final = object()
+#: Devices' functions that raise what programs have found to be wrong, before an array's values are read; see `on_read`.
+READERS: Final[list[Callable[[Any], None]]] = []
+
+
+def on_read(check: Callable[[Any], None]) -> None:
+    """Call ``check`` before values leave their device: with the array, and with None where all programs are looked at.
+
+    That is where a pipeline's block ends, where recorded programs are given up, and in ``synchronize()``.
+    """
+    READERS.append(check)
+
+
+def before_read(array: Any = None) -> None:
+    """Raise the error of a program that has run, and has found wrong values."""
+    for check in READERS:
+        check(array)
 
 
 def located_error(call: str, place: str, line: str, raised: BaseException) -> PipelineError:

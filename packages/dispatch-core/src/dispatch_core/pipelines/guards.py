@@ -22,6 +22,7 @@ from .pending import Pending, storage_key
 from .steps import masks_of_kernels, to_outputs
 
 if TYPE_CHECKING:
+    from .model import PlanOptions
     from .plan import Plan
     from .program import ProgramFingerprint
     from .steps import RecordedCall
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 #: Returns a plan's values and those of its results that are kept, or None.
 Guard = Callable[[Sequence["RecordedCall"]], "tuple[list[Any], dict[int, Pending]] | None"]
 
-#: The first call, the number of calls, and whether they are fused → guards and their plans, the newest first.
-_guards: Final[dict[tuple[Any, int, bool], list[tuple[Guard, Plan]]]] = {}
+#: The first call, the number of calls, and the plans' options → guards and their plans, the newest first.
+_guards: Final[dict[tuple[Any, int, PlanOptions], list[tuple[Guard, Plan]]]] = {}
 #: How many structures that begin alike are kept, and how many beginnings.
 _ALIKE: Final = 8
 _KEPT: Final = 256
@@ -38,9 +39,9 @@ _KEPT: Final = 256
 _LONGEST: Final = 1000
 
 
-def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
+def find(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
     """Return the plan for records, its values, and by their indices those of its results that are kept."""
-    known = _guards.get(_beginning(records, fuse=fuse))
+    known = _guards.get(_beginning(records, options))
     if known is not None:
         for guard, plan in known:
             try:
@@ -52,19 +53,19 @@ def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any
     return None
 
 
-def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, *, fuse: bool) -> None:
+def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, options: PlanOptions) -> None:
     """Write the guard for the records of a fingerprint, which ``plan`` serves, unless it would be too long."""
     guard = _GuardWriter(found).write(records) if len(records) <= _LONGEST else None
     if guard is None:
         return
-    alike = caches.keep(_guards, _beginning(records, fuse=fuse), [], _KEPT)
+    alike = caches.keep(_guards, _beginning(records, options), [], _KEPT)
     alike.insert(0, (guard, plan))
     del alike[_ALIKE:]
 
 
-def _beginning(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Any, int, bool]:
+def _beginning(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Any, int, PlanOptions]:
     first = records[0]
-    return first[0] if isinstance(first, tuple) else type(first), len(records), fuse
+    return first[0] if isinstance(first, tuple) else type(first), len(records), options
 
 
 class _GuardWriter:

@@ -20,6 +20,7 @@ from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
 from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, enter, innermost, leave, tidy
+from .errors import before_read
 from .liveness import observable_steps
 from .progress_bar import ProgressBar, choose_progress
 from .run import planned_groups
@@ -38,7 +39,8 @@ class Pipeline:
 
     ``max_ops`` and ``max_bytes`` make it flush by itself as soon as so many steps, or steps with results of so many bytes
     in all, wait; the step that reaches the limit is run with them. Views take no bytes. ``fuse=False`` runs every kernel
-    alone. ``inputs_unchanged=True`` is the user's promise not to write to memory that tensors share while the block is
+    alone. ``check_indices=False`` is the user's promise that indices and other values are right: compiled programs do not
+    look then. ``inputs_unchanged=True`` is the user's promise not to write to memory that tensors share while the block is
     open, so that calls on it are recorded like any others. ``trace=True`` prints each step on stderr as it runs, and
     measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
     twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded.
@@ -110,6 +112,7 @@ class Pipeline:
             raise DispatchError("pipeline: the block has ended already", hint="every entry has one exit")
         try:
             session.finish()
+            before_read()
         except Exception as fault:
             if error is None:
                 raise
@@ -141,9 +144,8 @@ class Pipeline:
         session = self._session
         with session.lock:
             if groups is None:
-                groups = (
-                    planned_groups(observable_steps(session.steps)) if session.options["fuse"] and session.steps else ()
-                )
+                waiting = observable_steps(session.steps) if session.options["fuse"] else ()
+                groups = planned_groups(waiting, session.planning) if waiting else ()
             return snapshot(session.steps, self._registry, groups)
 
     def stats(self) -> Stats:
@@ -209,6 +211,7 @@ _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
     "max_bytes": (None, _positive, "a positive int"),
     "inputs_unchanged": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "fuse": (True, lambda value: value if isinstance(value, bool) else None, "a bool"),
+    "check_indices": (True, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "trace": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "progress": (None, choose_progress, ""),
 }

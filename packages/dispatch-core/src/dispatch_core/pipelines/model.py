@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from ..calls.signature import CallParameter, CallSignature
+
+
+class PlanOptions(NamedTuple):
+    """What the user wants of plans."""
+
+    #: Whether nodes may run together.
+    fuse: bool = True
+    #: Whether compiled programs look for wrong indices and values.
+    check_indices: bool = True
+
+
+DEFAULTS: Final = PlanOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +69,8 @@ class Node:
     call: Callable[..., Any]
     #: Stores what ``call`` has returned in the list of values.
     store: Callable[[list[Any], Any], None]
+    #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
+    fault: Callable[[BaseException], Exception] | None = None
 
     def run(self, values: list[Any]) -> None:
         """Run the node's kernel on the list of values, and store its results there."""
@@ -85,8 +99,9 @@ class Program:
 
     nodes: tuple[Node, ...]
     values: tuple[Value, ...]
-    #: Whether the user wants nodes to be run together.
+    #: Whether the user wants nodes to be run together, and wrong indices and values to be looked for.
     fuse: bool
+    check_indices: bool = True
 
     def __str__(self) -> str:
         return "\n".join(

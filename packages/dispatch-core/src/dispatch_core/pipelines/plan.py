@@ -22,7 +22,7 @@ from ..operators.entry import CHANGES
 from ..stages import stage
 from .donation import check_donated
 from .liveness import observable_nodes
-from .model import Node, PlannedStep, Program, Value, filled
+from .model import Node, PlannedStep, PlanOptions, Program, Value, filled
 from .program import ProgramFingerprint, build
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
         _plans[key] = plan
 
 
-def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
+def make(found: ProgramFingerprint, device: DispatchKey, options: PlanOptions) -> Plan:
     """Ask the device's plugin for a plan, complete it, and keep it; nodes that are not observable are left out."""
     with stage("plan", "make"):
-        plan = complete(found, build(found, fuse=fuse), device)
+        plan = complete(found, build(found, options), device)
         _keep(found.key, plan)
         return plan
 
@@ -143,7 +143,9 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
     """Ask the device's plugin for a plan of a fingerprint's program, and complete it."""
     live = observable_nodes(program)
     dropped = tuple(sorted(set(range(len(program.nodes))).difference(live)))
-    program = Program(tuple([program.nodes[index] for index in live]), program.values, program.fuse)
+    program = Program(
+        tuple([program.nodes[index] for index in live]), program.values, program.fuse, program.check_indices
+    )
     planned = _ask_planner(program, device) if live else []
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}

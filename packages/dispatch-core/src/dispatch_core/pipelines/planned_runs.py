@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import owners
 from . import plan as plans
 from .blocks import paused
 from .donation import find_successors
-from .model import Node, Value
+from .errors import describe_call, late_error
+from .model import Node, PlanOptions, Value
 from .pending import Pending, PendingMemory, storage_key
 from .program import ProgramFingerprint, build, device_of
 from .steps import Step, masks_of_kernels
@@ -22,13 +24,14 @@ if TYPE_CHECKING:
 class PlannedRun:
     """Steps of a recorded call for one device and under one set of masks, and their plan."""
 
-    def __init__(self, steps: Sequence[Step], recorded: RecordedRun, *, donate: bool) -> None:
+    def __init__(self, steps: Sequence[Step], recorded: RecordedRun, *, donate: bool, check_indices: bool) -> None:
         self.steps = steps
         self.found = _number_values(steps, recorded)
         if donate:
             self.found.successors = find_successors(self.found, steps, recorded)
         self.device = device_of(steps[0])
-        self.program = build(self.found, fuse=True)
+        faults = [partial(late_error, describe_call(step), step.line) for step in steps]
+        self.program = build(self.found, PlanOptions(check_indices=check_indices), faults)
         with paused(steps[0].state):  # A planner may run kernels on stand-ins.
             self.plan = plans.complete(self.found, self.program, self.device)
 
@@ -115,7 +118,7 @@ def _places(found: ProgramFingerprint) -> list[int]:
     return places
 
 
-def split(recorded: RecordedRun, *, donate: bool) -> list[PlannedRun]:
+def split(recorded: RecordedRun, *, donate: bool, check_indices: bool) -> list[PlannedRun]:
     """Return the segments of a recorded call; with ``donate`` their plans may use up arrays that are overwritten."""
     groups: list[list[Step]] = []
     before = None
@@ -125,4 +128,4 @@ def split(recorded: RecordedRun, *, donate: bool) -> list[PlannedRun]:
             groups.append([])
             before = here
         groups[-1].append(step)
-    return [PlannedRun(group, recorded, donate=donate) for group in groups]
+    return [PlannedRun(group, recorded, donate=donate, check_indices=check_indices) for group in groups]

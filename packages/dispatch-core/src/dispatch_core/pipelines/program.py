@@ -23,7 +23,7 @@ from ..keys.table import DispatchKey, alternatives, keys_of
 from ..operators.resolution import Resolution, resolve
 from .array_specs import read_spec
 from .liveness import count_references
-from .model import Node, Program, Value, collect_values, make_store
+from .model import DEFAULTS, Node, PlanOptions, Program, Value, collect_values, make_store
 from .pending import Pending, storage_key
 from .steps import masks_of_kernels, to_outputs
 
@@ -71,7 +71,7 @@ class ProgramFingerprint:
         """Return the index of a call's result."""
         if not self.slots:
             # A guard has looked at the calls; see Note [Guards] in `guards`.
-            again = fingerprint(self.steps, fuse=True)
+            again = fingerprint(self.steps, DEFAULTS)
             assert again is not None
             self.slots = again.slots
         return self.slots[id(output)]
@@ -114,7 +114,7 @@ def slot_of(step: Step) -> Slot:
 
 
 def fingerprint(
-    records: Sequence[RecordedCall], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None
+    records: Sequence[RecordedCall], options: PlanOptions, *, take: Callable[[], Sequence[Step]] | None = None
 ) -> ProgramFingerprint | None:
     """Return the fingerprint of ``records`` or steps, all for one device; see Note [Structure].
 
@@ -123,7 +123,7 @@ def fingerprint(
     """
     found = ProgramFingerprint(records, take)
     slots, values, pending = found.slots, found.values, found.pending
-    key: list[Any] = [fuse]
+    key: list[Any] = [options]
     uses: list[int] = []
     writes = False
 
@@ -250,8 +250,8 @@ def _places(found: ProgramFingerprint) -> list[int]:
     return places
 
 
-def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
-    """Make the program that a fingerprint has numbered."""
+def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any] = ()) -> Program:
+    """Make the program that a fingerprint has numbered; ``faults`` are those of its nodes, where it is replayed."""
     kept = _kept_bits(found)
     values: list[Value] = []
     for slot, given in enumerate(found.values):
@@ -266,10 +266,10 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
         values.append(Value(slot, None, *look, place, *uses))
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
-    for step in found.steps:
+    for place, step in enumerate(found.steps):
         signature = step.entry.signature
         assert signature is not None
-
+        fault = faults[place] if faults else None
         arguments = tuple(
             [
                 next(numbers)
@@ -283,8 +283,10 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel = _kernel(slot_of(step), signature.parameters, arguments)
         parts = step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)
-        nodes.append(Node(*parts, partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs)))
-    return Program(tuple(nodes), tuple(values), fuse)
+        nodes.append(
+            Node(*parts, partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs), fault)
+        )
+    return Program(tuple(nodes), tuple(values), *options)
 
 
 def _call(table: Any, mask: int, *values: Any) -> Any:

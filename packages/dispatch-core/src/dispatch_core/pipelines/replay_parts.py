@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..operators import conformance
 from .donation import DonatedArray, fail_holders
-from .errors import located_error
+from .errors import PipelineError, located_error
 from .model import Node
 from .program import slot_of
 
@@ -51,6 +51,8 @@ class PartOfReplay:
 
         Where arrays are used up they cannot run again: then it is one of them.
         """
+        if isinstance(error, PipelineError) and error.is_late:
+            return error.with_traceback(None)
         failed, call = error, self.calls[-1]
         shown = call.shown
         if len(self.nodes) > 1 and any(values[each.slot] is None for each in self.donated):

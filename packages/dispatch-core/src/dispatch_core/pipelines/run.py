@@ -14,6 +14,7 @@ from ..stages import active, stage, watch
 from . import plan as plans
 from .blocks import paused
 from .errors import error_of, has_poisoned_arrays, poison, step_error
+from .model import DEFAULTS, PlanOptions
 from .pending import Pending, storage_key
 from .program import ProgramFingerprint, device_of, fingerprint, slot_of
 from .progress import reporter
@@ -33,8 +34,7 @@ def run_steps(
     stats: Stats,
     runs: list[PlanRun],
     progress: Callable[[int, int], object] | None = None,
-    *,
-    fuse: bool = True,
+    options: PlanOptions = DEFAULTS,
 ) -> bool:
     """Run steps, each after those that it needs; return whether one has failed.
 
@@ -47,7 +47,7 @@ def run_steps(
     started = perf_counter_ns()
     try:
         for device, group in _by_device(steps):
-            plan = _find_plan(device, group, stats, fuse=fuse) if len(group) > 1 else None
+            plan = _find_plan(device, group, stats, options) if len(group) > 1 else None
             if plan is None:
                 failed |= _one_by_one(group, stats, report)
                 continue
@@ -79,13 +79,13 @@ def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[St
 
 
 def _find_plan(
-    device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: bool
+    device: DispatchKey, steps: Sequence[Step], stats: Stats, options: PlanOptions
 ) -> tuple[Plan, ProgramFingerprint] | None:
     """Find the plan for steps, or make it; none where something that they need has failed."""
     started = perf_counter_ns()
     try:
         with stage("plan", "find"):
-            found = None if has_poisoned_arrays() else fingerprint(steps, fuse=fuse)
+            found = None if has_poisoned_arrays() else fingerprint(steps, options)
             if found is None:
                 return None
             plan = plans.find(found.key)
@@ -93,7 +93,7 @@ def _find_plan(
                 stats.cache_hits += 1
             else:
                 stats.cache_misses += 1
-                plan = plans.make(found, device, fuse=fuse)
+                plan = plans.make(found, device, options)
             return plan, found
     except TypeError:  # An argument that cannot be a key.
         return None
@@ -101,14 +101,14 @@ def _find_plan(
         stats.plan_time += perf_counter_ns() - started
 
 
-def planned_groups(steps: Sequence[Step]) -> list[list[Step]]:
+def planned_groups(steps: Sequence[Step], options: PlanOptions) -> list[list[Step]]:
     """Return which of the steps would run together if they ran now."""
     found = []
     for device, group in _by_device(steps):
         if len(group) < 2:
             continue
         with paused(group[0].state):  # A planner may run kernels on stand-ins.
-            plan = _find_plan(device, group, Stats(), fuse=True)
+            plan = _find_plan(device, group, Stats(), options)
         if plan is not None:
             found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
     return found

@@ -42,6 +42,7 @@ from .errors import (
 from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .liveness import RANDOM, observable_steps, required_steps
+from .model import PlanOptions
 from .pending import Pending, storage_key
 from .program import ProgramFingerprint, device_of, fingerprint
 from .run import PlanRun, mark_failed, run_steps
@@ -68,6 +69,8 @@ class Scheduler(StepQueue):
         super().__init__(options)
         #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
         self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
+        #: What the user wants of plans.
+        self.planning = PlanOptions(options["fuse"], options["check_indices"])
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
         #: The plans that are being run.
@@ -220,8 +223,7 @@ class Scheduler(StepQueue):
         """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
         records, stats = self.records[:], self.stats
         take = partial(self._first_steps, len(records))
-        fuse = self.options["fuse"]
-        known = guards.find(records, fuse=fuse)
+        known = guards.find(records, self.planning)
         if known is not None:
             plan, values, kept = known
             found = ProgramFingerprint(records, take)
@@ -229,18 +231,18 @@ class Scheduler(StepQueue):
             stats.cache_hits += 1
             return plan, found
         devices = {device_of(_class_of(record)) for record in records}
-        taken = fingerprint(records, fuse=fuse, take=take) if len(devices) == 1 else None
+        taken = fingerprint(records, self.planning, take=take) if len(devices) == 1 else None
         if taken is None:
             return None
         kept_plan = plans.find(taken.key)
         if kept_plan is not None:
             stats.cache_hits += 1
-            guards.keep(records, taken, kept_plan, fuse=fuse)
+            guards.keep(records, taken, kept_plan, self.planning)
             return kept_plan, taken
         stats.cache_misses += 1
         _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
         with paused(taken.state):  # A planner may run kernels on stand-ins.
-            return plans.make(taken, devices.pop(), fuse=fuse), taken
+            return plans.make(taken, devices.pop(), self.planning), taken
 
     def _first_steps(self, count: int) -> Sequence[Step]:
         return self.steps[:count]
@@ -261,8 +263,8 @@ class Scheduler(StepQueue):
                     if self.options["trace"]:
                         failed |= self._trace(group)
                     else:
-                        progress, fuse = self.options["progress"], self.options["fuse"]
-                        failed |= run_steps(group, self.stats, self._runs, progress, fuse=fuse)
+                        progress = self.options["progress"]
+                        failed |= run_steps(group, self.stats, self._runs, progress, self.planning)
         except BaseException:
             self._put_back(steps)
             raise

@@ -16,6 +16,7 @@ from ..keys import context
 from ..logs import Log
 from .array_specs import keep_spec
 from .blocks import Block, current, paused, tidy
+from .errors import before_read
 from .liveness import RANDOM, storage_keys_in
 from .lock import forget_others
 from .materialization import materialize_value, to_step_argument
@@ -172,6 +173,7 @@ def _materialize_memory(array: Any) -> None:
         for session in _living():
             if session.touches(key):
                 session.run_before((), (array,))
+    before_read(array)
 
 
 BEFORE.append(_materialize_memory)

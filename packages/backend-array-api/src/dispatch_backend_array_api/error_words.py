@@ -1,0 +1,188 @@
+"""Error words of programs that are replayed: what was wrong with a value, found on the device and read later.
+
+Note [Error words]
+    A compiled program cannot raise. It returns a word beside its results, two int64: the number of the check that has
+    failed, 0 for none, and the value that was wrong. The word of one replay is an argument of the next one of the same
+    function in the same thread, and the first error stays: so a loop of replays reads nothing, and one word stands for all.
+    The device keeps the words that nobody has read in the order of their programs, and looks at them before any of its
+    values is read, where a pipeline's block ends, at ``synchronize()`` and where recorded programs are given up. No more
+    than `MOST` stand; then the oldest is waited for.
+
+    A word that is not 0 becomes the error that the check raises where values are there, with the recorded call's line. It
+    is raised in the thread that looks; the thread that ran the program, if it is another one, gets it at its next look or
+    call. What the program has made from the failed replay on is marked failed: whoever computes with it or reads it gets the
+    same error, until the tensor holds another array.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
+from weakref import ref
+
+import numpy as np
+
+from dispatch_core.planning import GIVEN_UP, Node, on_read
+
+from .value_checks import Check
+
+#: How many words may stand unread.
+MOST: Final = 64
+#: Results of a program that are remembered before the dead ones are looked for.
+_FEW: Final = 64
+#: Operators whose first argument is overwritten as a whole, so that its values do not matter.
+OVERWRITES: Final = frozenset({"aten::copy", "aten::fill.Scalar", "aten::fill.Tensor", "aten::zero"})
+
+
+class Chain:
+    """The words of one program: what its checks say, and the newest word of each thread."""
+
+    def __init__(self, zero: Any, device: ErrorWords) -> None:
+        self._zero, self._device = zero, device
+        self._checks: list[tuple[Callable[[Exception], Exception], Check]] = []
+        self._words: dict[int, Any] = {}
+
+    def number(self, node: Node, check: Check) -> int:
+        """Return the number that stands for a check in words."""
+        assert node.fault is not None
+        self._checks.append((node.fault, check))
+        return len(self._checks)
+
+    def begin(self) -> Any:
+        """Return the word that a replay of this thread begins with."""
+        return self._words.get(threading.get_ident(), self._zero)
+
+    def end(self, word: Any, results: Iterable[Any]) -> None:
+        """Take the word that a replay has ended with, None where it has none of its own."""
+        thread = threading.get_ident()
+        if word is None:
+            word = self._words.get(thread)
+        else:
+            self._words[thread] = word
+        if word is not None:
+            self._device.keep(self, thread, word, results)
+
+    def forget(self, thread: int) -> None:
+        """Begin again with no error."""
+        self._words.pop(thread, None)
+
+    def error(self, word: Any) -> Exception | None:
+        """Return the error that a word stands for, or None."""
+        number, value = np.asarray(word).tolist()
+        if not number:
+            return None
+        fault, check = self._checks[number - 1]
+        return fault(check.error(value))
+
+
+class _Standing:
+    """An unread word, and what the replays since the last look have made: id → a reference and its replay's word."""
+
+    __slots__ = ("most", "results", "word")
+
+    def __init__(self) -> None:
+        self.word: Any = None
+        self.results: dict[int, tuple[ref[Any], Any]] = {}
+        self.most = _FEW
+
+    def add(self, word: Any, arrays: Iterable[Any]) -> None:
+        self.word = word
+        results = self.results
+        for array in arrays:
+            results[id(array)] = ref(array), word
+        if len(results) > self.most:
+            self.results = {key: each for key, each in results.items() if each[0]() is not None}
+            self.most = max(_FEW, 2 * len(self.results))
+
+
+class ErrorWords:
+    """The unread words of a device, in order, and what has failed; see Note [Error words]."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._standing: dict[tuple[Chain, int], _Standing] = {}
+        #: id of an array that a failed program has made → a reference to it, and the error.
+        self.failed: dict[int, tuple[ref[Any], Exception]] = {}
+        #: Thread → the error that another one has found in its program's word.
+        self.owed: dict[int, Exception] = {}
+        on_read(self.before_read)
+
+    def keep(self, chain: Chain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
+        """Keep the word of a replay, and note what that has made."""
+        with self._lock:
+            standing = self._standing.get((chain, thread))
+            if standing is None:
+                standing = self._standing[chain, thread] = _Standing()
+            standing.add(word, arrays)
+            if len(self._standing) > MOST:
+                self._look(list(self._standing)[:1])
+
+    def before_read(self, array: Any = None) -> None:
+        """Look at all words, and raise the error of one; or that of ``array``, whose values are about to be read."""
+        is_given_up = array is GIVEN_UP
+        if self._standing:
+            with self._lock:
+                self._look(list(self._standing), keeps=is_given_up)
+        if is_given_up:
+            return
+        if self.failed or self.owed:
+            self.check((array,))
+
+    def check(self, arrays: Iterable[Any]) -> None:
+        """Raise the error that this thread is owed, or that of a program which has made one of the arrays."""
+        if self.owed and (owed := self.owed.pop(threading.get_ident(), None)) is not None:
+            raise owed.with_traceback(None)
+        for each in arrays:
+            if isinstance(each, list | tuple):
+                self.check(each)
+            elif (found := self.failed.get(id(each))) is not None and found[0]() is each:
+                raise found[1].with_traceback(None)
+
+    def _look(self, keys: list[tuple[Chain, int]], *, keeps: bool = False) -> None:
+        """Read words, and raise the first error; or keep each for the thread that ran the program."""
+        errors = []
+        for key in keys:
+            standing = self._standing.get(key)
+            if standing is None:
+                continue
+            chain, thread = key
+            error = chain.error(standing.word)
+            if error is not None:
+                chain.forget(thread)
+                self._mark(standing, error)
+                if keeps or thread != threading.get_ident():
+                    self.owed[thread] = error
+                errors.append(error)
+            self._standing.pop(key, None)
+        if errors and not keeps:
+            first, *others = errors
+            for other in others:
+                first.add_note(f"Another program has failed: {other}")
+            raise first
+
+    def _mark(self, standing: _Standing, error: Exception) -> None:
+        """Mark what was made from the failed replay on."""
+        for key, (reference, word) in standing.results.items():
+            array = reference()
+            if array is not None and np.asarray(word)[0]:
+                self.failed[key] = ref(array, partial(self._release, key)), error
+
+    def _release(self, key: int, reference: ref[Any]) -> None:
+        """Forget an array that has died, unless another one has taken its place."""
+        found = self.failed.get(key)
+        if found is not None and found[0] is reference:
+            del self.failed[key]
+
+
+def refuse_failed(words: ErrorWords, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a kernel raise the error of a failed program whose results it is given, unless it overwrites them."""
+    first = 1 if name in OVERWRITES else 0
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if words.failed or words.owed:
+            words.check((*args[first:], *kwargs.values()))
+        return kernel(*args, **kwargs)
+
+    return run
