@@ -317,3 +317,53 @@ def test_a_view_that_outlives_its_transform_is_never_taken_for_one_without_a_gra
     grad(f)(torch.ones(2))
     with pytest.raises(RuntimeError, match="the transform that recorded it is over"):
         _ = kept[0].grad_fn
+
+
+def view_then_write(x):
+    y = x.clone()
+    v = y[0]
+    y.sin_()
+    return v
+
+
+def test_what_is_written_after_a_transform_leaves_its_gradients_alone():
+    x = torch.ones(2, 2)
+    z = x.clone()
+    _, multiply = vjp(lambda x: x[0], z)
+    z.mul_(3)
+    assert multiply(torch.ones(2))[0].tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    results, multiply = vjp(view_then_write, x)
+    results.mul_(3)
+    np.testing.assert_allclose(multiply(torch.ones(2))[0].numpy(), [[np.cos(1)] * 2, [0, 0]], 1e-6)
+
+
+def test_a_view_of_a_transform_around_keeps_its_history():
+    def f(x):
+        v = view_then_write(x)
+        result, multiply = vjp(lambda z: v, x)
+        return result.sum() + multiply(torch.ones(2))[0].sum() + grad(lambda z: (z * v).sum())(x[0]).sum()
+
+    np.testing.assert_allclose(grad(f)(torch.ones(2, 2)).numpy(), [[2 * np.cos(1)] * 2, [0, 0]], 1e-6)
+
+
+def test_gradients_of_views_reach_through_containers_auxiliary_values_and_levels():
+    x, slope = torch.ones(2, 2), np.array([[np.cos(1)] * 2, [0, 0]])
+    _, multiply = vjp(lambda x: {"a": view_then_write(x), "b": [view_then_write(x) * 2]}, x)
+    leaf = x.clone().requires_grad_()
+    grad(lambda x: (view_then_write(x) ** 2).sum() / 2)(leaf).sum().backward()
+    found = {
+        "containers": (multiply({"a": torch.ones(2), "b": [torch.ones(2)]})[0], slope * 3),
+        "aux": (
+            grad(lambda x: grad(lambda z: (z.sum(), view_then_write(z * x)), has_aux=True)(x)[1].sum())(x),
+            slope * 2,
+        ),
+        "vmap inside": (grad(lambda x: vmap(view_then_write)(torch.stack([x, x])).sum())(x), slope * 2),
+        "vmap outside": (vmap(lambda x: vjp(view_then_write, x)[1](torch.ones(2))[0])(torch.stack([x, x]))[1], slope),
+        "jvp inside": (
+            grad(lambda x: jvp(view_then_write, (x,), (x,))[1].sum())(x),
+            slope * (1 - np.tan(1)),
+        ),
+        "backward outside": (leaf.grad, np.array([[np.cos(2)] * 2, [0, 0]])),
+    }
+    for name, (got, wanted) in found.items():
+        np.testing.assert_allclose(got.numpy(), wanted, 1e-5, 1e-6, err_msg=name)

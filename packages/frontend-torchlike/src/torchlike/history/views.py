@@ -89,10 +89,11 @@ class View(Leaf):
             raise self.make_refusal("its base or another view of its base has been")
         with enable_grad():
             made = replay(base, self.chain, self.skip)
-        if made._state.base is not base:  # a tensor of a closed level stands for its value, whose views are recorded elsewhere
+        if made._state.base is not base:  # the call was recorded by another level than the base's
             raise RuntimeError(
                 f"The history of a view of shape {list(made.shape)} is out of date, because its base or another view of its "
-                "base has been modified inplace, and the transform that recorded it is over, so it cannot be made again.\n"
+                "base has been modified inplace, and the transform that recorded it is over, or another one is open inside "
+                "of it, so it cannot be made again.\n"
                 "Hint: return the view from the function, or ask for its grad_fn there, after the last write"
             )
         before, self.history = self.history, made._state.edge
@@ -100,6 +101,11 @@ class View(Leaf):
         if before is not None and before.node.retained is not None:
             move_retained(before, self.history)
         return self.history
+
+    def keep_history(self) -> None:
+        """Bring the history up to date, and keep it whatever is written to the base later."""
+        self.replay_history()
+        self.base = None
 
     def make_refusal(self, changed: str) -> RuntimeError:
         """Return the error for a change in place that cannot be recorded; ``changed`` names the tensor that was changed."""

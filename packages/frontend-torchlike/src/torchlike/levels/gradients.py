@@ -21,7 +21,7 @@ from ..tensors import Tensor
 from ..utils.pytree import tree_flatten, tree_map, tree_unflatten
 from .grad_level import GradLevel
 from .stack import above
-from .tensors import require_grad, update_histories
+from .tensors import keep_histories, require_grad
 
 __all__ = [
     "Argnums",
@@ -136,7 +136,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            update_histories([output])
+            keep_histories([output], level)
         found = tree_unflatten(map(level.leave, pull([output], own, [None])), spec)
         value, aux = level.leave(output), tree_map(level.leave, aux)
         return (found, (value, aux)) if has_aux else (found, value)
@@ -195,7 +195,7 @@ def pull_with_argnums(func: Callable[..., Any], primals: Sequence[Any], argnums:
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
                     f"{each.dtype}"
                 )
-        update_histories(results)
+        keep_histories(results, level)
 
     def multiply(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = tree_flatten(cotangents)

@@ -22,7 +22,7 @@ from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import NESTED, make_writable, require_grad, update_histories
+from .tensors import NESTED, keep_histories, make_writable, require_grad
 
 __all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize", "list_bases"]
 
@@ -57,7 +57,7 @@ class _Linear:
                 self._gradients = differentiate(
                     reached, own, self._entering, retain_graph=True, create_graph=True, allow_unused=True
                 )
-                update_histories(self._gradients)
+                keep_histories(self._gradients, level)
         self.aux = tree_map(level.leave, aux)
         self.output = tree_unflatten(map(level.leave, self._results), self._spec)
 

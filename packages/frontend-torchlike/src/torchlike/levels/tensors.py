@@ -26,6 +26,7 @@ from dispatch_core.keys import ARRAYS, LAYOUTS, keys_of
 from ..history.device_keys import autograd_bit
 from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, next_sequence
+from ..history.views import View
 from ..tensors import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
 
@@ -35,12 +36,12 @@ __all__ = [
     "LevelData",
     "Tracked",
     "data_of",
+    "keep_histories",
     "link",
     "make_layout_error",
     "note_write",
     "require_grad",
     "stand_for",
-    "update_histories",
     "wrap_value",
 ]
 
@@ -204,8 +205,8 @@ def require_grad(tensor: Tensor) -> None:
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
 
 
-def update_histories(results: Iterable[Any]) -> None:
-    """Bring the histories of a function's results up to date, while its level is open.
+def keep_histories(results: Iterable[Any], level: TransformLevel) -> None:
+    """Bring the histories of a function's results up to date, while its level is open, and keep them so.
 
     The history of a view whose base was written to is made again when it is asked for (`View.replay_history`). Once the
     level is closed, its tensors stand for their values, and nothing that is called on them is recorded there.
@@ -213,7 +214,8 @@ def update_histories(results: Iterable[Any]) -> None:
     for each in results:
         if isinstance(each, Tensor) and each.requires_grad:
             tensor = each._dispatch_data.values if each._dispatch_mask & NESTED else each
-            tensor._state.grad_fn  # noqa: B018  # asking makes it
+            if level.owns(tensor) and isinstance(state := tensor._state, View):
+                state.keep_history()
 
 
 class _Identity(Node):
