@@ -1,7 +1,8 @@
 """Pipelines on jax beside bare JAX and torch on one thread: ``python benchmarks/bench_arrays.py``.
 
 The chain of ten operators of ``bench_pipeline.py``, in a pipeline of its own each time, beside ``jax.jit`` of the same; and
-steps of the digits example, Adam included, beside a step that is written in JAX and compiled as one function. Below the
+steps of the digits example, Adam included, beside a step that is written in JAX and compiled as one function; captured
+steps with error words beside the same without. Below the
 table: two epochs of the digits from a fresh start, compiling included.
 """
 
@@ -64,10 +65,10 @@ def _images() -> tuple[Any, Any]:
     return random.random((1437, 64), np.float32), random.integers(0, 10, 1437)
 
 
-def _make_ours() -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
+def _make_ours(hidden: int = HIDDEN) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     torchlike.manual_seed(0)
     nn = torchlike.nn
-    model = nn.Sequential(nn.Linear(64, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 10)).to("jax")
+    model = nn.Sequential(nn.Linear(64, hidden), nn.ReLU(), nn.Linear(hidden, 10)).to("jax")
     optimizer = torchlike.optim.Adam(model.parameters(), lr=RATE, betas=BETAS, eps=EPS)
 
     def step(x: Any, target: Any) -> Any:
@@ -130,6 +131,25 @@ def _steps() -> list[Measure]:
     ]
 
 
+def _capture(batch: int, hidden: int, *, check_indices: bool) -> Callable[[], Any]:
+    images, labels = _images()
+    step, put = _make_ours(hidden)
+    replay = torchlike.capture(lambda x, target: step(x, target).detach(), check_indices=check_indices)
+    call = partial(replay, put(images[:batch]), put(labels[:batch]))
+    for _ in range(5):
+        call()
+    return call
+
+
+def _words() -> list[Measure]:
+    """Compare captured steps whose programs look at their labels with such that do not."""
+    found = []
+    for batch, hidden, goal in ((64, 256, 1.03), (16, 32, None), (1, 8, None)):
+        ours, theirs = (_capture(batch, hidden, check_indices=check) for check in (True, False))
+        found.append(Measure(f"captured step, batch {batch}, {hidden} units / without error words", ours, theirs, goal))
+    return found
+
+
 def _two_epochs(step: Callable[[Any, Any], Any], put: Callable[[Any], Any], pipe: Any) -> float:
     """Return the seconds of two epochs from a fresh start."""
     images, labels = map(put, _images())
@@ -155,7 +175,7 @@ def main() -> None:
         "digits, two epochs, in a pipeline, seconds": _two_epochs(*_make_ours(), dc.pipeline),
         "digits, two epochs, bare JAX, seconds (the aim)": _two_epochs(*_make_bare(), nullcontext),
     }
-    print(report(run([*_chains(), *_steps()], repeats=arguments.repeats), arguments.json))
+    print(report(run([*_chains(), *_steps(), *_words()], repeats=arguments.repeats), arguments.json))
     for name, figure in figures.items():
         print(f"{name:<70} {figure:>10.3f}")
     if arguments.json is not None:

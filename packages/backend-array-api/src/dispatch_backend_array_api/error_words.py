@@ -4,7 +4,7 @@ Note [Error words]
     A compiled program cannot raise. It returns a word beside its results, two int64: the number of the check that has
     failed, 0 for none, and the value that was wrong. The word of one replay is an argument of the next one of the same
     function in the same thread, and the first error stays: so a loop of replays reads nothing, and one word stands for all.
-    The device keeps the words that nobody has read in the order of their programs, and looks at them before any of its
+    The device keeps the unread words in the order of their programs, and looks at them before any of its
     values is read, where a pipeline's block ends, at ``synchronize()`` and where recorded programs are given up. No more
     than `MOST` stand; then the oldest is waited for.
 
@@ -36,7 +36,7 @@ _FEW: Final = 64
 OVERWRITES: Final = frozenset({"aten::copy", "aten::fill.Scalar", "aten::fill.Tensor", "aten::zero"})
 
 
-class Chain:
+class WordChain:
     """The words of one program: what its checks say, and the newest word of each thread."""
 
     def __init__(self, zero: Any, device: ErrorWords) -> None:
@@ -102,14 +102,14 @@ class ErrorWords:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._standing: dict[tuple[Chain, int], _Standing] = {}
+        self._standing: dict[tuple[WordChain, int], _Standing] = {}
         #: id of an array that a failed program has made → a reference to it, and the error.
         self.failed: dict[int, tuple[ref[Any], Exception]] = {}
         #: Thread → the error that another one has found in its program's word.
         self.owed: dict[int, Exception] = {}
         on_read(self.before_read)
 
-    def keep(self, chain: Chain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
+    def keep(self, chain: WordChain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
         """Keep the word of a replay, and note what that has made."""
         with self._lock:
             standing = self._standing.get((chain, thread))
@@ -140,7 +140,7 @@ class ErrorWords:
             elif (found := self.failed.get(id(each))) is not None and found[0]() is each:
                 raise found[1].with_traceback(None)
 
-    def _look(self, keys: list[tuple[Chain, int]], *, keeps: bool = False) -> None:
+    def _look(self, keys: list[tuple[WordChain, int]], *, keeps: bool = False) -> None:
         """Read words, and raise the first error; or keep each for the thread that ran the program."""
         errors = []
         for key in keys:

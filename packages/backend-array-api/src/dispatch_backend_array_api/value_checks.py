@@ -157,7 +157,7 @@ def _rows(operator: str, library: ArrayLibrary, self: Array, dim: int, index: Ar
         yield Check(partial(_find_outside, 0, size), (index,), partial(_say_rows, size, operator, "index"))
 
 
-def _embedded(library: ArrayLibrary, weight: Array, indices: Array, *_: Any) -> Any:
+def _check_embedding(library: ArrayLibrary, weight: Array, indices: Array, *_: Any) -> Any:
     size = weight.shape[0]
     yield Check(partial(_find_outside, 0, size), (indices,), partial(_say_rows, size, "aten::embedding", "indices"))
 
@@ -181,13 +181,13 @@ def _flat(library: ArrayLibrary, self: Array, index: Array, *_: Any) -> Any:
     yield _one_range(0, prod(self.shape), index)
 
 
-def _taken(library: ArrayLibrary, self: Array, index: Array) -> Any:
+def _check_take(library: ArrayLibrary, self: Array, index: Array) -> Any:
     size = prod(self.shape)
     text = "out of range: tried to access an index that self does not have"
     yield Check(partial(_find_outside, -size, size), (index,), partial(_say, DimensionError, text, "index"))
 
 
-def _indexed(library: ArrayLibrary, self: Array, indices: Any, *_: Any) -> Any:
+def _check_indices(library: ArrayLibrary, self: Array, indices: Any, *_: Any) -> Any:
     dim = 0
     for index in indices:
         if index is not None and library.dtype_of(index) in (ScalarType.Bool, ScalarType.Byte):
@@ -248,12 +248,12 @@ def _is_true(keywords: dict[str, Any]) -> bool:
 _CHECKS: Final[dict[str, Callable[..., Any]]] = {
     "index_select": partial(_rows, "aten::index_select"),
     "index_add": partial(_rows, "aten::index_add"),
-    "embedding": _embedded,
+    "embedding": _check_embedding,
     **dict.fromkeys(("gather", "scatter.src", "scatter.value", "scatter_add"), _along),
     **dict.fromkeys(("index_copy", "index_fill.int_Scalar", "index_fill.int_Tensor"), _slices),
-    **dict.fromkeys(("index.Tensor", "index_put"), _indexed),
+    **dict.fromkeys(("index.Tensor", "index_put"), _check_indices),
     "put": _flat,
-    "take": _taken,
+    "take": _check_take,
     "nll_loss_forward": _targets,
     "nll_loss_backward": _target_gradient,
     "searchsorted.Tensor": _sorter,

@@ -43,7 +43,7 @@ from jax.extend.core import jaxprs_in_params
 
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
-from .error_words import OVERWRITES, Chain, ErrorWords
+from .error_words import OVERWRITES, WordChain, ErrorWords
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -66,7 +66,7 @@ def make_planner(
         found = around(_try_out)(program, library)
         replayed = any(node.fault is not None for node in program.nodes)
         has_checks = bool(found.checked) and program.check_indices
-        chain = Chain(around(jnp.zeros)(2, jnp.int64), words) if has_checks and replayed else None
+        chain = WordChain(around(jnp.zeros)(2, jnp.int64), words) if has_checks and replayed else None
         made = [Compiled(program, part, found, words, chain) for part in _split(program, found.refused)]
 
         def copy(array: Any) -> Any:
@@ -170,10 +170,10 @@ class Compiled:
     """Nodes as one compiled function."""
 
     def __init__(
-        self, program: Program, nodes: Sequence[int], found: _Trial, words: ErrorWords, chain: Chain | None
+        self, program: Program, nodes: Sequence[int], found: _Trial, words: ErrorWords, chain: WordChain | None
     ) -> None:
         self._calls_back = found.calls_back
-        #: Whether one of the nodes checks values, and somebody wants to know.
+        #: Whether one of the nodes checks values, and the user has not promised that they are right.
         self.is_checked = program.check_indices and not found.checked.isdisjoint(nodes)
         self._words, self._chain = words, chain
         self.nodes = tuple(nodes)

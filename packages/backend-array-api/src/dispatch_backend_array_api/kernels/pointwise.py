@@ -106,7 +106,7 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
     def kernel(self: Array, other: Any, *rest: Any) -> Array:
         alike = sample(other)
         key = self.dtype, not self.ndim, type(alike)
-        found = seen.get(key)
+        found = None if any(each is True or each is False for each in rest) else seen.get(key)
         if found is None:
             operand = contiguous(
                 (1,) * self.ndim, library.dtype_of(self)
@@ -141,9 +141,11 @@ def _sum_of(sign: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
 
 
 def _sum_kernel(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
-    casts, cast = _Casts(library, name), library.cast
+    casts, cast, rule, meta = _Casts(library, name), library.cast, RULES[name], library.meta
 
     def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Array:
+        if alpha is True or alpha is False:
+            rule(meta(self), meta(other), alpha=alpha)  # it refuses them for most dtypes
         wanted = casts[self.dtype, not self.ndim, other.dtype, not other.ndim]
         if wanted is not None:
             self, other = cast(self, wanted), cast(other, wanted)

@@ -429,7 +429,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         before_read()
 
     def __del__(self) -> None:
-        # Nobody could see what is raised here: the devices keep it for the thread that ran the replay.
+        # Python only prints what is raised here: the devices keep it for the thread that ran the replay.
         if self._variants and not sys.is_finalizing():
             with suppress(Exception):
                 before_read(GIVEN_UP)

@@ -96,7 +96,7 @@ class Recording:
         known = self.holders.get(id(data))
         if known is not None and (known.data is not None or (tensor is data and not place)):
             return
-        # What a replay has failed to make is refused here: a pipeline would carry the error into all that the call writes to.
+        # Else the recording, which runs as a pipeline, would carry the error of a failed replay into all that it writes.
         before_read(data)
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
         self.holders.setdefault(id(data), made)
