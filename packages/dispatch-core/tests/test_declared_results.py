@@ -17,11 +17,11 @@ pytestmark = pytest.mark.usefixtures("meta")
 HALF = SimpleNamespace(name="half")
 DTYPE = type("Kind", (), {"__schema_type__": "ScalarType"})()
 GOOD = {
-    "int": [0, np.int64(3)],
+    "int": [np.int64(3)],
     "SymInt": [7],
-    "float": [0.5, np.float32(1)],
-    "bool": [True, np.True_],
-    "str": ["", "text"],
+    "float": [np.float32(1)],
+    "bool": [np.True_],
+    "str": [""],
     "Scalar": [1, 0.5, 1j],
     "ScalarType": [DTYPE],
     "Device": [dc.Device("cpu")],
@@ -31,7 +31,6 @@ GOOD = {
     "str[]": [["a"]],
     "float?": [None, 1.5],
     "int[]?": [None, [1]],
-    "(int, str)": None,
     "Any": [None, 3, "text"],
 }
 ODD = [None, "text", 0.5, 3, True, [1], ["a"], (1, "a"), object(), HALF, b"", dc.Device("cpu"), DTYPE]
@@ -52,7 +51,7 @@ FITS = {
     "float?": [None, 0.5, 3, True],
     "int[]?": [None, [1]],
 }
-WHERE = ["kernel", "composite", "explicit composite", "meta"]
+WHERE = ["kernel", "composite", "meta"]
 
 
 def is_among(value, values):
@@ -65,7 +64,7 @@ def returning(registry, library, toy, meta):
 
     def returning(schema, value, where="kernel"):
         library.define(f"f{schema}")
-        key = {"kernel": toy.key, "meta": "Meta", "explicit composite": "CompositeExplicitAutograd"}.get(where)
+        key = {"kernel": toy.key, "meta": "Meta"}.get(where)
         library.impl("f", lambda *args, **kwargs: value, *([] if key is None else [key]))
         x = meta.array((2,)) if where == "meta" else toy.array([1, 2])
         return lambda: registry.ops.t.f(x)
@@ -74,11 +73,10 @@ def returning(registry, library, toy, meta):
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("kind", [kind for kind, values in GOOD.items() if values])
+@pytest.mark.parametrize("kind", GOOD)
 def test_a_result_of_the_declared_type_passes(returning, kind, where):
-    for value in GOOD[kind]:
-        assert returning(f"(Tensor x) -> {kind}", value, where)() is value
-        break
+    call = returning(f"(Tensor x) -> {kind}", value := GOOD[kind][0], where)
+    assert call() is value
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -89,7 +87,7 @@ def test_a_result_of_another_type_is_refused(registry, toy, meta, kind, where):
             continue
         with dc.Library(f"odd{number}", "DEF", registry=registry) as library:
             library.define(f"f(Tensor x) -> {kind}")
-            key = {"kernel": toy.key, "meta": "Meta", "explicit composite": "CompositeExplicitAutograd"}.get(where)
+            key = {"kernel": toy.key, "meta": "Meta"}.get(where)
             library.impl("f", lambda x, value=value: value, *([] if key is None else [key]))
             with pytest.raises(dc.KernelResultError) as caught:
                 registry.dispatch(f"odd{number}::f", meta.array((2,)) if where == "meta" else toy.array([1, 2]))
@@ -117,7 +115,9 @@ def test_a_result_of_another_type_is_refused(registry, toy, meta, kind, where):
 )
 def test_another_number_of_results_is_refused(returning, toy, returns, value, where):
     def fill(item):
-        return type(item)(map(fill, item)) if isinstance(item, list | tuple) else toy.array([1]) if item == "x" else item
+        return (
+            type(item)(map(fill, item)) if isinstance(item, list | tuple) else toy.array([1]) if item == "x" else item
+        )
 
     with pytest.raises(dc.KernelResultError, match="t::f: "):
         returning(f"(Tensor y) -> {returns}", fill(value), where)()
@@ -137,7 +137,7 @@ ANSWERS = {
     "a smaller copy": lambda x: show(x, x.a[:1].copy()),
 }
 SCHEMAS = {"view": "(Tensor(a) x) -> Tensor(a)", "in place": "(Tensor(a!) x) -> Tensor(a!)"}
-ARRAYS = {"writable": {}, "without strides": {"strides": None}, "not writable": {"mutable": False, "strides": None}}
+ARRAYS = {"writable": {}, "without strides": {"strides": None}}
 
 
 def is_allowed(kind, arrays, tags, answer):
@@ -149,7 +149,7 @@ def is_allowed(kind, arrays, tags, answer):
 
 
 @pytest.mark.parametrize("tags", ["", "may_copy", "inplace_view"])
-@pytest.mark.parametrize("arrays", ["writable", "without strides"])
+@pytest.mark.parametrize("arrays", ARRAYS)
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_results_lie_where_the_schema_says(registry, make_backend, tensors, kind, arrays, tags):
     made = make_backend("kept", **ARRAYS[arrays])
@@ -158,14 +158,12 @@ def test_results_lie_where_the_schema_says(registry, make_backend, tensors, kind
             library.define(f"f{SCHEMAS[kind]}", tags=tags)
             library.impl("f", ANSWERS[answer], made.key)
             x = made.array([1, 2])
-            call = lambda x=tensors.wrap(x) if wrapped else x, number=number: registry.dispatch(f"m{number}::f", x)
-            told = made.array([1]).a.base is None  # the storage of an array that owns its elements is told apart
-            assert told
-            if is_allowed(kind, arrays, tags, answer) or (arrays == "without strides" and kind == "view"):
-                call()
+            given = tensors.wrap(x) if wrapped else x
+            if is_allowed(kind, arrays, tags, answer):
+                registry.dispatch(f"m{number}::f", given)
                 continue
             with pytest.raises(dc.KernelResultError, match="where the schema promises") as caught:
-                call()
+                registry.dispatch(f"m{number}::f", given)
             assert "<lambda>" in str(caught.value)
 
 

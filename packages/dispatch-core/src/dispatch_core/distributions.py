@@ -131,7 +131,9 @@ def scan() -> Scan:
             first[folder] = found
             distribution = _describe(found)
             ours = [entry for entry in found.entry_points if entry.group in _GROUPS]
-            claims.update((Claim(each.group, each.name, _EXTRAS.sub("", each.value), distribution), None) for each in ours)
+            claims.update(
+                (Claim(each.group, each.name, _EXTRAS.sub("", each.value), distribution), None) for each in ours
+            )
         except Exception as error:  # noqa: BLE001 - one unreadable distribution must not hide the others
             problems.append(f"{_location(found)} cannot be read: {type(error).__name__}: {error}")
     return Scan(tuple(sorted(claims, key=_order)), tuple(problems), versions)

@@ -48,9 +48,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .._record import Record
 from ..changes import notify_change
-from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
+from ..errors import ArgumentError, DeviceMismatchError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS, DispatchKey
+from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
@@ -209,6 +210,7 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
+@api_boundary
 def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
     """Let tensors of ``tensor_type`` and its subclasses travel through the dispatcher.
 
@@ -220,6 +222,8 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
     >>> register_frontend("boxes", Box).name
     'boxes'
     """
+    if not isinstance(tensor_type, type):
+        raise ArgumentError(f"a frontend is registered for a class of tensors, not {short_repr(tensor_type)}")
     with _lock:
         for known in FRONTENDS.values():
             if issubclass(tensor_type, known.tensor_type) or issubclass(known.tensor_type, tensor_type):

@@ -75,7 +75,7 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
 
 
 def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
-    """Look up the runner of a call, and return it where it is for this call alone; errors of arguments are left to the call."""
+    """Look up the runner of a call, and return one that is for this call alone; errors of arguments are left to the call."""
     signature = entry.signature
     if signature is None or not signature.is_specializable or context.current() is not None:
         return None

@@ -153,7 +153,7 @@ def _check_elements(type: Type, find: Callable[[Sequence[object]], list[Check]])
 
 
 def together(value: Any, *others: Any, is_list: bool) -> Iterator[tuple[Any, ...]]:
-    """Yield a result with what belongs to it; of a list, each element, with one value that belongs to all or each its own."""
+    """Yield a result with what belongs to it; of a list, each element, with its own or with one value for all."""
     if not is_list:
         yield (value, *others)
     elif isinstance(value, list | tuple):

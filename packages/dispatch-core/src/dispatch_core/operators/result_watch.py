@@ -339,7 +339,7 @@ class Watch:
     def _compare_memory(self, found: Sequence[Any], values: Sequence[Any], whose: Registration | None) -> None:
         """Refuse a copy in the place of a view or of an argument; see Note [What a schema says of memory]."""
         if self._boundary.key is _META or (whose is not None and whose.is_short):
-            return  # Shape rules make no views of arrays without data, and a short way may copy what takes an argument's place.
+            return  # Shape rules make no views of arrays without data, and a short way may copy.
         strange = find_strange_memory(self._signature, self._entry.tags, found, values, is_written=False)
         if strange is not None:
             index, fault = strange

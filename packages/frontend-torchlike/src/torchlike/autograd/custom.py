@@ -70,10 +70,7 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
     def forward(ctx: Any, call: _FormulaCall, *flat: Any) -> Any:
         result = redispatch(below, *call.args, **call.kwargs)
         ctx.needs_input_grad = tuple(
-            [_needs_grad(item) for item in arg]
-            if _is_tensor_list(arg)
-            else _needs_grad(arg)
-            for arg in call.args
+            [_needs_grad(item) for item in arg] if _is_tensor_list(arg) else _needs_grad(arg) for arg in call.args
         )
         if setup_context is not None:
             keywords = {"keyword_only_inputs": call.kwargs} if has_keywords else {}
@@ -121,7 +118,7 @@ def _group(values: Iterable[Any], lengths: Iterable[int | None]) -> list[Any]:
 
 
 def _flatten_gradients(op: Any, groups: tuple[int | None, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
-    """Lay out a formula's result, for arguments of which ``groups`` are the lengths, None for one that is no list of tensors.
+    """Lay out a formula's result; ``groups`` has the lengths of the arguments that are lists of tensors, None for others.
 
     Raises ``RuntimeError`` where it does not fit.
     """

@@ -30,8 +30,9 @@ def read(table: str) -> Iterator[OperatorDef]:
 
     A schema stands on a line of its own; an indented line goes on with the one above. A line of tags in brackets gives
     them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from what is written to, ``view``
-    from what the result shares memory with, ``may_copy`` from the names of those that copy where a view cannot be made. ``unknown_ok`` is for operators that need not know the sizes of one array:
-    element-wise ones, reductions of all dimensions, and the way to the host.
+    from what the result shares memory with, ``may_copy`` from the names of those that copy where a view cannot be made.
+    ``unknown_ok`` is for operators that need not know the sizes of one array: element-wise ones, reductions of all
+    dimensions, and the way to the host.
 
     >>> [operator] = read("[pointwise]\nabs_(Tensor(a!) self) ->\n    Tensor(a!)")
     >>> operator.name, operator.schema, operator.tags
