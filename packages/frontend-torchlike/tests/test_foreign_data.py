@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import gc
+import random
+import warnings
 import weakref
 
 import ml_dtypes
@@ -326,3 +328,37 @@ def test_a_tensor_is_exported_as_it_is_asked_for():
 def test_what_cannot_be_exported_is_refused(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def draw_strided(draw):
+    """Return a strided window of some numbers, with dimensions of length 1 or 0 and any stride along those."""
+    itemsize = draw.choice([1, 2, 4, 8])
+    memory = np.arange(64).astype(f"i{itemsize}")
+    shape = tuple(draw.choice([0, 1, 1, 2, 3]) for _ in range(draw.randint(1, 4)))
+    steps = [draw.choice([0, 1, 2, 5]) * itemsize for _ in shape]
+    for dim, size in enumerate(shape):
+        if size == 1 or 0 in shape:
+            steps[dim] = draw.choice([-itemsize, -7, 3, 0, 5 * itemsize, 1 << 40])
+    return np.lib.stride_tricks.as_strided(memory[8:], shape, steps, writeable=draw.random() < 0.7)
+
+
+def test_strides_along_dimensions_without_a_second_element_are_any():
+    for number in range(400):
+        strided = draw_strided(random.Random(number))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of arrays that are read-only
+            tensor = t.from_numpy(strided)
+        assert tuple(tensor.shape) == strided.shape
+        assert tensor.tolist() == strided.tolist()
+        assert (tensor + 1).tolist() == (strided + 1).tolist()
+        assert tensor.reshape(-1).tolist() == strided.reshape(-1).tolist()
+        if strided.size and strided.flags.writeable:
+            strided[...] = 7
+            assert tensor.unique().tolist() == [7]
+            tensor.fill_(5)
+            assert (strided == 5).all()
+
+
+def test_a_negative_stride_that_is_gone_along_is_refused():
+    with pytest.raises(ValueError, match="negative"):
+        t.from_numpy(np.arange(4)[::-1])
