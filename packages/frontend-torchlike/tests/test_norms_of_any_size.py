@@ -114,6 +114,17 @@ def test_functions_made_of_norms_scale_with_their_arguments(dtype, size, dim):
             np.testing.assert_allclose(found.numpy(), expected.numpy(), **close)
 
 
+@pytest.mark.parametrize("size", [1e20, 1e-25])
+def test_distances_by_one_product_are_right_for_any_size(size):
+    generator = np.random.RandomState(0)
+    a, b = (torchlike.tensor(generator.rand(30, 3).astype(np.float32)) for _ in range(2))
+    x = (a * size).requires_grad_()
+    found = torchlike.cdist(x, b * size)
+    np.testing.assert_allclose(found.detach().numpy() / size, torchlike.cdist(a, b).numpy(), rtol=1e-4, atol=1e-5)
+    found.sum().backward()
+    assert x.grad.abs().max() < 31
+
+
 def test_numbers_of_many_sizes_stand_in_one_tensor():
     x = torchlike.tensor([[3e30, 4e30], [3e-30, 4e-30], [3.0, 4.0], [0.0, 0.0], [math.inf, 1.0]], requires_grad=True)
     found = linalg.vector_norm(x, dim=1)

@@ -16,6 +16,7 @@ from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
 from .constants import NUMBERS, number
 from .fast_paths import attempt
+from .norms import euclidean_distances
 from .numpy_formulas import select
 from .reduce_ufuncs import MAX, MIN, SUM, row_maxima
 from .rule_kernels import cast, formula_in_tiles, make_kernel
@@ -346,6 +347,7 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     compute=lambda self, target, reduction: reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
 KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", softmax_slope)
+KERNELS["_euclidean_dist"] = make_kernel("_euclidean_dist", euclidean_distances)
 KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", log_softmax_slope)
 KERNELS["mse_loss_backward"] = attempt(
     "grad_output, self, target, reduction",

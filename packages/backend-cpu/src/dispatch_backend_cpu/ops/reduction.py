@@ -19,9 +19,9 @@ from ..kernel_table import KernelTable
 from ..output_specs import OutputSpec, half_as_float
 from .constants import NUMBERS, number
 from .fast_paths import attempt
+from .norms import deviation, is_safe, length, root, safe_places, scale_down, sum_powers, variance
 from .reduce_ufuncs import ALL, ANY, MANY_FACTORS, MAX, MIN, PROD, SUM, count, product_along, product_of
 from .rule_kernels import cast, make_kernel
-from .safe_ranges import SAFE, is_safe, safe_places, scale_down
 
 KERNELS: Final = KernelTable()
 
@@ -150,8 +150,8 @@ def _vector_norm(
     axes = _axes(a, dim)
     if ord == 2 and a.dtype in NUMBERS:
         if len(axes) == a.ndim and a.flags.forc:
-            return _length(a)
-        return _root(SUM(a * a, axes, None, None, keepdim), a, 2, axes, keepdim)
+            return length(a)
+        return root(SUM(a * a, axes, None, None, keepdim), a, 2, axes, keepdim)
     size = np.absolute(a)
     if ord in (math.inf, -math.inf):
         fold = MAX if ord > 0 else MIN
@@ -160,33 +160,7 @@ def _vector_norm(
         return SUM((a != 0).astype(size.dtype), axes, None, None, keepdim)
     if ord == 1:
         return SUM(size, axes, None, None, keepdim)
-    return _root(_sum_powers(size, ord, axes, keepdim), size, ord, axes, keepdim)
-
-
-def _length(a: Array) -> Any:
-    """Return the square root of the sum of squares of dense floats."""
-    flat = a.reshape(-1) if a.flags.c_contiguous else a.T.reshape(-1)
-    found = flat.dot(flat)
-    low, high = SAFE[a.dtype]
-    return np.sqrt(found) if low < found < high else _root(found, flat, 2, (0,), False)
-
-
-def _sum_powers(size: Array, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
-    return SUM(size * size if ord == 2 else size ** size.dtype.type(ord), axes, None, None, keepdim)
-
-
-def _take_root(powers: Any, ord: Any) -> Any:
-    return np.sqrt(powers) if ord == 2 else powers ** (1 / powers.dtype.type(ord))
-
-
-def _root(powers: Any, size: Array, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
-    """Return the norm whose powers are summed; where the sum left the safe range, from elements that are scaled first."""
-    if is_safe(powers):
-        return _take_root(powers, ord)
-    scaled, exponents = scale_down(size, axes, MAX if ord > 0 else MIN)
-    again = _take_root(_sum_powers(np.absolute(scaled), ord, axes, keepdim), ord)
-    again = np.ldexp(again, exponents.reshape(np.shape(again)))
-    return np.where(safe_places(powers), _take_root(powers, ord), again)
+    return root(sum_powers(size, ord, axes, keepdim), size, ord, axes, keepdim)
 
 
 def _norm(
@@ -275,22 +249,6 @@ def _mean_of(a: Array, axes: Any, keepdim: bool = False) -> Any:
     return _divide(total, a.size // total.size)
 
 
-def _variance(a: Array, correction: float) -> Any:
-    """Return the variance of all elements, as `_moments` does."""
-    count = a.size
-    deviation = a - SUM(a, None) / count
-    return SUM(deviation * deviation, None) / (count - correction)
-
-
-def _deviation(a: Array, correction: float) -> Any:
-    found = _variance(a, correction)
-    low, high = SAFE[a.dtype]
-    if low < found < high:
-        return np.sqrt(found)
-    scaled, exponents = scale_down(a, tuple(range(a.ndim)))
-    return np.ldexp(np.sqrt(_variance(scaled, correction)), exponents.reshape(()))
-
-
 def _choose(choose: Any, a: Array, dim: int) -> Any:
     """Return the extreme values along a dimension and their places."""
     places = choose(a, dim)
@@ -344,12 +302,12 @@ _AT_ONCE: Final[dict[str, tuple[str, str, str, Any, frozenset[np.dtype[Any]]]]] 
         "self, ord=2, dim=None, keepdim=False, *, dtype=None",
         "ord == 2 and dim is None and not keepdim and dtype is None and self.flags.forc",
         "fold(self)",
-        _length,
+        length,
         _FLOATS,
     ),
     "count_nonzero": ("self, dim=None", "dim is None", "fold(self)", count, _DECIDED),
 }
-for _name, _fold in (("var", _variance), ("std", _deviation)):
+for _name, _fold in (("var", variance), ("std", deviation)):
     _AT_ONCE[f"{_name}.correction"] = (
         "self, dim=None, *, correction=None, keepdim=False",
         "dim is None and not keepdim and type(correction) in PLAIN and self.size > correction",

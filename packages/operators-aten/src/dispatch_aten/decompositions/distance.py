@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import bfloat16, float16, int64
+from dispatch_aten.dtypes import bfloat16, float16, float32, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.shapes import RULES, broadcast_shapes
 
@@ -111,6 +111,8 @@ def _cdist(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None = None
 
 def _euclidean_dist(x1: Array, x2: Array) -> Array:
     RULES["_euclidean_dist"](meta_of(x1), meta_of(x2))
+    scale = _choose_scale(x1, x2)
+    x1, x2 = (aten.div.Tensor(each, scale) for each in (x1, x2))
 
     def squares(rows: Array) -> Array:
         return aten.sum.dim_IntList(aten.mul.Tensor(rows, rows), [-1], True)
@@ -120,7 +122,16 @@ def _euclidean_dist(x1: Array, x2: Array) -> Array:
     left = aten.cat.default([aten.mul.Scalar(x1, -2), squares(x1), ones[0]], -1)
     right = aten.cat.default([x2, ones[1], squares(x2)], -1)
     product = aten.matmul.default(left, aten.transpose.int(right, -2, -1))
-    return aten.sqrt.default(aten.clamp_min.default(product, 0))
+    return aten.mul.Tensor(aten.sqrt.default(aten.clamp_min.default(product, 0)), scale)
+
+
+def _choose_scale(x1: Array, x2: Array) -> Array:
+    """Return the greatest coordinate where its square may overflow or vanish, and 1 elsewhere, which changes no bits."""
+    most = aten.maximum.default(*(aten.amax.default(aten.abs.default(each), []) for each in (x1, x2)))
+    low, high = (2.0**-40, 2.0**55) if dc.dtype(x1) == float32 else (2.0**-460, 2.0**500)
+    usual = aten.logical_or.default(aten.eq.Scalar(most, 0), aten.logical_not.default(aten.isfinite.default(most)))
+    inside = aten.logical_and.default(aten.gt.Scalar(most, low), aten.lt.Scalar(most, high))
+    return aten.where.ScalarSelf(aten.logical_or.default(usual, inside), 1, most)
 
 
 def _bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:

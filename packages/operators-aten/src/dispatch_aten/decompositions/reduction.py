@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bfloat16, bool_, float16, float32, float64, int64, uint8
+from dispatch_aten.dtypes import ScalarType, bool_, float32, float64, int64, uint8
 from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes import RULES, warn_of_freedom
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
@@ -164,6 +164,9 @@ def _vector_norm(
         return aten.sum.dim_IntList(aten.ne.Scalar(size, 0), dims, keepdim, dtype=dc.dtype(size))
     if ord == 1:
         return aten.sum.dim_IntList(size, dims, keepdim)
+    if dc.dtype(size).itemsize < float32.itemsize:
+        # Their squares are rounded to float32, as torch does.
+        return cast(_vector_norm(cast(size, float32), ord, dims, keepdim), dc.dtype(size))
     if not dims or not numel(size):
         return _take_root(_sum_powers(size, ord, dims, keepdim), ord)
     # Where the powers overflow or lose digits, the elements are divided by the greatest one first (by the least for a
@@ -179,8 +182,6 @@ def _vector_norm(
 
 #: dtype → what a sum of powers lies between where it has lost no digits.
 _SAFE: Final = {
-    float16: (2.0**-4, 65504.0),
-    bfloat16: (2.0**-119, 2.0**127),
     float32: (2.0**-103, 2.0**127),
     float64: (2.0**-970, 2.0**1023),
 }

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dispatch_aten.decompositions._shared import Array, aten, cast, count_of
-from dispatch_aten.dtypes import int64
+from dispatch_aten.dtypes import float32, int64
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_core import dtype as dtype_of
 from dispatch_core import shape as shape_of
@@ -223,6 +223,10 @@ def norm_gradient(
         return aten.zeros_like.default(self)
     if order == 1:
         return aten.mul.Tensor(grad, sgn(self))
+    if dtype_of(self).itemsize < float32.itemsize:
+        # The reciprocal of a small half, by which some libraries multiply, is infinite.
+        wide = [cast(each, float32) for each in (grad, self, norm)]
+        return cast(norm_gradient(wide[0], wide[1], order, wide[2], dim, True), dtype_of(self))
     if order == 2:
         unit = aten.div.Tensor(self, norm)
         return aten.mul.Tensor(grad, aten.masked_fill.Scalar(unit, aten.eq.Scalar(norm, 0), 0))
