@@ -46,7 +46,7 @@ def follow(optimizer, schedule, steps):
 
 
 def check_resumption(make, at, restore):
-    """Compare a schedule that is made anew at step ``at`` with the one that went there."""
+    """Compare a schedule that is made again at step ``at`` with the one that went there."""
     optimizer = make_optimizer()
     schedule = make(optimizer, -1)
     follow(optimizer, schedule, at)
