@@ -363,3 +363,43 @@ def test_a_tensor_that_suggests_a_memory_format_is_in_it(format_):
         calls = [((source.dtype,), {}), (("cpu",), {}), ((), {}), ((source,), {}), ((), {"dtype": source.dtype})]
         for args, options in calls:
             assert (source.to(*args, **options, memory_format=format_) is source) == stays
+
+
+PARTS_OF_COMPLEX = {
+    "view_as_real": torchlike.view_as_real,
+    "real": lambda x: x.real,
+    "imag of a part": lambda x: x[1:].imag,
+    "turned": lambda x: torchlike.view_as_real(x.t())[..., 1],
+}
+TURNS = {
+    "transpose": lambda x, end: getattr(x, f"transpose{end}")(0, 1),
+    "unsqueeze": lambda x, end: getattr(x, f"unsqueeze{end}")(1),
+    "squeeze": lambda x, end: getattr(x[:1], f"squeeze{end}")(0),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("part", PARTS_OF_COMPLEX)
+@pytest.mark.parametrize("is_written_first", [True, False])
+def test_real_parts_of_complex_tensors_turned_in_place_follow_writes(part, turn, is_written_first):
+    found = []
+    for end in ("_", ""):
+        leaf = (torchlike.arange(9.0) + 0.5).reshape(3, 3).to(torchlike.complex64).requires_grad_()
+        base = leaf * 1
+        view = PARTS_OF_COMPLEX[part](base)
+        if is_written_first:
+            view.mul_(3)
+        view = TURNS[turn](view, end)
+        view.add_(1)
+        view.mul_(2)
+        weights = torchlike.arange(1.0, 1.0 + view.numel()).view(view.shape)
+        ((view * weights).sum() + base.abs().sum()).backward()
+        found.append((view.tolist(), base.tolist(), leaf.grad.tolist()))
+    assert found[0] == found[1]
+
+
+def test_data_of_another_layout_are_refused():
+    x = torchlike.ones(2)
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        x.data = torchlike.ones(2).to_sparse()
+    assert x.tolist() == [1.0, 1.0]

@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
 from dispatch_core.frontends import PLACES, Frontend, register_frontend
-from dispatch_core.keys import AUTOGRAD, DispatchKey
+from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .history.captures import PARTS, current_part, see
@@ -207,6 +207,11 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         if PARTS:
             see(self)
             see(value)
+        if (self._dispatch_mask ^ value._dispatch_mask) & LAYOUTS:
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: "
+                f"layout {self.layout} and {value.layout}"
+            )
         if self.requires_grad and not value.dtype.is_differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         mask = value._dispatch_mask & ~AUTOGRAD

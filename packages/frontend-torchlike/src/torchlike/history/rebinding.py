@@ -134,10 +134,18 @@ def _is_view_of_same(data: Any, before: Any) -> bool:
     return base is not None and (base is before or base is getattr(before, "base", None))
 
 
+#: Views with elements of another dtype, in which strides count.
+_RETYPED: Final = frozenset(f"aten::{name}" for name in "view_as_real view_as_complex real imag view.dtype".split())
+
+
 def _record_strides(state: View, data: Any) -> None:
     """Let a view that was resized be replayed by its present strides in the storage."""
     layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
-    state.chain = (state.skip if state.base is not None else None, dc.ops.aten.as_strided.default, layout)
+    start: Any = state.skip if state.base is not None else None
+    chain: Any = state.chain if state.base is not None else None
+    while chain is not start and chain[1].name not in _RETYPED:
+        chain = chain[0]
+    state.chain = (chain, dc.ops.aten.as_strided.default, layout)
     if state.base is None:
         state.skip = state.chain
 
