@@ -577,3 +577,13 @@ def test_every_dropout_draws_for_each_row_or_for_all(name, is_batched):
         assert func.vmap(lambda row: drop(row, False), randomness=randomness)(rows).eq(1).all()
     with pytest.raises(RuntimeError, match="randomness error mode"):
         func.vmap(lambda row: drop(row, True))(rows)
+
+
+def test_rows_that_are_written_to_take_the_same_draws():
+    rows = torchlike.zeros(4, 50)
+    found = func.vmap(lambda x: x.bernoulli_(torchlike.full((50,), 0.5)), randomness="same")(rows)
+    assert torchlike.equal(found, rows)
+    assert 0 < rows[0].sum() < 50
+    assert all(torchlike.equal(rows[0], each) for each in rows)
+    with pytest.raises(RuntimeError, match="same randomness with a batched tensor"):
+        func.vmap(lambda x, p: x.bernoulli_(p), randomness="same")(rows, torchlike.full((4, 50), 0.5))

@@ -137,7 +137,8 @@ def _draw_once(op: Any, name: str, values: tuple[Any, ...], level: Any) -> Any:
     with below():
         if not owned:
             return call_in_order(op, values)
-        if name in _BY_VALUE | _BY_ROW:
+        is_write = op.schema.arguments[0].is_write
+        if name in _BY_VALUE | _BY_ROW and not (is_write and all(each is values[0] for each in owned)):
             raise RuntimeError(_SAME)
         whole = values[0]._dispatch_data.value
         row = dc.ops.aten.new_empty.default(whole, dc.shape(whole)[1:])
@@ -147,7 +148,7 @@ def _draw_once(op: Any, name: str, values: tuple[Any, ...], level: Any) -> Any:
             found: Any = whole * kept * scale, kept.expand(dc.shape(whole))
         else:
             found = call_in_order(op, (row, *values[1:]))
-            if not op.schema.arguments[0].is_write:
+            if not is_write:
                 return found
             whole.copy_(found)
     for tensor in written_tensors(op, values):
