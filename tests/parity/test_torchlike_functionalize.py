@@ -96,3 +96,41 @@ def test_another_remove_is_refused():
     for lib in (torchlike, torch):
         with pytest.raises(RuntimeError, match="received invalid argument for remove=views"):
             lib.func.functionalize(lambda x: x, remove="views")(lib.ones(1))
+
+
+TURNS = {
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+    "transpose_": lambda x: x.transpose_(0, 1),
+    "squeeze_": lambda x: x.unsqueeze(0).squeeze_(0),
+    "there and back": lambda x: x.unsqueeze_(0).squeeze_(),
+}
+VIEWS = {
+    "view": lambda x: x.view(2, 4),
+    "t": lambda x: x.t(),
+    "slice": lambda x: x[1:3],
+    "views of views": lambda x: x.view(8).reshape(2, 4).transpose(1, 0),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("is_written_first", [True, False])
+def test_views_made_inside_are_turned_in_place(turn, view, is_written_first):
+    found = []
+    for library in (torch, torchlike):
+        func = library.func
+
+        def change(x):
+            part = VIEWS[view](x)
+            if is_written_first:
+                part.add_(1)
+            part = TURNS[turn](part)
+            part.mul_(3)
+            return part, x, part.sum()
+
+        x = library.arange(8.0).view(4, 2)
+        alone = func.functionalize(change)(x)
+        batched = func.vmap(func.functionalize(change))(library.arange(8.0).view(1, 4, 2))
+        gradient = func.grad(lambda x, func=func: func.functionalize(change)(x * 1)[1].sum())(x)
+        found.append(([each.tolist() for each in (*alone, *batched, gradient)], x.tolist(), tuple(x.shape)))
+    assert found[1] == found[0]

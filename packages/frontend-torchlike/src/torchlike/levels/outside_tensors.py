@@ -79,8 +79,9 @@ class OutsideTensors:
         return found
 
     def is_one(self, tensor: Tensor) -> bool:
-        """Return whether a tensor of the level is a stand-in, or a view of one."""
-        return self._find_root(tensor) is not None
+        """Return whether a tensor of the level is a stand-in: a view of one, made inside, is not."""
+        found = self._inner.get(id(tensor))
+        return found is not None and found.inner is tensor
 
     def is_written(self, tensor: Tensor) -> bool:
         """Return whether a tensor of the level is one from outside, or a view of one, and was written to."""
