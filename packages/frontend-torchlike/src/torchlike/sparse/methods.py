@@ -60,7 +60,7 @@ def is_coalesced(self: Tensor) -> bool:
 
 
 def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
-    """Say whether the places are sorted and differ, which is not looked at (source: ``torch.Tensor._coalesced_``)."""
+    """Set whether the places count as sorted and different, unseen (source: ``torch.Tensor._coalesced_``)."""
     self._dispatch_data = replace(expect_sparse(self, "_coalesced_"), is_coalesced=coalesced)
     return self
 
