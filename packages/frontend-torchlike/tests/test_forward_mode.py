@@ -192,3 +192,108 @@ def test_gradients_of_a_once_differentiable_backward_have_none():
     (gradient,) = torchlike.autograd.grad(Double.apply(x), x, weight, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+def _of(*places):
+    return tuple(torchlike.tensor(each) for each in places)
+
+
+#: Ways to write a dual number into a tensor of four rows and columns; ``d`` makes one of a shape.
+WRITES = {
+    "row": lambda y, d: y.__setitem__(0, d(4)),
+    "column": lambda y, d: y.__setitem__((slice(None), 1), d(4)),
+    "step": lambda y, d: y.__setitem__(slice(None, None, 2), d(2, 4)),
+    "mask": lambda y, d: y.__setitem__(torchlike.tensor([True, False, False, True]), d(2, 4)),
+    "select": lambda y, d: y.select(1, 2).copy_(d(4)),
+    "narrow": lambda y, d: y.narrow(0, 1, 2).copy_(d(2, 4)),
+    "diagonal": lambda y, d: y.diagonal().copy_(d(4)),
+    "transpose": lambda y, d: y.transpose(0, 1)[2:].sub_(d(4)),
+    "t": lambda y, d: y.t().copy_(d(4, 4)),
+    "view": lambda y, d: y.view(2, 8).copy_(d(2, 8)),
+    "flatten": lambda y, d: y.flatten().add_(d(16)),
+    "as_strided": lambda y, d: y.as_strided((2,), (3,), 1).copy_(d(2)),
+    "unsqueeze": lambda y, d: y.unsqueeze(0)[0, 1].copy_(d(4)),
+    "nested": lambda y, d: y[1:].t()[1:3].view(2, 3).copy_(d(2, 3)),
+    "movedim": lambda y, d: y.movedim(0, 1)[1].copy_(d(4)),
+    "whole": lambda y, d: y.copy_(d(4, 4)),
+    "broadcast": lambda y, d: y[:3].copy_(d(4)),
+    "add_": lambda y, d: y[1:].add_(d(4)),
+    "mul_": lambda y, d: y[0].add_(2).mul_(d(4)),
+    "addcmul_": lambda y, d: y[1].addcmul_(d(4), d(4)),
+    "index_put_": lambda y, d: y[1:3].index_put_(_of([0, 1], [1, 2]), d(2)),
+    "index_add_": lambda y, d: y[0].index_add_(0, *_of([1, 3]), d(2)),
+    "scatter_": lambda y, d: y[0].scatter_(0, *_of([1, 3]), d(2)),
+    "masked_fill_": lambda y, d: y[:2].masked_fill_(*_of([True, False, True, False]), d(1)[0]),
+    "fill_": lambda y, d: y[0].fill_(d(1)[0]),
+    "sin_": lambda y, d: y[0].sin_(),
+    "zero_": lambda y, d: y[2].zero_(),
+}
+PARTS_OF_LISTS = {
+    "unbind": lambda y, d: y.unbind(0)[1].copy_(d(4)),
+    "chunk": lambda y, d: y.chunk(2)[1].copy_(d(2, 4)),
+    "split": lambda y, d: y.split(2, 1)[1].copy_(d(4, 2)),
+}
+#: How many drawn programs of such writes are run, and by which seed.
+PROGRAMS, SEED = 60, 0
+
+
+def run_writes(writes, number, recorded):
+    """Write numbers into zeros; return the tensor, a view from before, one from after, and a function of it, with tangents.
+
+    ``number`` makes the numbers of their values and their directions.
+    """
+    rng = np.random.default_rng(7)
+
+    def make(*shape):
+        return number(rng.standard_normal(shape), rng.standard_normal(shape))
+
+    y = torchlike.zeros(4, 4, dtype=torchlike.float64, requires_grad=recorded) * 1.0
+    early = y[:, 1]
+    for write in writes:
+        write(y, make)
+    return [fwad.unpack_dual(each) for each in (y, early, y[1], (y * y).sum(0))]
+
+
+def check_writes(writes, recorded):
+    def shifted(step):
+        return run_writes(writes, lambda value, way: torchlike.tensor(value + step * way), recorded)
+
+    with fwad.dual_level():
+        found = run_writes(
+            writes, lambda value, way: fwad.make_dual(torchlike.tensor(value), torchlike.tensor(way)), recorded
+        )
+    for pair, above, below in zip(found, shifted(1e-6), shifted(-1e-6), strict=True):
+        expected = ((above.primal - below.primal) / 2e-6).detach().numpy()
+        tangent = np.zeros_like(expected) if pair.tangent is None else pair.tangent.detach().numpy()
+        np.testing.assert_allclose(tangent, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_dual_numbers_are_written_into_views_of_tensors_without_a_tangent(recorded):
+    ways = WRITES if recorded else WRITES | PARTS_OF_LISTS  # of a list's views none may be written to while recording
+    for write in ways.values():
+        check_writes([write], recorded)
+    rng = np.random.default_rng(SEED)
+    for _ in range(PROGRAMS):
+        check_writes([list(ways.values())[each] for each in rng.integers(len(ways), size=rng.integers(2, 6))], recorded)
+
+
+def test_a_primal_has_no_tangent_though_its_memory_has_one():
+    with fwad.dual_level():
+        x, way = torchlike.zeros(2, 2), torchlike.ones(2)
+        x[0] = fwad.make_dual(way, way)
+        primal = fwad.unpack_dual(x).primal
+        assert fwad.unpack_dual(primal).tangent is None and fwad.unpack_dual(primal[0] * 2).tangent is None
+        x.mul_(3)
+        assert fwad.unpack_dual(x).tangent.tolist() == [[3.0, 3.0], [0.0, 0.0]] and way.tolist() == [1.0, 1.0]
+
+
+def test_dual_numbers_are_written_into_views_inside_of_grad():
+    def function(x):
+        with fwad.dual_level():
+            y = torchlike.zeros(2, 2)
+            y[0] = fwad.make_dual(x, x * x)
+            return (fwad.unpack_dual(y * y).tangent).sum()
+
+    x = torchlike.tensor([1.0, 2.0])
+    assert torchlike.func.grad(function)(x).tolist() == [6.0, 24.0]  # that of twice the third power

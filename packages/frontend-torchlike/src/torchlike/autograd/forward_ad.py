@@ -23,8 +23,9 @@ from ..arguments import check_tensor
 from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.grad_mode import enable_grad, is_grad_enabled
-from ..history.tangents import read_tangent, set_tangent
+from ..history.tangents import FOLLOW, find_base, has_no_tangent, read_tangent, set_tangent
 from ..history.transforms import is_in_transform
+from ..history.view_chains import replay
 from ..tensors import Tensor
 from .fallback import find_tensors
 from .gradients import grad
@@ -183,6 +184,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(wrap(primal), None if tangent is None else wrap(tangent))
     with _outside():
         primal = tensor.view_as(tensor)
+    set_tangent(primal, None, current)
     return UnpackedDualTensor(primal, read_tangent(tensor, current))
 
 
@@ -209,7 +211,7 @@ def run_dual(
     ``call_parts`` runs a composite of torch's, whose parts come to the layer.
     """
     if not any(read_tangent(each, level) is not None for each in find_tensors([*args, *kwargs.values()])):
-        return call()
+        return _keep_without_tangents(op, call(), args, level)
     name = op.name.rpartition("::")[2]
     if name in IMPLICIT or (functional_of(name) in IMPLICIT and name not in NOT_DIFFERENTIABLE):
         return call_parts()
@@ -219,12 +221,7 @@ def run_dual(
     if any(each.alias is not None and not each.is_write for each in schema.returns):
         return _run_view(call, op, args, kwargs, level)
     if schema.arguments[0].is_write:
-        _, moved = _differentiate(op, args, kwargs, level, inplace=True)
-        result = call()
-        for tangent in moved:
-            if tangent is not None:
-                _write_tangent(args[0], tangent, level)
-        return result
+        return _run_write(call, op, args, kwargs, level)
     result, moved = _differentiate(op, args, kwargs, level)
     for tensor, tangent in zip(find_tensors(_to_sequence(result)), moved, strict=True):
         if tangent is not None:
@@ -236,19 +233,56 @@ def _to_sequence(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else (value,)
 
 
+def _keep_without_tangents(op: Any, result: Any, args: tuple[Any, ...], level: int) -> Any:
+    """Return a call's result; a view of a tensor that was made to have no tangent has none either."""
+    if args and isinstance(args[0], Tensor) and has_no_tangent(args[0], level):
+        for each in find_tensors(_to_sequence(result)):
+            if find_base(each) is not None:
+                set_tangent(each, None, level)
+    return result
+
+
+def _run_write(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
+    """Run a call that writes to its first argument, and write the result's tangent to that of the argument."""
+    written = args[0]
+    owners = [each for each in (find_base(written), written) if each is not None]
+    before = [read_tangent(each, level) for each in owners]
+    _, moved = _differentiate(op, args, kwargs, level, inplace=True)
+    result = call()
+    # A call that is recorded gives what it writes to a new state, which knows no tangent.
+    for each, tangent in zip(owners, before, strict=True):
+        if tangent is not None:
+            set_tangent(each, tangent, level)
+    for tangent in moved:
+        if tangent is not None:
+            _write_tangent(written, tangent, level)
+    return result
+
+
 def _write_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
-    """Set the tangent of a tensor that was written to, in the memory of the old one, which its views share."""
+    """Write to a tensor's tangent, in the memory that its views share; where there is none, the base gets one of zeros."""
     before = read_tangent(tensor, level)
     if before is None:
-        if tensor._is_view() and tensor._base is not None and read_tangent(tensor._base, level) is None:
-            raise NotImplementedError(
-                "a dual number written into a view of a tensor without a tangent is not supported"
-            )
-        set_tangent(tensor, tangent, level)
-        return
+        base = find_base(tensor)
+        owner = tensor if base is None or has_no_tangent(tensor, level) else base
+        with _outside():
+            set_tangent(owner, FUNCTIONS["zeros_like"](owner.detach()), level)
+        before = read_tangent(tensor, level)
+    assert before is not None
     with _outside():
         before.copy_(tangent)
-    set_tangent(tensor, before, level)
+
+
+def _follow(view: Any, tangent: Tensor, level: int) -> Tensor:
+    """Give a view its part of its base's tangent."""
+    state = view._state
+    with _outside():
+        part: Tensor = replay(tangent, state.chain, state.skip)
+    set_tangent(view, part, level)
+    return part
+
+
+FOLLOW.append(_follow)
 
 
 def _run_view(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
