@@ -92,3 +92,22 @@ def test_states_of_equal_modules_are_stacked():
         torchlike.vmap(torchlike.add)(torchlike.ones(2), torchlike.ones(3))
     with pytest.raises(RuntimeError, match="scalar Tensor"):
         torchlike.func.grad(torchlike.sin)(torchlike.ones(2))
+
+
+AUXILIARY = [7, "text", None, {"k": [1, 2.5]}, (object, [])]
+
+
+@pytest.mark.parametrize("aux", AUXILIARY, ids=str)
+def test_auxiliary_values_are_of_any_kind(aux):
+    func, x = torchlike.func, torchlike.tensor([1.0, 2.0])
+    mixed = {"values": aux, "tensors": [x, None]}
+    for given in aux, mixed:
+        found = [
+            func.grad(lambda x, given=given: (x.sum(), given), has_aux=True)(x)[1],
+            func.grad_and_value(lambda x, given=given: (x.sum(), given), has_aux=True)(x)[1][1],
+            func.vjp(lambda x, given=given: (x * 2, given), x, has_aux=True)[2],
+            func.jvp(lambda x, given=given: (x * 2, given), (x,), (x,), has_aux=True)[2],
+            func.jacrev(lambda x, given=given: (x * 2, given), has_aux=True)(x)[1],
+            func.jacfwd(lambda x, given=given: (x * 2, given), has_aux=True)(x)[1],
+        ]
+        assert [repr(each) for each in found] == [repr(given)] * 6

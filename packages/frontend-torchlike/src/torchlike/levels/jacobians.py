@@ -274,14 +274,17 @@ def jacfwd(
         leaves, inputs = tree_flatten(slice_argnums(args, argnums))
         _refuse_nested("jacfwd", leaves)
         (basis,) = list_bases(leaves, None)
+        aux_leaves: list[Any] = []
+        aux_spec: TreeSpec | None = None
 
         def push(*ways: Any) -> Any:
+            nonlocal aux_leaves, aux_spec
             output, product, *aux = push_with_argnums(func, args, tree_unflatten(ways, inputs), argnums, False, has_aux)
             _check_real("jacfwd", output, "outputs")
-            return (product, aux[0]) if has_aux else product
+            aux_leaves, aux_spec = tree_flatten(aux)
+            return product, [each for each in aux_leaves if isinstance(each, Tensor)]
 
-        found = vmap(push, randomness=randomness)(*basis)
-        found, aux = found if has_aux else (found, None)
+        found, rows = vmap(push, randomness=randomness)(*basis)
         products, outputs = tree_flatten(found)
         sizes = [each.numel() for each in leaves]
         parts = [
@@ -292,7 +295,12 @@ def jacfwd(
             for each in products
         ]
         jacobian = _arrange(parts, outputs, inputs, argnums)
-        return (jacobian, tree_map(lambda each: each[0], aux)) if has_aux else jacobian
+        if not has_aux:
+            return jacobian
+        # Tensors come out of vmap, once for each direction; anything else is as the function gave it.
+        left = iter(rows)
+        (aux,) = tree_unflatten([next(left)[0] if isinstance(each, Tensor) else each for each in aux_leaves], aux_spec)
+        return jacobian, aux
 
     return call
 
