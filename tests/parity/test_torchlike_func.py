@@ -94,6 +94,49 @@ def test_states_of_equal_modules_are_stacked():
         torchlike.func.grad(torchlike.sin)(torchlike.ones(2))
 
 
+def double_by_rule(library, seen):
+    """Return a function with a rule of its own for batches, which keeps what it is told."""
+
+    class Double(library.autograd.Function):
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x
+
+        @staticmethod
+        def vmap(info, in_dims, x, y):
+            seen.append((info.batch_size, in_dims, tuple(x.shape), tuple(y.shape)))
+            x, y = (each if dim is None else each.movedim(dim, 0) for each, dim in zip((x, y), in_dims, strict=True))
+            return Double.apply(x, y), 0
+
+    return Double.apply
+
+
+def map_by_rule(library, in_dims):
+    """Return what a function with a rule gives under `vmap`, its gradient, and what the rule was told."""
+    seen = []
+    double = double_by_rule(library, seen)
+    first, second = in_dims if isinstance(in_dims, tuple) else (in_dims, in_dims)
+    x = library.arange(8.0).reshape(2, 2, 2)
+    x, y = x if first is not None else x[0], (x + 1) if second is not None else x[0] + 1
+    made = library.func.vmap(double, in_dims, out_dims=1)(x, y)
+    slopes = library.func.grad(lambda x: library.func.vmap(double, in_dims)(x, y).sum())(x)
+    return made.tolist(), slopes.tolist(), seen
+
+
+@pytest.mark.parametrize("in_dims", [0, 1, 2, -1, (0, 2), (2, None), (None, 1), (-2, 1)])
+def test_a_static_rule_is_told_of_the_dimensions_of_the_caller(in_dims):
+    assert map_by_rule(torchlike, in_dims) == map_by_rule(torch, in_dims)
+
+
 AUXILIARY = [7, "text", None, {"k": [1, 2.5]}, (object, [])]
 
 

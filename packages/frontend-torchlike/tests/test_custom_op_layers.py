@@ -61,7 +61,7 @@ def test_a_rule_runs_once_for_all_rows(double):
     assert func.vmap(double, in_dims=1, randomness="same")(x).tolist() == (x * 2).t().tolist()
     assert seen == [
         (VmapInfo(3, "error"), (0, None), (3, 2), 2.0),
-        (VmapInfo(2, "same"), (0, None), (2, 3), 2.0),
+        (VmapInfo(2, "same"), (1, None), (3, 2), 2.0),
     ]
     assert callable(rule)
     assert not LOOPS["test_layers_op::double"]

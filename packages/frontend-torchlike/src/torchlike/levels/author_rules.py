@@ -1,6 +1,7 @@
 """Batching rules that an author brings: with a custom function, as its static method ``vmap``, or by ``register_vmap``.
 
-A rule is called one level below, with tensors whose dimension 0 is the batch, and says where the batch is in its results.
+A rule is called one level below, and says where the batch is in its results. An argument of the function that `vmap` maps
+comes to it as the caller gave it, with the batch where ``in_dims`` says; any other batched tensor has it in front.
 """
 
 from __future__ import annotations
@@ -39,10 +40,14 @@ def run_rule(
     """
     leaves, spec = tree_flatten(args)
     owned = [level.owns(each) for each in leaves]
-    inner = [each._dispatch_data.value if is_own else each for each, is_own in zip(leaves, owned, strict=True)]
-    dims = tree_unflatten([0 if is_own else None for is_own in owned], spec)
-    known = {id(value): leaf for value, leaf in zip(inner, leaves, strict=True) if isinstance(value, Tensor)}
+    places = [
+        level.in_dims.get(each._dispatch_data, 0) if is_own else None
+        for each, is_own in zip(leaves, owned, strict=True)
+    ]
     with below():
+        inner = [_move_back(each, place) for each, place in zip(leaves, places, strict=True)]
+        known = {id(value): leaf for value, leaf in zip(inner, leaves, strict=True) if isinstance(value, Tensor)}
+        dims = tree_unflatten(places, spec)
         returned = rule(VmapInfo(level.size, level.randomness), dims, *tree_unflatten(inner, spec), **kwargs)
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"Got a {type(returned)} instead" if not isinstance(returned, tuple) else f"Got {len(returned)} returns"
@@ -51,6 +56,14 @@ def run_rule(
             f"output. {got}"
         )
     return wrap_outputs(level, *returned, whose, known)
+
+
+def _move_back(value: Any, place: int | None) -> Any:
+    """Return the tensor below a batched one with the batch at ``place``; anything else as it is."""
+    if place is None:
+        return value
+    front = value._dispatch_data.value
+    return front.movedim(0, place) if place else front
 
 
 def wrap_outputs(level: VmapLevel, output: Any, out_dims: Any, whose: str, known: dict[int, Any] | None = None) -> Any:

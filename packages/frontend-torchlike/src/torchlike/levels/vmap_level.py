@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
 
 import dispatch_core as dc
 from dispatch_core import frontends
@@ -51,14 +52,19 @@ class VmapLevel(TransformLevel):
     def __init__(self, size: int, randomness: str) -> None:
         super().__init__()
         self.size, self.randomness = size, randomness
+        #: The dimension of each argument that was the batch, where that is not 0, for rules that are told of it.
+        self.in_dims: WeakKeyDictionary[LevelData, int] = WeakKeyDictionary()
 
     def open_closed(self, tensor: Any) -> Any:
         raise closed_error(tensor)
 
     def enter(self, value: Tensor, dim: int) -> Tensor:
         """Return the batched tensor of an argument whose dimension ``dim`` is the batch."""
-        front = value if dim == 0 else value.movedim(dim, 0)
-        return stand_for(Batched, front, self, is_captured=False)
+        if dim == 0:
+            return stand_for(Batched, value, self, is_captured=False)
+        made = stand_for(Batched, value.movedim(dim, 0), self, is_captured=False)
+        self.in_dims[made._dispatch_data] = dim
+        return made
 
     def leave(self, value: Tensor, dim: int) -> Tensor:
         """Return a result with the batch as its dimension ``dim``; one that is the same for all rows is repeated."""
