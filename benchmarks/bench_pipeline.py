@@ -36,6 +36,9 @@ SIZES = (1, 1_000, 100_000, 10_000_000)
 #: Goals as ratios: with NumPy alone and with Numba against torch, and with Numba against torch.compile.
 GOALS = {1: (1.3, 1.0, 0.6), 1_000: (1.3, 1.0, 0.6), 100_000: (1.0, 0.25, 0.7), 10_000_000: (0.13, 0.06, 0.5)}
 
+#: Elements of arrays that the user holds; the last are as many as are copied.
+HELD_SIZES = (1, 1_000, 16_000)
+
 #: Goals of the captured chain, with NumPy alone and with Numba, against torch.
 CAPTURED_GOALS = {1: (0.40, 0.15), 1_000: (0.40, 0.15), 100_000: (None, 0.20)}
 
@@ -65,6 +68,26 @@ def in_pipeline(arrays: list[Any]) -> Any:
     with dc.pipeline():
         found = chain(torchlike, *arrays)
     return found
+
+
+def _held_measures() -> list[Measure]:
+    """Measure the chain on arrays that the user holds, whose memory is copied for each call that reads it."""
+    measures = []
+    for size in HELD_SIZES:
+        given = [np.ones(size, np.float32) for _ in range(3)]
+        held = [torchlike.from_numpy(array) for array in given]
+        owned = [torchlike.from_numpy(array.copy()) for array in given]
+        call, base = partial(_in_pipeline_holding, held, given), partial(in_pipeline, owned)
+        for _ in range(20):
+            call()
+            base()
+        measures.append(Measure(f"chain of ten, {size:,} elements, held by the user / owned", call, base, 1.3))
+    return measures
+
+
+def _in_pipeline_holding(arrays: list[Any], given: list[Any]) -> Any:
+    """Run the chain while ``given``, the arrays in whose memory the tensors lie, are held."""
+    return in_pipeline(arrays)
 
 
 def _keep_memory() -> None:
@@ -200,7 +223,11 @@ def main() -> None:
         print(report(run(_measures(compiled=False, sizes=SIZES[-1:], note=", memory kept"), repeats=arguments.repeats)))
         return
     figures = _first_runs()
-    print(report(run(_measures(compiled=arguments.compile), repeats=arguments.repeats), arguments.json))
+    print(
+        report(
+            run([*_measures(compiled=arguments.compile), *_held_measures()], repeats=arguments.repeats), arguments.json
+        )
+    )
     _measure_with_memory_kept(arguments.repeats)
     ours, theirs = _recording(arguments.repeats)
     figures["recording one add / torch.add (at most 0.80)"] = ours / theirs

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import prod
+from types import SimpleNamespace
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -43,6 +44,8 @@ FLOAT: Final = np.dtype(np.float32)
 HALF: Final = np.dtype(np.float16)
 NARROW: Final = {HALF}
 """The 16-bit floats: NumPy's, and ``bfloat16`` once it is loaded."""
+#: Bytes of the largest element; NumPy's memory begins at a multiple.
+_ALIGNMENT: Final = 16
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
@@ -305,6 +308,38 @@ def with_strides(array: Array, strides: tuple[int, ...]) -> Array:
     copy = empty_strided(array.shape, strides, array.dtype)
     np.copyto(copy, array)
     return copy
+
+
+def copy_span(arrays: Sequence[Array], limit: int) -> list[Array] | None:
+    """Return arrays like these in a copy of their memory, from the first element of any to the last.
+
+    None where these are more than ``limit`` bytes.
+
+    >>> rows = np.arange(12).reshape(3, 4)
+    >>> first, last = copy_span([rows[0], rows[1, ::2]], 64)
+    >>> first.tolist(), last.tolist(), last.strides
+    ([0, 1, 2, 3], [4, 6], (16,))
+    """
+    first = arrays[0]
+    if len(arrays) == 1 and first.nbytes <= limit:
+        copy = first.copy("K")
+        if copy.strides == first.strides:  # it has no gaps
+            return [copy]
+    bounds = [_bounds(array) for array in arrays if array.size] or [(0, 0)]
+    low, high = min(start for start, _ in bounds), max(end for _, end in bounds)
+    if high - low > limit:
+        return None
+    # Elements keep their alignment, whatever lies before them.
+    gap = low % _ALIGNMENT
+    block = np.empty(gap + high - low, np.uint8)
+    if high > low:
+        interface = {"shape": (high - low,), "typestr": "|u1", "data": (low, True), "version": 3}
+        block[gap:] = np.asarray(SimpleNamespace(__array_interface__=interface))
+    starts = [gap + _address(array) - low if array.size else 0 for array in arrays]
+    return [
+        np.ndarray(array.shape, array.dtype, block, start, array.strides)
+        for array, start in zip(arrays, starts, strict=True)
+    ]
 
 
 def check_writable(array: Array, *, expanded: bool = False) -> None:

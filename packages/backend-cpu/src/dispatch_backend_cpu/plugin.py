@@ -10,7 +10,7 @@ import dispatch_core as dc
 from dispatch_core.frontends import memory_of
 from dispatch_core.tracebacks import hide_frames
 
-from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
+from .arrays import coerce, copy_span, dtype_of, shape_of, storage_offset_of, strides_of
 from .kernels import KERNELS, PRIMS, SHORT_WAYS, SPECIALIZED
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         coerce=coerce,
         storage=lambda array: id(memory_of(array)),
         layout=lambda array: (array.shape, array.strides, array.dtype),
+        copy_span=copy_span,
     )
     return dc.BackendInfo("cpu", "CPU", (array,))
 

@@ -52,15 +52,12 @@ class _BorrowedArray(Holder):
 
     def is_held(self) -> bool:
         view = self()
-        return view is not None and _count_references(view) > _OWN
+        return view is not None and getrefcount(view.base) > _OWN
 
 
-def _count_references(view: NDArray[Any]) -> int:
-    return getrefcount(view.base)
-
-
+_VIEW: Final = np.empty(1).view()
 #: The number of references that the view and the counting are; it depends on the interpreter.
-_OWN: Final = _count_references(np.empty(1).view())
+_OWN: Final = getrefcount(_VIEW.base)
 
 
 class _LentArray(Holder):

@@ -9,7 +9,7 @@ Note [Readers belong to vendors]
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from ..devices import Device
@@ -172,6 +172,19 @@ def storage_of(value: Any) -> Hashable:
         return id(data) if reader.storage is None else reader.storage(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
         fault = unread(reader, "storage", error)
+    raise fault
+
+
+def copy_span(arrays: Sequence[Any], limit: int) -> list[Any] | None:
+    """Return arrays like these, which share memory, in a copy of it, from the first element of any to the last.
+
+    None where these are more than ``limit`` bytes, or the array type does not say how; see `ArrayType`.
+    """
+    reader = _find(type(arrays[0])) or _reader(arrays[0])[0]
+    try:
+        return None if reader.copy_span is None else reader.copy_span(arrays, limit)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "copy_span", error)
     raise fault
 
 

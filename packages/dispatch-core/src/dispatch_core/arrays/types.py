@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from .._record import Record
@@ -21,6 +21,9 @@ class ArrayType(Record):
     ``opcheck`` makes its stand-ins by that of the meta device. ``layout`` gives shape, strides and dtype as one hashable
     value, which is looked at often while a pipeline is open; without it, it is made of the three. Where ``device_index``
     tells on which of several devices an array lies, ``current_device`` tells where one would be made now.
+    ``copy_span(arrays, limit)`` copies the memory that arrays share, from the first element of any to the last, and returns
+    for each the array like it in the copy, of the same shape, strides and dtype, or None for more than ``limit`` bytes.
+    A pipeline reads memory that the user may write to by it; without it, calls on such memory run at once.
 
     Without ``strides`` every array is row-major, and where arrays are not ``mutable`` either, none is a view of another:
     the dispatcher makes torch's views by the functions of ``prims``. With ``subclasses`` a class is of this type where
@@ -43,6 +46,7 @@ class ArrayType(Record):
     empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
     layout: Callable[[Any], Hashable] | None = None
     current_device: Callable[[], int] | None = None
+    copy_span: Callable[[Sequence[Any], int], list[Any] | None] | None = None
     subclasses: bool = False
     traceable: bool = False
 
@@ -69,6 +73,7 @@ _READERS: Final = (
     "empty",
     "layout",
     "current_device",
+    "copy_span",
 )
 
 

@@ -78,7 +78,7 @@ class _GuardWriter:
             "changes": CHANGES,
             "count": sys.getrefcount,
             "known": ARRAY_SPECS.get,
-            "looks": read_spec,
+            "looks": _look,
             "masks": masks_of_kernels,
             "owner": storage_key,
             "same": _same,
@@ -86,6 +86,8 @@ class _GuardWriter:
         #: id of an array or a value → its name.
         self._names: dict[int, str] = {}
         self._values: list[str] = []
+        #: The names of arrays among the values.
+        self._arrays: set[str] = set()
         self._uses: dict[str, int] = {}
         self._fresh = 0
 
@@ -152,12 +154,20 @@ class _GuardWriter:
                 checks.append(f"{name} is not {known}")
                 self._uses[known] = self._uses.get(known, 0) + 1
             elif isinstance(value, Pending):
-                return None
+                array = value.value
+                if array is None or value.shared is not None or read_spec(array) is not value.meta:
+                    return None
+                # A copy of lent memory, or a value that has been computed by now.
+                name = self._names[id(value)] = f"c{name[1:]}"
+                shown = self._name_array()
+                looks = f"{name}.meta is not {self._constant(value.meta)} or {name}.shared is not None"
+                there = f"{name}.error is not None or ({shown} := {name}.value) is None"
+                checks.append(f"{name}.__class__ is not {self._constant(kind)} or {looks} or {there}")
             elif kind is float or kind is complex or (kind is int and index in int_values):
                 name = self._name_input()
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
             elif kind in owners.ARRAY_TYPES:
-                name = self._names[id(value)] = self._name_input()
+                name = self._names[id(value)] = self._name_array()
                 spec = self._constant(read_spec(value))
                 # Mostly it is remembered, which is seen without a call of ours.
                 differs = f"(seen := known(id({name}))) is None or seen[1] is not {spec}"
@@ -189,12 +199,18 @@ class _GuardWriter:
         self._values.append(name)
         return name
 
+    def _name_array(self) -> str:
+        """Add an array that the plan starts from, and return its name."""
+        name = self._name_input()
+        self._arrays.add(name)
+        return name
+
     def _places(self) -> None:
         """Write lines that see that the same arrays share memory as before, where something is written to."""
         found = self._found
         if not found.places:
             return
-        names = {number: name for number, name in enumerate(self._values) if name in self._names.values()}
+        names = {number: name for number, name in enumerate(self._values) if name in self._arrays}
         first: dict[int, str] = {}
         for index, name in names.items():
             memory = found.places[index]
@@ -220,6 +236,11 @@ class _GuardWriter:
         self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
         guard: Guard = make_function(define("guard(records)", self._lines), "guard of a plan", self._scope)
         return guard
+
+
+def _look(value: Any) -> Any:
+    """Return the spec of an array; None for a computed value, which is no array that a plan takes."""
+    return None if isinstance(value, Pending) else read_spec(value)
 
 
 def _is_plain(value: Any) -> bool:

@@ -215,7 +215,8 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
         key.append(len(value))
         return all(_add(item, slots, key, values, uses) for item in value)
     elif isinstance(value, Pending):
-        if value.value is None or value.error is not None or value.memory.error is not None:
+        shared = value.shared
+        if value.value is None or value.error is not None or (shared is not None and shared.error is not None):
             return False
         slots[id(value)] = len(values)
         value = value.value

@@ -6,7 +6,7 @@ rule cannot infer the result, or whose result takes the place of an argument's a
 Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
 of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
 ``__b0`` its array spec and ``__p0`` its storage key, ``__i`` the spec of the result, ``__d`` the result, ``__r`` the
-records.
+records, ``__h`` bits of the arguments in memory that is held outside.
 
 Note [Answers of shape rules]
     A generated recorder asks the shape rule only for answers that are not kept. A kernel under Meta whose attribute
@@ -19,10 +19,10 @@ Note [Answers of shape rules]
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.lent_memory import LENT
+from ..arrays.lent_memory import LENT, is_lent
 from ..calls import codegen
 from ..calls.boundary import Boundary
 from ..calls.emit import indent
@@ -77,6 +77,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
         "__home": plain.home,
         "__id": id,
         "__innermost": innermost,
+        "__is_lent": is_lent,
         "__its_inside": INSIDE,
         "__its_specs": ARRAY_SPECS,
         "__its_lent": LENT,
@@ -103,6 +104,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
             spelled,
             boundary,
             cache_key=cache_key,
+            copies_lent=plain.copies_lent,
             has_effect=has_effect,
             is_pointwise="pointwise" in entry.tags,
         )
@@ -131,11 +133,18 @@ def _make_ask(rule: Runner, name: str, *, has_strides: bool) -> Runner:
 
 
 def _recorder_lines(
-    signature: CallSignature, boundary: Boundary, *, cache_key: Any, has_effect: bool, is_pointwise: bool
+    signature: CallSignature,
+    boundary: Boundary,
+    *,
+    cache_key: Any,
+    copies_lent: bool,
+    has_effect: bool,
+    is_pointwise: bool,
 ) -> list[str]:
     """Return the lines that record a call.
 
-    ``cache_key`` is that of Note [Answers of shape rules], or None where the rule is asked each time.
+    ``cache_key`` is that of Note [Answers of shape rules], or None where the rule is asked each time, ``copies_lent`` that
+    of the plain recorder.
     ``has_effect`` says that the operator writes or draws random numbers, ``is_pointwise`` that it may read the array that it
     writes.
     """
@@ -149,9 +158,15 @@ def _recorder_lines(
     result = signature.results[0]
     # A view of an array that is there is made at once, and reads nothing.
     lent = otherwise if result.kind != "view" else ""
-    for index, parameter in enumerate(signature.parameters):
-        if parameter.tensors:
-            lines += _spec_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(signature.writes))
+    tensors = [index for index, each in enumerate(signature.parameters) if each.tensors]
+    copied = [index for index in tensors if "list" not in signature.parameters[index].tensors] if copies_lent else []
+    lines += ["__h = 0"] if copied else []
+    for index in tensors:
+        # The table is mostly empty, and its entries may be out of date: the plain recorder looks closer.
+        held = f"    if __is_lent(__p{index}): __h |= {1 << index}" if index in copied else lent
+        lines += _spec_lines(
+            index, signature.parameters[index], lent and held, wrapped=wrapped, keyed=bool(signature.writes)
+        )
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
@@ -162,6 +177,7 @@ def _recorder_lines(
     lines += _answer_lines(signature, cache_key)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
+    lines += _copy_lines(copied, otherwise) if copied else []
     if result.kind == "self":
         lines += _step_lines(signature, "None")
     elif len(signature.results) == 1:
@@ -218,13 +234,30 @@ def _spec_lines(index: int, parameter: CallParameter, lent: str, *, wrapped: boo
         f"        {data}, {spec}, {key} = __t.take({data})",
         # A tensor whose value has been computed by now holds the array from the next call on.
         *([f"        {source} = {data}"] if wrapped else []),
-        # The table is mostly empty, and its entries may be out of date: the plain recorder looks closer.
         *([f"    if __its_lent and {key} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]
     if not _may_be_none(parameter):
         return lines
     nothing = f"    {data} = {spec} = {f'{key} = ' if keyed else ''}None"
     return [f"if {name} is None:", nothing, "else:", *indent(lines)]
+
+
+def _copy_lines(lent: Sequence[int], otherwise: str) -> list[str]:
+    """Return lines that copy the arrays of arguments whose bits are set; see Note [Copies of lent memory] in `recording`."""
+    names = ", ".join([f"__x{index}" for index in lent])
+    lines = ["if __h:"]
+    for index in lent:
+        lines += [
+            f"    {'if' if index == lent[0] else 'elif'} __h == {1 << index}:",
+            f"        __d = __x{index} = __t.copy_lent(__made, __x{index}, __b{index})",
+        ]
+    if len(lent) > 1:
+        lines += [
+            "    else:",
+            f"        __d = __t.copy_all_lent(__made, ({names}))",
+            f"        {names} = __d or ({names})",
+        ]
+    return [*lines, "    if __d is None:", f"    {otherwise}"]
 
 
 def _doubts(signature: CallSignature, *, wrapped: bool, is_pointwise: bool) -> str:

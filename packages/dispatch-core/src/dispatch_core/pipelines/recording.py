@@ -18,6 +18,12 @@ Note [Composites of traceable arrays]
     once. Not so a composite with numbers, which would be compiled again for each of their values, one that draws random
     numbers, and one without a shape rule.
 
+Note [Copies of lent memory]
+    The user may write to lent memory between a call and its step. A call that reads it and gives fresh results is recorded
+    on a copy of the memory, from the first element to the last, which is made at the call: each call has its own, and the
+    arguments in one memory share one. Views lie in the memory itself, and calls that write to something, or would copy
+    more than 64 KiB, run at once.
+
 Note [Recorders]
     `Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
     which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
@@ -239,6 +245,7 @@ class Recorder:
 
     __slots__ = (
         "cache_key",
+        "copies_lent",
         "doubts",
         "entry",
         "has_frontend",
@@ -284,6 +291,9 @@ class Recorder:
         rule = found.slot.kernel if isinstance(found, Resolution) else None
         #: See `make_recorder`, and Note [Answers of shape rules] in `recorder_source`.
         self.doubts, self.cache_key = getattr(rule, "doubts", None), getattr(rule, "cache_key", None)
+        #: Whether calls are recorded on copies of lent memory; a rule with doubts asks where its argument lies in memory.
+        fresh = all(result.kind == "fresh" for result in signature.results)
+        self.copies_lent = fresh and not signature.writes and self.doubts is None
         if self.cache_key is None and hasattr(rule, "remembers"):
             warnings.warn(
                 f"{entry.name}: answers of a kernel with the attribute remembers are not kept; it is cache_key now",
@@ -306,7 +316,8 @@ class Recorder:
         if views and session.recording is None and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
             return self.entry.explicit_table[self.mask](*values)
-        if LENT and not session.ignores_lent and self._touches_lent(values):
+        lent = bool(LENT) and not session.ignores_lent and self._touches_lent(values)
+        if lent and not self.copies_lent:
             return self._run_eagerly(session, values, "lent")
         if signature.writes and session.recording is None:
             why = self.reason_not_deferrable(values)
@@ -320,10 +331,11 @@ class Recorder:
             why = str(error).partition("\n")[0]
         else:
             why = "" if self.doubts is None else self.doubts(*given)
-            found = None if why else self._record(session, values, described)
+            taken = self._copy_lent(session, values) if lent and not why else values
+            found = None if why or taken is None else self._record(session, taken, described)
             if found is not None:
                 return found[0]
-            why = why or "the result takes the place of an argument's array"
+            why = why or ("lent" if taken is None else "the result takes the place of an argument's array")
         return self._run_eagerly(session, values, why)
 
     def _describe(self, values: tuple[Any, ...]) -> list[Any]:
@@ -376,6 +388,15 @@ class Recorder:
     def _touches_lent(self, values: tuple[Any, ...]) -> bool:
         """Return whether the user may write to memory that a call touches; see Note [Lent memory] in `lent_memory`."""
         return any(is_lent(storage_key(each)) for _, each in self.signature.tensors(values) if not _has_no_views(each))
+
+    def _copy_lent(self, session: Session, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the arguments with copies of those in lent memory; None where the call must run at once."""
+        arrays = [each for _, each in self.signature.tensors(values)]
+        copies = session.copy_all_lent(self.made, arrays)
+        if copies is None:
+            return None
+        by_id = dict(zip(map(id, arrays), copies, strict=True))
+        return self.signature.map_tensors(lambda each: by_id[id(each)], values)
 
     def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
         if not self.has_strides:

@@ -8,27 +8,29 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import forks
-from ..arrays import access
+from ..arrays import access, owners
 from ..arrays.late_arrays import LISTENERS
-from ..arrays.lent_memory import BEFORE, LENT
+from ..arrays.lent_memory import BEFORE, LENT, is_lent
 from ..interrupts import whole
 from ..keys import context
 from ..logs import Log
-from .array_specs import keep_spec
+from .array_specs import keep_spec, read_spec
 from .blocks import Block, current, paused, tidy
-from .errors import before_read
+from .errors import before_read, has_poisoned_arrays
 from .liveness import RANDOM, storage_keys_in
 from .lock import forget_others
 from .materialization import materialize_value, to_step_argument
 from .pending import Pending, describe, known_spec, known_storage_key, storage_key
 from .run import with_arrays
 from .scheduler import Scheduler
-from .steps import Step
+from .steps import Step, values_in
 
 if TYPE_CHECKING:
     from .capturing import Recording
 
 _LOG: Final = Log("pipelines")
+#: Bytes of lent memory that are copied for a call.
+MOST_COPIED: Final = 1 << 16
 
 
 class Session(Scheduler):
@@ -124,6 +126,76 @@ class Session(Scheduler):
     def has_lent(values: Sequence[Any]) -> bool:
         """Return whether memory of one of the values may be lent."""
         return any(storage_key(value) in LENT for value in values if value is not None)
+
+    def copy_lent(self, made: type[Pending], array: Any, spec: Any) -> Pending | None:
+        """Return a copy of an array that the user may write to, as a computed value; None where the call cannot wait.
+
+        See Note [Copies of lent memory] in `recording`.
+        """
+        if (self.has_effects or self.outer is not None or has_poisoned_arrays()) and self._may_change(array):
+            return None
+        reader = owners.ARRAY_TYPES[type(array)]
+        if reader.copy_span is None:
+            return None
+        try:
+            found = reader.copy_span((array,), MOST_COPIED)
+        except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `access`
+            fault = access.unread(reader, "copy_span", error)
+            raise fault from fault.__cause__
+        if found is None:
+            return None
+        self.stats.copies += 1
+        copy = made()
+        copy.meta, copy.session, copy.value = spec, self, found[0]
+        copy.shared = copy.error = None
+        return copy
+
+    def copy_all_lent(self, made: type[Pending], values: Sequence[Any]) -> list[Any] | None:
+        """Return arguments with copies of the arrays that the user may write to; see `copy_lent`.
+
+        Arrays in one memory share a copy, where they do not lie far apart in a large one.
+        """
+        memories: dict[Hashable, dict[int, Any]] = {}
+        for each in values:
+            key = None if each is None else known_storage_key(each)
+            if key is not None and is_lent(key):
+                if isinstance(each, Pending):
+                    return None
+                memories.setdefault(key, {})[id(each)] = each
+        copied: dict[int, Any] = {}
+        for arrays in map(list, map(dict.values, memories.values())):
+            found = None
+            if len(arrays) > 1 and not self._may_change(arrays[0]):
+                found = access.copy_span(arrays, MOST_COPIED)
+            if found is None:
+                copies = [self.copy_lent(made, array, read_spec(array)) for array in arrays]
+            else:
+                self.stats.copies += 1
+                copies = []
+                for array, value in zip(arrays, found, strict=True):
+                    copy = made.of(read_spec(array), None, self)
+                    copy.value = value
+                    copies.append(copy)
+            if None in copies:
+                return None
+            copied.update(zip(map(id, arrays), copies, strict=True))
+        return [copied.get(id(each), each) for each in values]
+
+    def _may_change(self, array: Any) -> bool:
+        """Return whether a recorded call writes to the memory of an array, or some call has failed to write."""
+        if has_poisoned_arrays():
+            return True
+        session: Any = self
+        while session is not None:
+            if session.has_effects:
+                key = storage_key(array)
+                for record in (*session.records[:], *session._steps[:]):
+                    kind, values = record[:2] if isinstance(record, tuple) else (type(record), record.values)
+                    written = [values[index] for index in kind.written if values]
+                    if any(known_storage_key(each) == key for value in written for each in values_in(value)):
+                        return True
+            session = session.outer
+        return False
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""

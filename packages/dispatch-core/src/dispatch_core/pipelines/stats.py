@@ -26,6 +26,7 @@ HOST_READ: Final = "returns something else than tensors"
 _COUNTS: Final = {
     "recorded": "recorded",
     "views": "views made at once",
+    "copies": "copies of lent memory",
     "dropped": "dropped",
     "executed": "executed",
     "fused": "of these fused",
@@ -39,7 +40,7 @@ _TIMES: Final = {
     "impl_time": "time in kernels",
 }
 _FIGURES: Final = (
-    "recorded executed fused dropped views flushes cache_hits cache_misses bytes_saved meta_time plan_time impl_time"
+    "recorded executed fused dropped views copies flushes cache_hits cache_misses bytes_saved meta_time plan_time impl_time"
 ).split()
 
 
@@ -67,6 +68,8 @@ class Stats:
     dropped = 0
     #: Views of arrays that were there, and arrays of the host's data, made at once.
     views = 0
+    #: Copies of memory that the user may write to, which recorded steps read.
+    copies = 0
     flushes = 0
     #: Plans that were found in the cache, and that were made.
     cache_hits = 0
