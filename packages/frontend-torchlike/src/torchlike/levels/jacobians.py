@@ -275,7 +275,7 @@ def jacfwd(
         _refuse_nested("jacfwd", leaves)
         (basis,) = list_bases(leaves, None)
         aux_leaves: list[Any] = []
-        aux_spec: TreeSpec | None = None
+        aux_spec: Any = None
 
         def push(*ways: Any) -> Any:
             nonlocal aux_leaves, aux_spec
