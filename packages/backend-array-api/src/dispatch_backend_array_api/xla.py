@@ -43,7 +43,7 @@ from jax.extend.core import jaxprs_in_params
 
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
-from .error_words import OVERWRITES, WordChain, ErrorWords
+from .error_words import OVERWRITES, ErrorWords, WordChain
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
