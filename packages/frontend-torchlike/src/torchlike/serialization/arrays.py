@@ -13,7 +13,7 @@ from ..nn.parameter import Parameter
 from ..tensors import Tensor, wrap
 from .locations import Locator
 
-__all__ = ["check_numbers", "find_dtype", "finish", "numpy_dtype", "view_storage"]
+__all__ = ["Placed", "check_numbers", "find_dtype", "finish", "numpy_dtype", "view_storage"]
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
@@ -65,9 +65,47 @@ def finish(
     device = locate(location)
     if str(device) != "cpu":
         made = made.to(device)
+    return complete(made, requires_grad, is_parameter)
+
+
+def complete(made: Tensor, requires_grad: bool, is_parameter: bool) -> Tensor:
+    """Return a tensor as one that requires grad, or a parameter."""
     if is_parameter:
         return Parameter(made, requires_grad)
     return made.requires_grad_() if requires_grad and made.dtype.is_differentiable else made
+
+
+class Placed:
+    """The storages of a file on the devices that their tensors go to: the first tensor brings one there for all."""
+
+    def __init__(self) -> None:
+        #: The storage's address and the device → a tensor of all of its elements.
+        self._wholes: dict[tuple[int, str], Tensor] = {}
+
+    def make(self, storage: np.ndarray[Any, Any], dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
+        """Return the tensor of a node in a storage, which is one of bytes; see `view_storage`."""
+        array = view_storage(storage, dtype, node["offset"], node["shape"], node["stride"])
+        requires_grad, is_parameter = bool(node.get("requires_grad")), bool(node.get("parameter"))
+        device = str(locate(node.get("device", "cpu")))
+        if device == "cpu" or node["offset"] % dtype.itemsize or not array.size:
+            return finish(array, requires_grad, is_parameter, device, lambda location: location)
+        FACTORIES["empty"](0)  # loads the cpu's backend
+        whole = self._wholes.get((id(storage), device))
+        if whole is None:
+            if array.nbytes == storage.nbytes and array.flags.c_contiguous:
+                made = self._wholes[id(storage), device] = wrap(array).to(device)
+                return complete(made, requires_grad, is_parameter)
+            count = storage.nbytes // dtype.itemsize
+            whole = wrap(storage[: count * dtype.itemsize].view(array.dtype)).to(device)
+            self._wholes[id(storage), device] = whole
+        flat = whole.detach().view(-1)
+        flat = flat if flat.dtype == dtype else flat.view(dtype)
+        start = node["offset"] // dtype.itemsize
+        if array.flags.c_contiguous:
+            part = flat[start : start + array.size].view(array.shape)
+        else:
+            part = flat.as_strided(node["shape"], node["stride"], start)
+        return complete(part.detach(), requires_grad, is_parameter)
 
 
 def find_dtype(name: Any) -> ScalarType:

@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from ..creation import FACTORIES
 from ..size import Size
 from ..tensors import Tensor
-from .arrays import check_numbers, finish, view_storage
+from .arrays import Placed, check_numbers
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .sparse_tensors import read_layout, rebuild_sparse
@@ -46,7 +46,7 @@ class _CheckpointReader:
     """Reads the entries of a zip file, and makes tensors of them."""
 
     def __init__(self, archive: zipfile.ZipFile, locate: Locator) -> None:
-        self._archive, self._locate = archive, locate
+        self._archive, self._locate, self._placed = archive, locate, Placed()
         self._entries: dict[str, zipfile.ZipInfo] = {}
         for entry in archive.infolist():
             name = entry.filename
@@ -149,8 +149,8 @@ class _CheckpointReader:
         self, storage: _SavedStorage, dtype: ScalarType, offset: Any, size: Any, stride: Any, requires_grad: Any
     ) -> Tensor:
         (start,) = check_numbers([offset], "offset")
-        array = view_storage(storage.content, dtype, start * dtype.itemsize, size, stride)
-        return finish(array, requires_grad is True, False, storage.location, self._locate)
+        node = {"offset": start * dtype.itemsize, "shape": size, "stride": stride, "device": storage.location}
+        return self._placed.make(storage.content, dtype, node | {"requires_grad": requires_grad is True}, self._locate)
 
     def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
         """Rebuild a tensor of a class; attributes that it had are left out."""

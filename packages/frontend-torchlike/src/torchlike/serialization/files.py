@@ -2,13 +2,16 @@
 
 Note [Shared memory in files]
     Tensors whose memory overlaps are views of an entry of bytes, the memory that they span. A tensor that shares with no
-    other is an entry of its own, which every reader of safetensors understands.
+    other is an entry of its own, which every reader of safetensors understands. On the cpu addresses say what overlaps, on
+    devices with strides the storage. Where arrays have no strides, the views of one tensor share; their strides are those
+    of the same views of an array on the meta device.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,8 +22,9 @@ from ..interop import read_elements
 from ..layouts import refuse_layout
 from ..nn.parameter import Parameter
 from ..tensors import Tensor
-from .arrays import check_numbers, find_dtype, finish, numpy_dtype, view_storage
+from .arrays import Placed, check_numbers, find_dtype, finish, numpy_dtype, view_storage
 from .locations import Locator
+from .memory import find_place
 from .structure import Decoder, Encoder
 
 __all__ = ["read_file", "write_file"]
@@ -34,8 +38,10 @@ class _FileWriter:
     """Collects the arrays of a structure."""
 
     def __init__(self) -> None:
-        #: Every tensor and array: its node, its array, and the name that its entry is to have.
-        self._found: list[tuple[dict[str, Any], np.ndarray[Any, Any], str]] = []
+        #: Every tensor and array.
+        self._found: list[_Saved] = []
+        #: The keys of memory on devices → their numbers; 0 is the cpu's.
+        self._memories: dict[Any, int] = {}
         self.entries: dict[str, np.ndarray[Any, Any]] = {}
 
     def describe(self, value: Any, place: str) -> dict[str, Any]:
@@ -58,16 +64,24 @@ class _FileWriter:
             if array.dtype.name not in _PLAIN and array.dtype.kind != "c":
                 raise TypeError(f"save() cannot write {place or 'the value'}, an array of dtype {array.dtype}")
             node = {"ndarray" if isinstance(value, np.ndarray) else "scalar": "", "dtype": array.dtype.name}
-        self._found.append((node, array, place or "tensor"))
+        steps: Sequence[int]
+        number, low, steps = 0, array.__array_interface__["data"][0], [step // array.itemsize for step in array.strides]
+        if isinstance(value, Tensor) and not value.is_cpu:
+            # Arrays of devices may share the host's memory though their tensors do not.
+            key, offset, steps = find_place(value) or (("alone", id(value)), 0, steps)
+            number, low = self._memories.setdefault(key, len(self._memories) + 1), offset * array.itemsize
+        self._found.append(_Saved(node, array, place or "tensor", number, low, steps))
         return node
 
     def finish(self) -> None:
         """Make the entries."""
-        spans = [_span(array) for _, array, _ in self._found]
+        spans = [(each.memory, each.low, each.high) for each in self._found]
         groups: list[list[int]] = []
-        end = -1
+        before = end = -1
         for number in sorted(range(len(spans)), key=spans.__getitem__):
-            low, high = spans[number]
+            memory, low, high = spans[number]
+            if memory != before:
+                before, end = memory, -1
             if low < end and high > low:
                 groups[-1].append(number)
             else:
@@ -76,7 +90,8 @@ class _FileWriter:
         # In the order in which they were met.
         for numbers in sorted(map(sorted, groups)):
             if len(numbers) == 1:
-                self._write_alone(*self._found[numbers[0]])
+                alone = self._found[numbers[0]]
+                self._write_alone(alone.node, alone.array, alone.place)
             else:
                 self._write_shared([self._found[number] for number in numbers])
 
@@ -102,28 +117,38 @@ class _FileWriter:
             node["shape"] = list(array.shape)
             self.entries[name] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
 
-    def _write_shared(self, group: list[tuple[dict[str, Any], np.ndarray[Any, Any], str]]) -> None:
-        spans = [_span(array) for _, array, _ in group]
-        start, end = min(low for low, _ in spans), max(high for _, high in spans)
-        name = self._name(group[0][2])
+    def _write_shared(self, group: list[_Saved]) -> None:
+        start, end = min(each.low for each in group), max(each.high for each in group)
+        name = self._name(group[0].place)
         storage = np.zeros(end - start, np.uint8)
-        for (node, array, _), (low, _) in zip(group, spans, strict=True):
+        for each in group:
+            node, array = each.node, each.array
             node[next(iter(node))] = name
-            node["shape"], node["offset"] = list(array.shape), low - start
-            node["stride"] = [step // array.itemsize for step in array.strides]
-            view = np.ndarray(array.shape, array.dtype, storage.data, low - start, array.strides)
+            node["shape"], node["offset"], node["stride"] = list(array.shape), each.low - start, list(each.steps)
+            strides = [step * array.itemsize for step in each.steps]
+            view = np.ndarray(array.shape, array.dtype, storage.data, each.low - start, strides)
             if array.size:
                 view[...] = array
         self.entries[name] = storage
 
 
-def _span(array: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """Return the addresses of an array's first byte and of the one after its last."""
-    low: int = array.__array_interface__["data"][0]
-    if not array.size:
-        return low, low
-    last = sum((count - 1) * step for count, step in zip(array.shape, array.strides, strict=True))
-    return low, low + last + array.itemsize
+class _Saved(NamedTuple):
+    """A tensor or array: its node, its elements, the name that its entry is to have, and where it lies in which memory."""
+
+    node: dict[str, Any]
+    array: np.ndarray[Any, Any]
+    place: str
+    memory: int
+    low: int
+    steps: Sequence[int]
+
+    @property
+    def high(self) -> int:
+        """Where the byte after the last one lies."""
+        if not self.array.size:
+            return self.low
+        last = sum((count - 1) * step for count, step in zip(self.array.shape, self.steps, strict=True))
+        return self.low + (last + 1) * self.array.itemsize
 
 
 def write_file(obj: Any) -> bytes:
@@ -168,7 +193,7 @@ class _FileReader:
     def __init__(self, arrays: dict[str, np.ndarray[Any, Any]], locate: Locator) -> None:
         # Copies: the reader's arrays are parts of the file's content, which is not to be written to.
         self._arrays = {name: array.copy() for name, array in arrays.items()}
-        self._locate = locate
+        self._locate, self._placed = locate, Placed()
 
     def make(self, node: dict[str, Any]) -> Any:
         """Return the tensor or array of a node."""
@@ -183,6 +208,8 @@ class _FileReader:
         if "offset" in node:
             if array.dtype != np.uint8 or array.ndim != 1:
                 raise ValueError(f"{name!r} is no storage")
+            if kind == "tensor":
+                return self._placed.make(array, dtype, node, self._locate)
             array = view_storage(array, dtype, node["offset"], node["shape"], node["stride"])
         elif "shape" in node:
             array = array.view(numpy_dtype(dtype)).reshape(check_numbers(node["shape"], "shape"))
