@@ -95,3 +95,12 @@ def test_clones_do_not_share_memory_after_load(device):
     one, other = save_and_load([x, x.clone()])
     one.fill_(3)
     assert other.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.usefixtures("npu")
+def test_views_on_an_npu_share_memory_after_load():
+    for seed in range(SEED, SEED + SETS):
+        tensors = draw(random.Random(seed), "npu")
+        loaded = save_and_load(tensors)
+        assert {each.device.type for each in loaded} == {"npu"}
+        assert write_in_turn(loaded) == write_in_turn(tensors), seed

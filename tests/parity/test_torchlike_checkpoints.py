@@ -159,3 +159,17 @@ def test_damaged_files_are_refused_by_the_documented_error_or_read_within_the_fi
         except RuntimeError as error:
             foreign += "Attempting to deserialize" not in str(error)
     assert 0 < read < count and not foreign
+
+
+def test_views_in_torchs_files_share_memory_on_jax_too():
+    pytest.importorskip("jax")
+    x = torch.arange(6.0).reshape(2, 3)
+    tensors = [x, x[1], x.t(), x.view(-1)[1:4], x[:, ::2]]
+    file = io.BytesIO()
+    torch.save(tensors, file)
+    file.seek(0)
+    loaded = torchlike.load(file, map_location="jax")
+    for number, (one, other) in enumerate(zip(tensors, loaded, strict=True)):
+        one.fill_(number + 10.0)
+        other.fill_(number + 10.0)
+        assert [each.tolist() for each in loaded] == [each.tolist() for each in tensors]
