@@ -25,7 +25,12 @@ DEVIATIONS = [
     ("arrays without strides never share elements", ".*", ".* expanded", "jax.*"),
     ("its gradient is a composition there, which meets other dtypes first", ".*_backward.grad_input", ".*", "jax.*"),
     ("a gradient's shape is the caller's business", "diagonal_backward", ".*", "jax.*"),
-    ("the functional kernel, which serves in-place calls there, meets its own rule first", "cum.*_", "dtype .*", "jax.*"),
+    (
+        "the functional kernel, which serves in-place calls there, meets its own rule first",
+        "cum.*_",
+        "dtype .*",
+        "jax.*",
+    ),
     ("the cpu's own error is an accident", "norm.out", "p 1j", "jax.*"),
     ("its gradient is a composition there, which takes complex numbers", "softplus_backward", ".*complex.*", "jax.*"),
 ]
