@@ -25,7 +25,7 @@ def powers(x: Tensor, factor: float, exponent: int = 2) -> tuple[Tensor, Tensor]
     return x * factor, x**exponent
 
 
-def joined(xs: list[Tensor]) -> Tensor:
+def join(xs: list[Tensor]) -> Tensor:
     return torchlike.cat(xs)
 
 
@@ -57,15 +57,15 @@ def split_lengths(ctx, inputs, output):
     ctx.lengths_given = [each.shape[0] for each in inputs[0]]
 
 
-def joined_backward(ctx, grad):
+def join_backward(ctx, grad):
     return [2 * each for each in grad.split(ctx.lengths_given)]
 
 
 @pytest.fixture(scope="module")
 def ops():
     """Operators with one and with several results, with numbers, with a list, and one that writes."""
-    made = [dc.custom_op(f"captured::{each.__name__}", each, mutates_args=()) for each in (swish, powers, joined)]
-    formulas = (swish_backward, save_first), (powers_backward, save_numbers), (joined_backward, split_lengths)
+    made = [dc.custom_op(f"captured::{each.__name__}", each, mutates_args=()) for each in (swish, powers, join)]
+    formulas = (swish_backward, save_first), (powers_backward, save_numbers), (join_backward, split_lengths)
     fakes = (
         torchlike.empty_like,
         lambda x, factor, exponent=2: (torchlike.empty_like(x), torchlike.empty_like(x)),
@@ -96,7 +96,7 @@ BODIES = {
     "one result": lambda ops, x: ops["swish"](x).sum(),
     "several results": lambda ops, x: sum(each.sum() for each in ops["powers"](x, 1.5)),
     "one of several results": lambda ops, x: ops["powers"](x, 1.5, 3)[1].sum(),
-    "a list": lambda ops, x: (ops["joined"]([x, x * 2]) ** 2).sum(),
+    "a list": lambda ops, x: (ops["join"]([x, x * 2]) ** 2).sum(),
     "double backward": penalize,
     "a written argument": write,
     "one after another": lambda ops, x: ops["swish"](ops["powers"](x, 0.5)[0] + ops["swish"](x)).sum(),
