@@ -200,3 +200,33 @@ def test_functional_derivatives_are_torchs(name, point):
             assert actual.dtype == expected.dtype, (kind, options)
             np.testing.assert_allclose(actual, expected, 1e-4, 1e-5, err_msg=f"{kind} {options}")
     assert compared >= 3
+
+
+def test_dual_numbers_of_operators_with_a_rule_of_their_own_have_torchs_tangents():
+    """Of several elements that are written to one place one counts; of factorizations every direction, symmetric or not."""
+    rng, index = np.random.default_rng(5), np.array([1, 1, 3])
+    spread, square = rng.standard_normal((3, 3)), np.array([[4.0, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 2]])
+    functions = {
+        "index_put": lambda t, x, s: x.index_put((t.tensor(index),), s),
+        "setitem": lambda t, x, s: (y := x * 1).__setitem__(t.tensor(index), s) or y,
+        "scatter": lambda t, x, s: x.scatter(0, t.tensor(index), s),
+        "scatter_": lambda t, x, s: (x * 1).scatter_(0, t.tensor(index), s),
+        "index_copy": lambda t, x, s: x.index_copy(0, t.tensor(index), s),
+        "put": lambda t, x, s: x.put(t.tensor(index), s),
+        "cholesky": lambda t, a: t.linalg.cholesky(a),
+        "upper": lambda t, a: t.linalg.cholesky(a, upper=True),
+        "eigenvalues": lambda t, a: t.linalg.eigh(a)[0],
+        "eigenvectors": lambda t, a: t.linalg.eigh(a)[1].abs(),
+    }
+    for name, function in functions.items():
+        points, ways = ([square], [spread]) if function.__code__.co_argcount == 2 else ([spread[0], spread[1]], None)
+        points = points if ways else [np.append(points[0], 2.0), points[1]]
+        ways = ways or [np.cos(np.arange(each.size)) for each in points]
+        found = []
+        for t in (torch, torchlike):
+            with t.autograd.forward_ad.dual_level():
+                duals = [
+                    t.autograd.forward_ad.make_dual(t.tensor(p), t.tensor(w)) for p, w in zip(points, ways, strict=True)
+                ]
+                found.append(t.autograd.forward_ad.unpack_dual(function(t, *duals)).tangent.numpy())
+        np.testing.assert_allclose(found[1], found[0], 1e-9, 1e-12, err_msg=name)

@@ -28,6 +28,7 @@ from ..history.transforms import is_in_transform
 from ..history.view_chains import replay
 from ..tensors import Tensor
 from .fallback import find_tensors
+from .forward_rules import find_forward_rule
 from .gradients import grad
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -306,6 +307,13 @@ def _differentiate(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int, *, inplace: bool = False
 ) -> tuple[Any, list[Tensor | None]]:
     """Run a call, and return its results with their tangents, None for those without."""
+    rule = find_forward_rule(op)
+    if rule is not None:
+        values = rule.bind(args, kwargs)
+        with _outside():
+            found = (rule.op if inplace else op)(*args, **kwargs)
+            ways = {name: read_tangent(value, level) for name, value in values.items()}
+            return found, rule.compute(values, ways, list(find_tensors(_to_sequence(found))))
     inputs: list[Tensor] = []
     directions: list[Tensor] = []
     recording = is_grad_enabled()

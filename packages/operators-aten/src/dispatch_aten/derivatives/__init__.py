@@ -23,6 +23,10 @@ complex derivative. Functions with real results from complex numbers (``abs``, `
 The engine computes a gradient only if it is needed, then sums it to the argument's shape and converts it to the
 argument's dtype; so an expression need not undo broadcasting or promotion. The gradient of a list is a list.
 
+Where backward does not tell a forward derivative, since it treats an argument as symmetric, or leaves open which of several
+elements stays, ``TANGENTS`` has a row: for each differentiable result an expression of its tangent. It may use all of the names
+above but for the gradients, and ``x_t``, the tangent of an argument ``x``, which is zeros where it has none.
+
 An in-place overload without an entry of its own takes its functional overload's formula: ``result`` is then the tensor
 written to, and an expression that names ``self`` itself (not ``self_sizes`` and its kind) means the value before the
 call, which the engine has to keep or to refuse. ``functional_of`` in ``variants`` returns the functional overload.
@@ -48,7 +52,15 @@ from dispatch_core.caches import LazyTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["DERIVATIVES", "METADATA_SUFFIXES", "NOT_DIFFERENTIABLE", "Formula", "find_refused", "names_used"]
+__all__ = [
+    "DERIVATIVES",
+    "METADATA_SUFFIXES",
+    "NOT_DIFFERENTIABLE",
+    "Formula",
+    "find_refused",
+    "find_tangents",
+    "names_used",
+]
 
 METADATA_SUFFIXES: Final = (
     "_sizes",
@@ -142,6 +154,19 @@ class _Never(AbstractSet[str]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def find_tangents(name: str) -> Mapping[str, str]:
+    """Return the expressions of an overload's tangents by result; none where they follow from the gradients.
+
+    >>> find_tangents("scatter.value"), find_tangents("mul.Tensor")
+    ({'result': 'scatter(self_t, dim, index, 0)'}, {})
+    """
+    try:
+        found: dict[str, str] = find("derivatives", "TANGENTS", name)
+    except KeyError:
+        return {}
+    return found
 
 
 NOT_DIFFERENTIABLE: Final = _Never()

@@ -44,3 +44,9 @@ FORMULAS: Final = {
     },
     "take": {"self": "take_gradient(grad, self_sizes, index)"},
 }
+
+TANGENTS: Final[dict[str, dict[str, str]]] = {
+    "index_put": {"result": "index_put(self_t, indices, values_t, accumulate)"},
+    "scatter.src": {"result": "scatter(self_t, dim, index, src_t)"},
+    "scatter.value": {"result": "scatter(self_t, dim, index, 0)"},
+}

@@ -53,3 +53,11 @@ DIFFERENTIABLE_OUTPUTS: Final[dict[str, tuple[bool, ...]]] = {
 }
 
 NOT_DIFFERENTIABLE: Final = frozenset({"geqrf", "linalg_ldl_factor_ex", "linalg_ldl_solve"})
+
+TANGENTS: Final[dict[str, dict[str, str]]] = {
+    "_linalg_eigh": {
+        "result0": "eigh_values_tangent(A_t, result1)",
+        "result1": "eigh_vectors_tangent(A_t, result0, result1)",
+    },
+    "linalg_cholesky_ex": {"result0": "cholesky_tangent(self_t, result0, upper)"},
+}

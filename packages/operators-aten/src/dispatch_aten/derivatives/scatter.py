@@ -31,3 +31,8 @@ FORMULAS: Final[dict[str, dict[str, str]]] = {
 }
 
 NOT_DIFFERENTIABLE: Final = frozenset({"nonzero_static"})
+
+TANGENTS: Final[dict[str, dict[str, str]]] = {
+    "index_copy": {"result": "index_copy(self_t, dim, index, source_t)"},
+    "put": {"result": "put(self_t, index, source_t, accumulate)"},
+}

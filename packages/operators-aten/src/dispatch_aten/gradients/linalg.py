@@ -33,6 +33,7 @@ __all__ = [
     "cholesky_backward",
     "cholesky_inverse_backward",
     "cholesky_solve_backward",
+    "cholesky_tangent",
     "det_backward",
     "inv_backward",
     "lstsq_backward_matrix",
@@ -99,6 +100,15 @@ def cholesky_backward(grad: Grad, L: Array, upper: bool) -> Grad:
     phi = aten.tril.default(multiply(mH(L), grad))
     phi = aten.mul.Scalar(aten.add.Tensor(phi, mH(aten.tril.default(phi, -1))), 0.5)
     return _triangular(L, _triangular(mH(L), phi, upper=True), upper=False, left=False)
+
+
+def cholesky_tangent(tangent: Array, L: Array, upper: bool) -> Array:
+    """Return the tangent of ``linalg.cholesky``'s result; the argument's is taken as it is, symmetric or not."""
+    lower = mH(L) if upper else L
+    inner = _triangular(mH(lower), _triangular(lower, tangent, upper=False), upper=True, left=False)
+    phi = aten.sub.Tensor(aten.tril.default(inner), aten.mul.Scalar(diag_embed(diagonal(inner)), 0.5))
+    found = multiply(lower, phi)
+    return mH(found) if upper else found
 
 
 def cholesky_inverse_backward(grad: Array, L: Array, upper: bool, inverse: Array) -> Array:

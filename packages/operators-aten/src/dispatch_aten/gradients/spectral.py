@@ -18,7 +18,16 @@ from dispatch_aten.errors import OperatorError
 
 from .linalg import Grad, add_grads, multiply, solve, subtract
 
-__all__ = ["eig_backward", "eigh_backward", "eigvals_backward", "eigvalsh_backward", "svd_backward", "svdvals_backward"]
+__all__ = [
+    "eig_backward",
+    "eigh_backward",
+    "eigh_values_tangent",
+    "eigh_vectors_tangent",
+    "eigvals_backward",
+    "eigvalsh_backward",
+    "svd_backward",
+    "svdvals_backward",
+]
 
 
 def _differences(values: Array) -> Array:
@@ -36,6 +45,17 @@ def eigh_backward(grad_values: Grad, grad_vectors: Grad, L: Array, V: Array) -> 
     turn = aten.mul.Scalar(_skew(multiply(mH(V), grad_vectors)), 0.5)
     inner = with_diagonal(aten.div.Tensor(turn, _differences(L)), 0 if grad_values is None else grad_values)
     return multiply(V, inner, mH(V))
+
+
+def eigh_values_tangent(tangent: Array, V: Array) -> Array:
+    """Return the tangent of the eigenvalues of ``linalg.eigh``."""
+    return real(diagonal(multiply(mH(V), tangent, V)))
+
+
+def eigh_vectors_tangent(tangent: Array, L: Array, V: Array) -> Array:
+    """Return the tangent of the eigenvectors of ``linalg.eigh``; the argument's is taken as it is, symmetric or not."""
+    turn = aten.div.Tensor(multiply(mH(V), tangent, V), _differences(L))
+    return multiply(V, with_diagonal(turn, 0))
 
 
 def _cast_like(self: Array, other: Array) -> Array:
