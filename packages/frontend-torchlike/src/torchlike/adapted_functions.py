@@ -16,11 +16,11 @@ from .tensors import Tensor
 def _adapt_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a tuple instead of a list of tensors, as torch does."""
 
-    def many(self: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         # To spread arguments costs as much as the check of them.
-        if not kwargs and len(args) == 1:
-            return tuple(function(self, args[0]))
-        return tuple(function(self, *args, **kwargs))
+        if not kwargs and len(args) == 2:
+            return tuple(function(args[0], args[1]))
+        return tuple(function(*args, **kwargs))
 
     return many
 
@@ -67,6 +67,9 @@ def _adapt_each(function: Callable[..., Any]) -> Callable[..., Any]:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return function(tensors[0])
         given = tensors[0] if len(tensors) == 1 else tensors
+        if not isinstance(given, (list, tuple)):
+            name, kind = function.__name__, type(given).__name__
+            raise TypeError(f"{name}(): argument 'tensors' must be tuple of Tensors, not {kind}")
         return tuple(of_list(list(given)))
 
     return many
@@ -86,13 +89,6 @@ def _adapt_block_diag(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(list(tensors)) if tensors else FACTORIES["empty"](1, 0)
 
     return block_diag
-
-
-def _adapt_pieces(function: Callable[..., Any]) -> Callable[..., Any]:
-    def pieces(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        return tuple(function(input, indices_or_sections))
-
-    return pieces
 
 
 def _adapt_unique_consecutive(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,9 +121,12 @@ def _adapt_split(function: Callable[..., Any]) -> Callable[..., Any]:
 def _adapt_tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
     by_tensor = dc.ops.aten.tensor_split.tensor_indices_or_sections
 
-    def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-        where = indices_or_sections
-        return tuple((by_tensor if isinstance(where, Tensor) else function)(input, where, dim))
+    def tensor_split(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        if "tensor_indices_or_sections" in kwargs or (len(args) > 1 and isinstance(args[1], Tensor)):
+            if "input" in kwargs:
+                kwargs["self"] = kwargs.pop("input")
+            return tuple(by_tensor(*args, **kwargs))
+        return tuple(function(*args, **kwargs))
 
     return tensor_split
 
@@ -231,10 +230,10 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "cartesian_prod": _adapt_all,
     "column_stack": _refuse_empty(RuntimeError, "column_stack expects a non-empty TensorList"),
     "concatenate": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "dsplit": _adapt_pieces,
+    "dsplit": _adapt_tuple,
     "dstack": _refuse_empty(RuntimeError, "dstack expects a non-empty TensorList"),
     "gradient": _adapt_tuple,
-    "hsplit": _adapt_pieces,
+    "hsplit": _adapt_tuple,
     "row_stack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
     "split_copy": _adapt_copies,
     "split_with_sizes_copy": _adapt_copies,
@@ -243,7 +242,7 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "unsafe_chunk": _adapt_tuple,
     "unsafe_split": _adapt_tuple,
     "unsafe_split_with_sizes": _adapt_tuple,
-    "vsplit": _adapt_pieces,
+    "vsplit": _adapt_tuple,
     "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "cdist": _adapt_cdist,
     "chunk": _adapt_tuple,

@@ -213,6 +213,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     forms, drawn = _find_forms(packet), _find_forms(packet, frozenset({"generator"}))
     is_sized = name in SIZED_FACTORIES
     names = [each.name for each in forms[max(forms)].schema.positional] if forms else []
+    named = frozenset(each.name for form in forms.values() for each in form.schema.positional)
 
     def make_generally(
         *args: Any,
@@ -289,7 +290,8 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
     }
 
     def make(*args: Any, **kwargs: Any) -> Tensor:
-        direct = directs.get(len(args))
+        # An argument by name tells which form is meant as well as the number of places does.
+        direct = directs.get(len(args)) if named.isdisjoint(kwargs) else None
         return make_generally(*args, **kwargs) if direct is None else direct(*args, **kwargs)
 
     function: Any = make

@@ -24,7 +24,7 @@ from dispatch_core.frontends import (
     pin,
     write_recorded,
 )
-from dispatch_core.keys import LAYOUTS, DispatchKey
+from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .argument_types import DeviceLike
@@ -344,11 +344,14 @@ def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, require
 
 
 def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
-    """Return the data of a tensor without history in an object of a subclass."""
+    """Return a new tensor, with its history, as an object of a subclass."""
     if cls is Tensor:
         return tensor
     refuse_layout(tensor, cls.__name__)
     bare = object.__new__(cls)
     bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
-    share_memory(bare, tensor)
+    if tensor._dispatch_mask & AUTOGRAD:
+        bare._autograd = tensor._autograd
+    else:
+        share_memory(bare, tensor)
     return bare

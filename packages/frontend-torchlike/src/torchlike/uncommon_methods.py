@@ -78,7 +78,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """Return the same data as an object of a subclass (source: ``torch.Tensor.as_subclass``)."""
-    return _as_subclass(cls, self)
+    return _as_subclass(cls, dc.ops.aten.alias.default(self))
 
 
 def const_data_ptr(self: Tensor) -> int:

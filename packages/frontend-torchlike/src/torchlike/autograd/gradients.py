@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, Literal, NamedTuple, overload
 
@@ -29,7 +29,20 @@ class GradientEdge(NamedTuple):
 
 
 def _to_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) and not isinstance(value, GradientEdge) else [value]
+    """Return the tensors of any iterable, and one tensor or edge as a list of it."""
+    return [value] if isinstance(value, (Tensor, GradientEdge)) or not isinstance(value, Iterable) else list(value)
+
+
+def _to_inputs(value: Any, who: str) -> list[Any]:
+    """Return the inputs of a call, those of a dictionary too, as torch takes them."""
+    if isinstance(value, Mapping):
+        if type(value) is not dict:
+            kind = type(value).__name__
+            raise TypeError(
+                f"`inputs` argument to `{who}()` must be a dict, not {kind}. Other Mapping types are not supported."
+            )
+        return list(value.values())
+    return _to_list(value)
 
 
 def _to_edge(value: Tensor | GradientEdge) -> Edge:
@@ -152,12 +165,12 @@ def _get_edges(inputs: Sequence[Tensor | GradientEdge], who: str) -> list[Edge]:
 
 @api_boundary
 def backward(
-    tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    tensors: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_tensors: Tensor | Iterable[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
-    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None,
+    grad_variables: Tensor | Iterable[Tensor | None] | None = None,
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves they came from (source: ``torch.autograd.backward``).
 
@@ -189,7 +202,7 @@ def backward(
     if inputs is None:
         execute(roots, keep_graph=keep, create_graph=create_graph)
         return
-    targets = _to_list(inputs)
+    targets = _to_inputs(inputs, "backward")
     edges = _get_edges(targets, "backward")
     found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=edges, accumulates=True)
     for target, gradient in zip(targets, found, strict=True):
@@ -201,9 +214,9 @@ def backward(
 
 @overload
 def grad(
-    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
+    outputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_outputs: Tensor | Iterable[Tensor | None] | None = ...,
     retain_graph: bool | None = ...,
     create_graph: bool = ...,
     only_inputs: bool = ...,
@@ -213,9 +226,9 @@ def grad(
 ) -> tuple[Tensor, ...]: ...
 @overload
 def grad(
-    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
+    outputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_outputs: Tensor | Iterable[Tensor | None] | None = ...,
     retain_graph: bool | None = ...,
     create_graph: bool = ...,
     only_inputs: bool = ...,
@@ -225,18 +238,19 @@ def grad(
 ) -> tuple[Tensor | None, ...]: ...
 @api_boundary
 def grad(
-    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    outputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_outputs: Tensor | Iterable[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """Return the gradients of ``outputs`` by ``inputs`` without touching ``.grad`` (source: ``torch.autograd.grad``).
 
+    Tensors may come in any iterable; for a dictionary of inputs the gradients are a dictionary with its keys.
     With ``is_grads_batched`` the first dimension of ``grad_outputs`` counts several gradients, which are computed one after
     another. Raises ``RuntimeError`` where an input was not used, unless ``allow_unused``.
 
@@ -259,9 +273,11 @@ def grad(
     if is_grads_batched:
         keep = create_graph if retain_graph is None else retain_graph
         options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
-        return _grad_of_batch(_to_list(outputs), _to_list(inputs), _to_list(grad_outputs), keep, options)
+        targets = _to_inputs(inputs, "grad")
+        rows = _grad_of_batch(_to_list(outputs), targets, _to_list(grad_outputs), keep, options)
+        return dict(zip(inputs, rows, strict=True)) if type(inputs) is dict else rows
     unused_is_fine = materialize_grads if allow_unused is None else allow_unused
-    results, targets = _to_list(outputs), _to_list(inputs)
+    results, targets = _to_list(outputs), _to_inputs(inputs, "grad")
     grads = [None] * len(results) if grad_outputs is None else _to_list(grad_outputs)
     roots = _pair_roots(results, grads, "grad")
     keep = create_graph if retain_graph is None else retain_graph
@@ -278,7 +294,8 @@ def grad(
             FUNCTIONS["zeros_like"](target.detach())._require_grad(create_graph) if gradient is None else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
-    return tuple([_leave(target, gradient) for target, gradient in zip(targets, found, strict=True)])
+    gradients = tuple([_leave(target, gradient) for target, gradient in zip(targets, found, strict=True)])
+    return dict(zip(inputs, gradients, strict=True)) if type(inputs) is dict else gradients
 
 
 def _grad_of_batch(

@@ -7,6 +7,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ..dtypes import can_cast
 from ..functions import FUNCTIONS
 from ..size import check_dim
 from ..tensors import Tensor
@@ -160,6 +161,19 @@ def write_to_sums(op: Any, self: Tensor, *rest: Any) -> Tensor:
     values = found.values.clone()
     op(values, *rest)
     return become(self, replace_values(found, values))
+
+
+def write_result(op: Any, self: Tensor, *rest: Any) -> Tensor:
+    """Put the result of the function into the last tensor, in that one's dtype."""
+    *rest, out = rest
+    if not is_sparse(self) or not is_sparse(out):
+        raise RuntimeError(f"{op.name}: the tensor and out must both be sparse")
+    found = op.packet.default(self, *rest)
+    kind = dc.dtype(out)
+    if not can_cast(dc.dtype(found), kind):
+        raise RuntimeError(f"result type {dc.dtype(found).name} can't be cast to the desired output type {kind.name}")
+    record = record_of(found)
+    return become(out, replace_values(record, record.values.to(kind)))
 
 
 def read_number(op: Any, self: Tensor) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Final, Self
+from functools import wraps
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
@@ -19,6 +20,8 @@ from ..tensors import Tensor
 from .operators import ops
 from .tensor import count_through, is_sparse, record_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _checks: Final[ContextVar[bool]] = ContextVar("torchlike.sparse_invariants", default=False)
 
 
@@ -67,6 +70,16 @@ class check_sparse_tensor_invariants:  # noqa: N801  # torch's name
         assert self._saved is not None
         _checks.set(self._saved)
         self._saved = None
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Return the function with the switch set while it runs."""
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked
 
 
 @api_boundary

@@ -31,6 +31,7 @@ _KEEP_ZEROS: Final = (
     "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round frac expm1 log1p erf erfinv"
     " deg2rad rad2deg nan_to_num"
 )
+_TESTS: Final = "isposinf isneginf signbit"
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
@@ -45,8 +46,11 @@ _RULES: Final[dict[Rule, str]] = {
     components.write_copy: "copy_",
     components.apply_to_values: "neg positive _conj_physical conj_physical",
     components.write_values: "neg_",
-    components.apply_to_sums: f"{_KEEP_ZEROS} isnan isinf isposinf isneginf signbit threshold_backward",
+    components.apply_to_sums: f"{_KEEP_ZEROS} {_TESTS} isnan isinf threshold_backward",
     components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
+    components.write_result: " ".join(
+        f"{name}.out" for name in f"{_KEEP_ZEROS} {_TESTS} neg conj_physical".split() if name != "relu"
+    ),
     components.read_number: "_local_scalar_dense",
     components.raise_power: "pow.Tensor_Scalar",
     arithmetic.add: "add.Tensor",
