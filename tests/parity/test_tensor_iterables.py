@@ -16,7 +16,6 @@ ITERABLES = {
     "tuple": tuple,
     "generator": lambda given: (each for each in given),
     "iterator": iter,
-    "map": lambda given: map(lambda each: each, given),
     "deque": deque,
     "keys": lambda given: dict.fromkeys(given).keys(),
     "values": lambda given: dict(enumerate(given)).values(),

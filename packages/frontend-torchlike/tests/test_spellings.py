@@ -18,7 +18,7 @@ ORIGINS = {
     "leaf": lambda: torchlike.ones(3, 4, requires_grad=True),
     "result": lambda: torchlike.ones(3, 4, requires_grad=True) * 2,
     "view": lambda: torchlike.ones(4, 3).t(),
-    "view of a result": lambda: (torchlike.ones(4, 3, requires_grad=True) * 2).t(),
+    "view of a result": lambda: torchlike.mul(torchlike.ones(4, 3, requires_grad=True), 2).t(),
     "view of lent memory": lambda: torchlike.from_numpy(np.ones((4, 3), "float32")).permute(1, 0),
     "parameter": lambda: torchlike.nn.Parameter(torchlike.ones(3, 4)),
 }

@@ -32,6 +32,7 @@ _KEEP_ZEROS: Final = (
     " deg2rad rad2deg nan_to_num"
 )
 _TESTS: Final = "isposinf isneginf signbit"
+_WITH_OUTPUT: Final = [name for name in f"{_KEEP_ZEROS} {_TESTS} neg conj_physical".split() if name != "relu"]
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
@@ -48,9 +49,7 @@ _RULES: Final[dict[Rule, str]] = {
     components.write_values: "neg_",
     components.apply_to_sums: f"{_KEEP_ZEROS} {_TESTS} isnan isinf threshold_backward",
     components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
-    components.write_result: " ".join(
-        f"{name}.out" for name in f"{_KEEP_ZEROS} {_TESTS} neg conj_physical".split() if name != "relu"
-    ),
+    components.write_result: " ".join(f"{name}.out" for name in _WITH_OUTPUT),
     components.read_number: "_local_scalar_dense",
     components.raise_power: "pow.Tensor_Scalar",
     arithmetic.add: "add.Tensor",
