@@ -75,11 +75,11 @@ class check_sparse_tensor_invariants:  # noqa: N801  # torch's name
         """Return the function with the switch set while it runs."""
 
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        def run(*args: P.args, **kwargs: P.kwargs) -> T:
             with type(self)(self.state):
                 return function(*args, **kwargs)
 
-        return checked
+        return run
 
 
 @api_boundary
