@@ -311,9 +311,9 @@ def _differentiate(
     if rule is not None:
         values = rule.bind(args, kwargs)
         with _outside():
-            found = (rule.op if inplace else op)(*args, **kwargs)
+            computed = (rule.op if inplace else op)(*args, **kwargs)
             ways = {name: read_tangent(value, level) for name, value in values.items()}
-            return found, rule.compute(values, ways, list(find_tensors(_to_sequence(found))))
+            return computed, rule.compute(values, ways, list(find_tensors(_to_sequence(computed))))
     inputs: list[Tensor] = []
     directions: list[Tensor] = []
     recording = is_grad_enabled()
