@@ -118,10 +118,18 @@ def test_results_of_several_kinds(registry, library, toy, tensors, wrapped):
 
 def test_an_operator_without_results_gives_none(registry, library, toy, wrapped):
     library.define("f(Tensor(a!) x) -> ()")
-    library.impl("f", lambda x: "ignored", toy.key)
+    library.impl("f", lambda x: None, toy.key)
     x = wrapped([1])
     assert registry.ops.t.f(x) is None
     assert x.writes == 1
+
+
+@pytest.mark.parametrize("returned", ["text", 0, False, (), []], ids=repr)
+def test_a_kernel_of_an_operator_without_results_returns_nothing(registry, library, toy, wrapped, returned):
+    library.define("f(Tensor(a!) x) -> ()")
+    library.impl("f", lambda x: returned, toy.key)
+    with pytest.raises(dc.KernelResultError, match="where the schema promises 0 results"):
+        registry.ops.t.f(wrapped([1]))
 
 
 def test_every_written_argument_is_reported_once(registry, library, toy, wrapped):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core.calls import codegen, lazy_function, signature
+from dispatch_core.operators import result_watch
 from dispatch_core.schema.tokens import is_identifier
 
 #: type in a schema → values that it takes, some of which need coercion.
@@ -464,7 +465,9 @@ def test_a_device_kernel_takes_the_place_of_what_came_first(toy, tensors):
     graded._dispatch_mask |= dc.DispatchKey.AutogradToy
     op(graded)
     assert op._entry.specialized_mask == graded._dispatch_mask
-    op(x)
+    for _ in range(result_watch._QUIET + 1):  # until the results are no longer compared
+        assert op._entry.specialized_mask == graded._dispatch_mask
+        op(x)
     assert op._entry.specialized_mask == x._dispatch_mask
     op(graded)
     assert op._entry.specialized_mask == x._dispatch_mask

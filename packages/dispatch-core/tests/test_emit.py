@@ -66,7 +66,7 @@ def test_an_operator_that_was_called_keeps_the_source_of_its_code():
         library.impl("half", lambda x: 1 / x, "CompositeImplicitAutograd")
         op = registry.ops.t.half.default
         assert not entries("call of t::half")
-        for _ in range(FIRST_CALLS):
+        for _ in range(1 + FIRST_CALLS):  # the one whose result is held against the schema does not count
             assert op(2) == 0.5
         assert not entries("call of t::half")
         assert op(2) == 0.5

@@ -33,7 +33,8 @@ def test_an_unknown_option_is_refused_with_those_that_exist(name):
     with pytest.raises(dc.ArgumentError) as caught:
         dc.pipeline(**{name: 1})
     assert f"unexpected option {name!r}" in str(caught.value)
-    assert "Hint: it takes fuse, inputs_unchanged, max_bytes, max_ops, progress, trace" in str(caught.value)
+    options = "check_indices, fuse, inputs_unchanged, max_bytes, max_ops, progress, trace"
+    assert f"Hint: it takes {options}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
