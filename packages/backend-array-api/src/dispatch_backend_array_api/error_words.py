@@ -10,7 +10,7 @@ Note [Error words]
 
     A word that is not 0 becomes the error that the check raises where values are there, with the recorded call's line. It
     is raised in the thread that looks; the thread that ran the program, if it is another one, gets it at its next look or
-    call. What the program has made from the failed replay on is marked failed: whoever computes with it or reads it gets the
+    call. What the program has made from the failed replay on is marked failed: computing with it or reading it raises the
     same error, until the tensor holds another array.
 """
 

@@ -275,7 +275,7 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
 
 
 def _follow(view: Any, tangent: Tensor, level: int) -> Tensor:
-    """Give a view its part of its base's tangent."""
+    """Set a view's tangent to its part of its base's, and return it."""
     state = view._state
     with _outside():
         part: Tensor = replay(tangent, state.chain, state.skip)
