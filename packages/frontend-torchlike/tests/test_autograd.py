@@ -1,13 +1,16 @@
 """Backward, ``grad``, hooks, versions and the errors around them."""
 
 import gc
+import random
 import threading
 import weakref
 
 import pytest
 
 import torchlike
-from torchlike import autograd, no_grad, tensor
+from torchlike import Tensor, autograd, no_grad, tensor
+from torchlike.autograd.graph import Node, saved_tensors_hooks
+from torchlike.utils.checkpoint import checkpoint
 
 
 @pytest.fixture
@@ -290,6 +293,60 @@ def test_a_graph_dies_with_its_last_tensor(x):
         assert node() is None
     finally:
         gc.enable()
+
+
+#: Blocks in which tensors are kept in ways of their own, or not kept.
+KEEPING = {
+    "plain": lambda function, x: function(x),
+    "as they are": lambda function, x: run_under_hooks(lambda tensor: tensor, function, x),
+    "in a tuple": lambda function, x: run_under_hooks(lambda tensor: (tensor,), function, x),
+    "checkpoint": lambda function, x: checkpoint(function, x, use_reentrant=False),
+    "reentrant checkpoint": lambda function, x: checkpoint(function, x, use_reentrant=True),
+    "checkpoints in one": lambda function, x: checkpoint(
+        lambda value: checkpoint(torchlike.exp, checkpoint(function, value, use_reentrant=False), use_reentrant=False),
+        x,
+        use_reentrant=False,
+    ),
+}
+
+
+def run_under_hooks(pack, function, x):
+    with saved_tensors_hooks(pack, lambda kept: kept[0] if isinstance(kept, tuple) else kept):
+        return function(x)
+
+
+@pytest.mark.parametrize("way", KEEPING)
+def test_what_was_saved_goes_with_backward(way):
+    functions = [
+        torchlike.exp,
+        torchlike.sigmoid,
+        torchlike.sin,
+        lambda x: x.softmax(0),
+        lambda x: x * x,
+        torchlike.sqrt,
+    ]
+    for seed in range(4):
+        chain = random.Random(seed).choices(functions, k=4)
+
+        def run(x, chain=chain):
+            for function in chain:
+                x = function(x)
+            return x
+
+        for create_graph in (False, way == "checkpoints in one"):
+            x = tensor([0.5, 1.5], requires_grad=True)
+            torchlike.autograd.grad(KEEPING[way](run, x).sum(), x)  # also fills what is kept for good
+            gc.disable()
+            gc.freeze()  # what there is already is not listed
+            try:
+                (grad,) = torchlike.autograd.grad(KEEPING[way](run, x).sum(), x, create_graph=create_graph)
+                if create_graph:
+                    torchlike.autograd.grad(grad.sum(), x)
+                del grad
+                assert not any(isinstance(each, Tensor | Node) for each in gc.get_objects()), (seed, create_graph)
+            finally:
+                gc.unfreeze()
+                gc.enable()
 
 
 def test_several_threads_may_run_backward():

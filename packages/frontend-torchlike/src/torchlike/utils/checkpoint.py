@@ -140,7 +140,8 @@ class _Recomputed:
         found: list[Tensor] = []
 
         def collect(tensor: Tensor) -> int:
-            found.append(tensor)
+            # The tensor itself may be the result of a node that keeps the hooks, and so this list.
+            found.append(tensor.detach() if tensor.requires_grad else tensor)
             return len(found) - 1
 
         collecting = saved_tensors_hooks(collect, found.__getitem__)
