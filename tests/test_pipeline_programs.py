@@ -544,8 +544,8 @@ def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkey
     hits = []
     find = guards.find
 
-    def counted(notes, **options):
-        found = find(notes, **options)
+    def counted(records, options):
+        found = find(records, options)
         hits.append(found is not None)
         return found
 

@@ -75,6 +75,12 @@ class _NoSteps:
         self.steps: tuple[int, dict[Any, type[Step]]] = -1, {}
 
 
+class _OneRunner(dict[int, Callable[..., Any]]):
+    """The table of a copy, which has one runner."""
+
+    find = dict.__getitem__
+
+
 class CopyEntry:
     """What a step of a copy has in the place of an operator: the operator that reads, and another function."""
 
@@ -91,7 +97,7 @@ class CopyEntry:
             found = read[source](array)
             return access.to_data(make(copy.copy(found) if copies else found, *rest))
 
-        self.explicit_table = {mask: move}
+        self.explicit_table = _OneRunner({mask: move})
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._entry, name)
