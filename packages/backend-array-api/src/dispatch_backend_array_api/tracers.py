@@ -5,6 +5,11 @@ Note [A program's own jax.jit]
     the function has been followed. So a kernel whose arguments are all arrays with values computes at once: a tensor stays
     a tensor, and is a constant of the function. Raw arrays that are tracers go through operators as through JAX's own
     functions. Their values cannot be read: that is refused, with the name of the function.
+
+Note [64 bits]
+    JAX computes in 32 bits unless ``jax_enable_x64`` is set, and makes an int64 array an int32 one without a word. The
+    operators' integers are 64 bits wide, so every kernel runs with it on, in its own thread and for as long as it runs: the
+    program's own calls of JAX go on as it has set them. They meet 64-bit arrays of ours where it takes their data.
 """
 
 from __future__ import annotations
@@ -95,3 +100,19 @@ def read(array: Any) -> Any:
             " it has none until that function is called",
             hint="read values outside of the function, or return the array from it",
         ) from error
+
+
+def _settle(value: Any) -> Any:
+    """Return an array with a dtype that gives way to no number's, as that of the user's ``jnp.full(3, 2.0)`` does."""
+    return jax.lax.convert_element_type(value, value.dtype) if getattr(value, "weak_type", False) else value
+
+
+def in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a kernel compute in 64 bits; see Note [64 bits]."""
+
+    @wraps(kernel)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with jax.enable_x64(True):
+            return kernel(*map(_settle, args), **kwargs)
+
+    return run

@@ -1,15 +1,8 @@
-"""The device ``jax``: arrays of JAX, on its default device.
-
-Note [64 bits]
-    JAX computes in 32 bits unless ``jax_enable_x64`` is set, and makes an int64 array an int32 one without a word. The
-    operators' integers are 64 bits wide, so every kernel runs with it on, in its own thread and for as long as it runs: the
-    program's own calls of JAX go on as it has set them. They meet 64-bit arrays of ours where it takes their data.
-"""
+"""The device ``jax``: arrays of JAX, on its default device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -20,22 +13,8 @@ from ..backend import array_api_backend
 from ..error_words import ErrorWords
 from ..kernels.pointwise import unary
 from ..library import Array
-from ..tracers import is_following, keep_planned_values, keep_values, read
+from ..tracers import in_64_bits, is_following, keep_planned_values, keep_values, read
 from ..xla import make_planner, write_slice
-
-
-def _settle(value: Any) -> Any:
-    """Return an array with a dtype that gives way to no number's, as that of the user's ``jnp.full(3, 2.0)`` does."""
-    return jax.lax.convert_element_type(value, value.dtype) if getattr(value, "weak_type", False) else value
-
-
-def _in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(kernel)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with jax.enable_x64(True):
-            return kernel(*map(_settle, args), **kwargs)
-
-    return run
 
 
 @partial(jax.jit, static_argnames="add")
@@ -89,9 +68,9 @@ with jax.enable_x64(True):
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
         },
-        around=lambda kernel: _in_64_bits(keep_values(kernel)),
+        around=lambda kernel: in_64_bits(keep_values(kernel)),
         words=words,
         make_planner=partial(
-            make_planner, words=words, around=lambda function: _in_64_bits(keep_planned_values(function))
+            make_planner, words=words, around=lambda function: in_64_bits(keep_planned_values(function))
         ),
     )
