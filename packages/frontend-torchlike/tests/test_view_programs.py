@@ -15,7 +15,7 @@ import torchlike as torch
 from torchlike.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 SEED = int(os.environ.get("DISPATCH_VIEW_SEED", "0"))
-PROGRAMS = int(os.environ.get("DISPATCH_VIEW_PROGRAMS", "16"))
+PROGRAMS = int(os.environ.get("DISPATCH_VIEW_PROGRAMS", "8"))
 SHAPES = [(6,), (2, 3), (3, 2), (2, 2, 2)]
 STEP = 1e-30
 
