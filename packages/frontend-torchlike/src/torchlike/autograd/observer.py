@@ -49,7 +49,8 @@ def _list_nodes(tensor: Any) -> Iterator[Node | None]:
     state = getattr(tensor, "_autograd", None)
     if isinstance(state, TensorState):
         yield state.known_grad_fn
-        if state.is_view and state.base is not None and isinstance(node := state.base._state.known_grad_fn, CopySlices):
+        base: Any = getattr(state, "base", None) if state.is_view else None
+        if base is not None and isinstance(node := base._state.known_grad_fn, CopySlices):
             yield node
             yield node.fn
 

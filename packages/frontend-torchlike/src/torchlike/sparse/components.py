@@ -165,10 +165,10 @@ def write_to_sums(op: Any, self: Tensor, *rest: Any) -> Tensor:
 
 def write_result(op: Any, self: Tensor, *rest: Any) -> Tensor:
     """Put the result of the function into the last tensor, in that one's dtype."""
-    *rest, out = rest
+    *given, out = rest
     if not is_sparse(self) or not is_sparse(out):
         raise RuntimeError(f"{op.name}: the tensor and out must both be sparse")
-    found = op.packet.default(self, *rest)
+    found = op.packet.default(self, *given)
     kind = dc.dtype(out)
     if not can_cast(dc.dtype(found), kind):
         raise RuntimeError(f"result type {dc.dtype(found).name} can't be cast to the desired output type {kind.name}")
