@@ -493,3 +493,25 @@ def test_programs_give_the_bits_that_they_give_step_by_step(arrays, steps, again
         assert done == steps
         for one, two in zip(found, expected, strict=True):
             same(one, two)
+
+
+CALLS_IN_PLACE = {
+    "add_.Tensor": 1,
+    "add_.Scalar": 0.5,
+    "mul_.Tensor": 1,
+    "addcmul_": 2,
+    "addcdiv_": 2,
+    **dict.fromkeys(INPLACE_UNARY, 0),
+}
+
+
+@pytest.mark.parametrize("is_computed", [False, True])
+@pytest.mark.parametrize("name", CALLS_IN_PLACE)
+def test_calls_in_place_return_the_very_argument(name, is_computed):
+    others = CALLS_IN_PLACE[name]
+    arguments = [np.full(3, 2, np.float32)] * others if isinstance(others, int) else [others]
+    with dc.pipeline():
+        value = aten.clone(np.ones(3, np.float32))
+        if is_computed:
+            value.result()
+        assert overload(name)(value, *arguments) is value

@@ -113,6 +113,8 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     )
     marking = boundary if frontend is None else replace(boundary, frontend=_mark_views(frontend))
     record = entry.registry.engine.make_backend_runner(entry, marking, plain, ())
+    if frontend is None and "inplace_view" not in entry.tags:
+        record = _return_arguments(signature, record)
 
     def run(*values: Any) -> Any:
         session = finish()
@@ -172,6 +174,21 @@ def _mark(tensor: Any) -> Any:
     if isinstance(tensor._dispatch_data, Pending):
         tensor._dispatch_mask |= PIPELINE
     return tensor
+
+
+def _return_arguments(signature: CallSignature, runner: Runner) -> Runner:
+    """Let callers get the arguments that they wrote to, where the recorder takes the arrays of computed values."""
+    written = [(index, result.source) for index, result in enumerate(signature.results) if result.kind == "self"]
+    if not written or any(signature.parameters[source].keyword_only for _, source in written):
+        return runner
+
+    def run(*values: Any) -> Any:
+        results = list(signature.unpack(runner(*values)))
+        for index, source in written:
+            results[index] = values[source]
+        return signature.pack(results)
+
+    return run
 
 
 def _let_meet(runner: Runner) -> Runner:
