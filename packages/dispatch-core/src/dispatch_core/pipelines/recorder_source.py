@@ -189,6 +189,7 @@ def _recorder_lines(
             lines += _made_lines(name, f"__i[{index}]", "None")
         lines += _step_lines(signature, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
+    lines += [f"__t.written_keys.add(__p{index})" for index in signature.writes]
     return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_return_lines(signature, boundary)]
 
 

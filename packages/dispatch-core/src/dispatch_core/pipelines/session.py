@@ -23,7 +23,7 @@ from .materialization import materialize_value, to_step_argument
 from .pending import Pending, describe, known_spec, known_storage_key, storage_key
 from .run import with_arrays
 from .scheduler import Scheduler
-from .steps import Step, values_in
+from .steps import Step
 
 if TYPE_CHECKING:
     from .capturing import Recording
@@ -187,13 +187,8 @@ class Session(Scheduler):
             return True
         session: Any = self
         while session is not None:
-            if session.has_effects:
-                key = storage_key(array)
-                for record in (*session.records[:], *session._steps[:]):
-                    kind, values = record[:2] if isinstance(record, tuple) else (type(record), record.values)
-                    written = [values[index] for index in kind.written if values]
-                    if any(known_storage_key(each) == key for value in written for each in values_in(value)):
-                        return True
+            if session.written_keys and storage_key(array) in session.written_keys:
+                return True
             session = session.outer
         return False
 
@@ -203,6 +198,7 @@ class Session(Scheduler):
         if step.written or step.is_random:
             # Only after the step itself: see `remove_ended`.
             self.has_effects = True
+            self.written_keys.update(map(known_storage_key, step.writes()))
         if len(self.records) >= self.remaining:
             self.check_limits()
 

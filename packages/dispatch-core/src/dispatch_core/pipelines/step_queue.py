@@ -9,12 +9,13 @@ Note [Records become steps]
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from .limits import Limits
 from .liveness import are_all_observable, observable_steps
 from .lock import PipelineLock
+from .pending import known_storage_key
 from .stats import Stats
 from .steps import RecordedCall, Step, to_step
 
@@ -37,6 +38,8 @@ class StepQueue:
         #: The calls that have been recorded since steps were made; see Note [Records become steps].
         self.records: list[RecordedCall] = []
         self._steps: list[Step] = []
+        #: The storage keys of the memory that they write to; None among them is memory that no other value shares.
+        self.written_keys: set[Hashable] = set()
         self.stats = Stats()
         #: Held while steps run; see Note [Records become steps].
         self.lock = PipelineLock()
@@ -112,6 +115,7 @@ class StepQueue:
             return
         if not (self.records or self._steps or self.limits.has_bytes):
             self.has_effects = False
+            self.written_keys.clear()
             if not self.records:  # in this order, as below
                 self.count_remaining()
                 return
@@ -122,8 +126,11 @@ class StepQueue:
                 self._steps[:] = [step for step in self.steps if step.values or not step.done]
             # In this order, because calls may be recorded at any moment: True too often is slow, False would be wrong.
             self.has_effects = False
-            if not self.is_empty and any(step.written or step.is_random for step in self.steps[:]):
-                self.has_effects = True
+            self.written_keys.clear()
+            for step in () if self.is_empty else self.steps[:]:
+                if step.written or step.is_random:
+                    self.has_effects = True
+                    self.written_keys.update(map(known_storage_key, step.writes()))
             if self.limits.has_bytes:
                 self.limits.recount_bytes(self.steps[:])
             self.count_remaining()
