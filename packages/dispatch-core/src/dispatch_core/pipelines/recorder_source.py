@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.lent_memory import LENT, is_lent
@@ -245,19 +246,25 @@ def _spec_lines(index: int, parameter: CallParameter, lent: str, *, wrapped: boo
 
 def _copy_lines(lent: Sequence[int], otherwise: str) -> list[str]:
     """Return lines that copy the arrays of arguments whose bits are set; see Note [Copies of lent memory] in `recording`."""
-    names = ", ".join([f"__x{index}" for index in lent])
     lines = ["if __h:"]
-    for index in lent:
-        lines += [
-            f"    {'if' if index == lent[0] else 'elif'} __h == {1 << index}:",
-            f"        __d = __x{index} = __t.copy_lent(__made, __x{index}, __b{index})",
-        ]
-    if len(lent) > 1:
-        lines += [
-            "    else:",
-            f"        __d = __t.copy_all_lent(__made, ({names}))",
-            f"        {names} = __d or ({names})",
-        ]
+    ones = [f"__x{index} = __t.copy_lent(__made, __x{index}, __b{index})" for index in lent]
+    if len(lent) == 1:
+        return [*lines, f"    __d = {ones[0]}", "    if __d is None:", f"    {otherwise}"]
+    names = ", ".join([f"__x{index}" for index in lent])
+    # Mostly one memory is lent, or each argument lies in another.
+    shared = [
+        f"(__h & {1 << one | 1 << other} == {1 << one | 1 << other} and __p{one} == __p{other})"
+        for one, other in combinations(lent, 2)
+    ]
+    lines += [
+        f"    if __h & (__h - 1) and ({' or '.join(shared)}):",
+        f"        __d = __t.copy_all_lent(__made, ({names}))",
+        f"        {names} = __d or ({names})",
+        "    else:",
+        "        __d = __t",
+    ]
+    for index, one in zip(lent, ones, strict=True):
+        lines += [f"        if __h & {1 << index} and __d is not None:", f"            __d = {one}"]
     return [*lines, "    if __d is None:", f"    {otherwise}"]
 
 
