@@ -275,7 +275,7 @@ def _write_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
 
 
 def _follow(view: Any, tangent: Tensor, level: int) -> Tensor:
-    """Set a view's tangent to its part of its base's, and return it."""
+    """Return the part of its base's tangent that a view has, and keep it."""
     state = view._state
     with _outside():
         part: Tensor = replay(tangent, state.chain, state.skip)
@@ -329,7 +329,7 @@ def _differentiate(
             entered = value.detach()._require_grad()
         inputs.append(entered)
         # The tangent of an argument that is written to is written to in its turn.
-        directions.append(tangent.clone() if inplace and recording and tangent.requires_grad else tangent)
+        directions.append(tangent.clone() if inplace and recording else tangent)
         return entered
 
     with _outside(), enable_grad():

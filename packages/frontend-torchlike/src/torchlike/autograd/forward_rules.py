@@ -28,6 +28,8 @@ class ForwardRule:
         }
         self.names = {name: f"{name}_t" for name in derivative.kinds if f"{name}_t" in derivative.names}
         self.functions = derivative.namespace
+        #: The arguments and results whose elements the rule uses.
+        self.reads = {*derivative.saved_inputs, *derivative.saved_results}
         self.defaults = {each.name: each.default for each in op.schema.arguments if each.has_default}
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str,
     """Call a function below a level, which records its backward, or its ``jvp`` where it differentiates along directions."""
     entered = tuple(level.enter(arg, is_captured=True) for arg in args)
     inner = tuple(map(level.leave, entered))
-    pushes = isinstance(level, ForwardLevel) and cls.jvp is not Function.jvp
+    pushes = isinstance(level, ForwardLevel) and level.pushes and cls.jvp is not Function.jvp
 
     def compute(context: Any) -> Any:
         with below():

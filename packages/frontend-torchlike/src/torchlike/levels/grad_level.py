@@ -14,10 +14,12 @@ import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 
+from ..autograd.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, shape_of, signature_of, wrap_results, written_tensors
+from .custom_tangents import record_pushing
 from .stack import TransformLevel, below
 from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
 
@@ -84,7 +86,12 @@ class GradLevel(TransformLevel):
         if composite is not None:
             return composite(*values)
         entered = shape.map_tensors(partial(self.enter, is_captured=True), values)
-        return self.run_recorded(op._entry.explicit_table[autograd | casts | _BACK | frontend.marker], entered)
+        own_keys = (0 if self.has_own_node(op) else autograd) | casts | _BACK | frontend.marker
+        return self.run_recorded(op._entry.explicit_table[own_keys], entered)
+
+    def has_own_node(self, op: Any) -> bool:
+        """Return whether `call_below` records calls of an operator, instead of its Autograd kernel."""
+        return False
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
         """Run a call by the Autograd kernels."""
@@ -126,10 +133,20 @@ class ForwardLevel(GradLevel):
         super().__init__()
         #: The function's own mode, while a call of it is recorded whatever that is.
         self._mode: bool | None = None
+        #: Whether calls with tangents of their own record them; backward's, which are linear, record their gradients.
+        self.pushes = True
 
     @property
     def grad_mode(self) -> bool:
         return self._outer and (is_grad_enabled() if self._mode is None else self._mode)
+
+    def has_own_node(self, op: Any) -> bool:
+        return self.pushes and find_forward_rule(op) is not None
+
+    def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
+        rule = find_forward_rule(op) if self.pushes else None
+        call = super().call_below
+        return call(op, values) if rule is None else record_pushing(rule, self, op, values, call)
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
         before = self._mode

@@ -2,7 +2,8 @@
 
 Note [Forward by backward twice]
     Backward is linear in the gradient that enters. So the derivative along a direction is the gradient, by that entering
-    gradient, of backward's result: `linearize` records backward itself, and each direction costs one more.
+    gradient, of backward's result: `linearize` records backward itself, and each direction costs one more. Operators with a
+    forward rule and functions with a ``jvp`` record that: see Note [A jvp as a node] in `custom_tangents`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class _Linear:
             self._results, self._spec = tree_flatten(output)
             _refuse_nested("jvp", self._results)
             check_outputs(self._results, _JVP)
+            level.pushes = False
             # The gradients that enter, and backward's results as functions of them.
             self._entering = [self._make_weight(each) for each in self._results if each.requires_grad]
             self._gradients: Sequence[Any] = [None] * len(own)

@@ -24,8 +24,8 @@ The engine computes a gradient only if it is needed, then sums it to the argumen
 argument's dtype; so an expression need not undo broadcasting or promotion. The gradient of a list is a list.
 
 Where backward does not tell a forward derivative, since it treats an argument as symmetric, or leaves open which of several
-elements stays, ``TANGENTS`` has a row: for each differentiable result an expression of its tangent. It may use all of the
-names above but for the gradients, and ``x_t``, the tangent of an argument ``x``, which is zeros where it has none.
+elements stays, ``TANGENTS`` has a row: for each differentiable result an expression of its tangent. It may use the names
+above but for the gradients, and ``x_t``, the tangent of an argument ``x``, which is zeros where it has none.
 
 An in-place overload without an entry of its own takes its functional overload's formula: ``result`` is then the tensor
 written to, and an expression that names ``self`` itself (not ``self_sizes`` and its kind) means the value before the
