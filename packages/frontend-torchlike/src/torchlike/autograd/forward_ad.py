@@ -168,6 +168,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     with _outside():
         dual = tensor.view_as(tensor)
+        if is_in_transform():
+            # A tensor of a batch has a tangent of its own in each row, which can be written to.
+            tangent = FUNCTIONS["zeros_like"](tensor.detach()).copy_(tangent)
     set_tangent(dual, tangent, current)
     return dual
 
