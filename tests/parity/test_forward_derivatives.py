@@ -234,6 +234,23 @@ OF_A_MATRIX = {
 }
 
 
+def without_recording(t, function):
+    with t.no_grad():
+        return function()
+
+
+#: Functions of a vector that leave recording off for a part of them.
+IN_NO_GRAD = {
+    "all": lambda t, x: without_recording(t, lambda: x.sin() * x),
+    "in the middle": lambda t, x: without_recording(t, lambda: (x.exp() * x).sin() + 1) * x,
+    "broadcast": lambda t, x: without_recording(t, lambda: x[:, None] * x.sum() + 2.0).sum(1) * x.cos(),
+    "several results": lambda t, x: without_recording(t, lambda: t.aminmax(x * x).max) * x,
+    "a composite": lambda t, x: without_recording(t, lambda: t.nn.functional.normalize(x, dim=0)) * x,
+    "a rule": lambda t, x: without_recording(t, lambda: x.scatter(0, t.tensor([1, 1]), x.exp())) * x,
+    "a list": lambda t, x: without_recording(t, lambda: t.cat([x, x.sin()])).sum() * x.detach(),
+}
+
+
 def push_dual(t, function, points, ways):
     with t.autograd.forward_ad.dual_level():
         duals = [t.autograd.forward_ad.make_dual(p, w) for p, w in zip(points, ways, strict=True)]
@@ -303,3 +320,22 @@ def test_factorizations_have_tangents_along_directions_that_are_not_symmetric(na
         spread = rng.standard_normal((3, 3))
         array = spread @ spread.T + np.diag([3.0, 2.0, 1.0])
         assert compare_forward(OF_A_MATRIX[name], [array], [rng.standard_normal((3, 3))], FORWARD, name) >= 7
+
+
+@pytest.mark.parametrize("name", IN_NO_GRAD)
+def test_tangents_in_no_grad_are_constants_of_the_transforms_around(name):
+    kinds = [kind for kind in FORWARD if name != "a list" or "jac" not in kind]  # tangents of lists are recorded
+    for seed in range(DRAWN):
+        array, way = np.random.default_rng(seed).standard_normal((2, 4))
+        assert compare_forward(IN_NO_GRAD[name], [array], [way], kinds, name) >= 7
+
+
+@pytest.mark.parametrize("cut", ["detach", "detach_", "data"])
+def test_detached_dual_numbers_have_no_tangent(cut):
+    def function(t, x):
+        y = x * x
+        z = y.data if cut == "data" else getattr(y, cut)()
+        return z.sin() * x
+
+    array, way = np.random.default_rng(7).standard_normal((2, 4))
+    assert compare_forward(function, [array], [way], ["dual numbers", "jvp", "jacfwd", "jvp of grad"], cut) == 4

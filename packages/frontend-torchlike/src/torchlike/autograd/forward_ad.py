@@ -31,7 +31,15 @@ from .fallback import find_tensors
 from .forward_rules import find_forward_rule
 from .gradients import grad
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "push_forward",
+    "unpack_dual",
+]
 
 _KEY: Final = dc.DispatchKey.FuncTorchGradWrapper
 _NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
@@ -292,7 +300,9 @@ FOLLOW.append(_follow)
 def _run_view(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
     result = call()
     tangent = read_tangent(args[0], level)
-    if tangent is not None:
+    if op.name == "aten::detach":
+        set_tangent(result, None, level)
+    elif tangent is not None:
         with _outside():
             views = op(tangent, *args[1:], **kwargs)
         for tensor, each in zip(_to_sequence(result), _to_sequence(views), strict=True):
@@ -344,7 +354,7 @@ def _differentiate(
         differentiable = [each for each in results if each.requires_grad]
         found: dict[int, Tensor] = {}
         if differentiable:
-            found = _push_forward(differentiable, inputs, directions)
+            found = push_forward(differentiable, inputs, directions)
         keeps = recording and any(each.requires_grad for each in find_tensors([*args, *kwargs.values()]))
         moved = [found.get(id(each)) for each in results]
         if not keeps:
@@ -354,7 +364,7 @@ def _differentiate(
     return result, moved
 
 
-def _push_forward(outputs: list[Tensor], inputs: list[Tensor], directions: list[Tensor]) -> dict[int, Tensor]:
+def push_forward(outputs: list[Tensor], inputs: list[Tensor], directions: list[Tensor]) -> dict[int, Tensor]:
     """Return the derivative of each output along the directions, by the output's identity."""
     weights = [FUNCTIONS["zeros_like"](each.detach())._require_grad() for each in outputs]
     pulled = grad(outputs, inputs, weights, create_graph=True, allow_unused=True)

@@ -11,6 +11,7 @@ import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
+from . import tangents
 from .captures import PARTS, see, see_gradient
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
@@ -244,4 +245,6 @@ class Differentiable:
             leaf = self._autograd = Leaf.of(self)
             leaf.storage, leaf.chain, leaf.grad = state.storage, state.chain, state.grad
             leaf.cut, Leaf.was_cut = ref(state.edge.node), True
+        if level := tangents.dual_level.get():
+            tangents.set_tangent(self, None, level)
         return self

@@ -76,7 +76,7 @@ def _record(cls: Any, level: GradLevel, args: tuple[Any, ...], kwargs: dict[str,
         if pushes:
             numbers = {id(each): number for number, each in enumerate(entered) if isinstance(each, Tensor)}
             results = list(output) if isinstance(output, tuple) else [output]
-            keep_call(context, entered, results, [numbers.get(id(each)) for each in results])
+            keep_call(context, level, entered, results, [numbers.get(id(each)) for each in results])
         changed = {id(each) for each in context.dirty}
 
         def renew(value: Any) -> Any:

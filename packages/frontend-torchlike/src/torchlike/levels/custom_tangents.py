@@ -10,10 +10,11 @@ Note [A jvp as a node]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.forward_ad import push_forward
 from ..autograd.forward_rules import ForwardRule
 from ..autograd.function import Context, Function
 from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
@@ -22,13 +23,15 @@ from ..functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled, set_grad_enabled
 from ..tensors import Tensor
 from ..utils.pytree import tree_map
-from .calls import map_tensors, written_tensors
-from .stack import below
+from .calls import call_in_order, map_tensors, shape_of, signature_of, written_tensors
+from .loop import has_fresh_results
+from .stack import above, below
+from .tensors import require_grad
 
 if TYPE_CHECKING:
     from .grad_level import GradLevel
 
-__all__ = ["keep_call", "make_pushing", "record_pushing"]
+__all__ = ["find_call_rule", "keep_call", "make_pushing", "record_pushing"]
 
 
 @lru_cache(maxsize=1024)
@@ -38,15 +41,64 @@ def make_pushing(cls: type[Function]) -> type[Function]:
     return type(cls.__name__, (Function,), methods)
 
 
-def keep_call(context: Context, inputs: tuple[Any, ...], results: list[Any], sources: list[int | None]) -> None:
-    """Keep of a call what `compute_tangents` takes, and the versions of what was saved for ``jvp``."""
+def keep_call(
+    context: Context, level: GradLevel, inputs: tuple[Any, ...], results: list[Any], sources: list[int | None]
+) -> None:
+    """Keep what `compute_tangents` takes, whether the call is recorded, and the versions of what was saved for ``jvp``."""
     versions = [(each, read_version(each)) for each in context.for_forward]
     shapes = shapes_of_tangents(context, results)
-    context.call = inputs, shapes, sources, tuple(versions)  # type: ignore[attr-defined]  # contexts take any attribute
+    context.call = inputs, shapes, sources, tuple(versions), level.grad_mode  # type: ignore[attr-defined]  # contexts take any attribute
+
+
+class CallRule:
+    """The rule of an operator that has none of its own: backward of a call alone is differentiated.
+
+    So the tangents of a call in ``no_grad`` are not recorded, either.
+    """
+
+    def __init__(self, op: Any, make_level: Callable[[], Any]) -> None:
+        signature = signature_of(op)
+        self.op, self._make_level = op, make_level
+        self.arguments = [each.name for each in signature.parameters]
+        self.results = [f"result{number}" for number in range(len(signature.results))]
+        self.reads = {each.name for each in signature.parameters if each.tensors}
+
+    def compute(
+        self, values: Mapping[str, Any], ways: Mapping[str, Any], results: Sequence[Any]
+    ) -> list[Tensor | None]:
+        """Return the tangents of a call's results, from all arguments and their tangents by name."""
+        level = self._make_level()
+        level.pushes = False
+        moved = {name: way for name, way in ways.items() if way is not None}
+        with above(level, records=True):
+            entered = {name: level.enter(values[name]) for name in moved}
+            for each in entered.values():
+                require_grad(each)
+            found = call_in_order(self.op, tuple({**values, **entered}.values()))
+            made = list(found) if isinstance(found, tuple) else [found]
+            reached = [each for each in made if each is not None and each.requires_grad]
+            pushed = push_forward(reached, list(entered.values()), list(moved.values())) if reached else {}
+        return [
+            level.leave(pushed[id(each)]) if id(each) in pushed
+            else None if each is None or not each.dtype.is_differentiable
+            else FUNCTIONS["zeros_like"](level.leave(each))
+            for each in made
+        ]  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def find_call_rule(op: Any, make_level: Callable[[], Any]) -> CallRule | None:
+    """Return the rule that differentiates an operator's calls alone; None for views, writes, lists and random numbers."""
+    shape = shape_of(op)
+    return CallRule(op, make_level) if has_fresh_results(op) and not (shape.draws or shape.lists) else None
 
 
 def record_pushing(
-    rule: ForwardRule, level: GradLevel, op: Any, values: tuple[Any, ...], call: Callable[[Any, tuple[Any, ...]], Any]
+    rule: ForwardRule | CallRule,
+    level: GradLevel,
+    op: Any,
+    values: tuple[Any, ...],
+    call: Callable[[Any, tuple[Any, ...]], Any],
 ) -> Any:
     """Run a call of an operator by ``call``, and record a node that computes tangents by its rule."""
 
@@ -60,8 +112,8 @@ def record_pushing(
         results = list(output) if isinstance(output, tuple) else [output]
         with below():
             own = [copy(name, level.leave(each)) for name, each in zip(rule.results, results, strict=True)]
-        context.values = arguments, own, level.grad_mode
-        keep_call(context, values, results, [None] * len(results))
+        context.values = arguments, own
+        keep_call(context, level, values, results, [None] * len(results))
         return output
 
     def copy(name: str, value: Any) -> Any:
@@ -76,13 +128,12 @@ def record_pushing(
 
 
 @lru_cache(maxsize=1024)
-def _make_function(rule: ForwardRule) -> type[Function]:
+def _make_function(rule: ForwardRule | CallRule) -> type[Function]:
     """Return the function that records calls of an operator, with its rule as ``jvp``."""
 
     def jvp(ctx: Any, *ways: Any) -> Any:
-        values, results, records = ctx.values
-        with set_grad_enabled(records and is_grad_enabled()):
-            return tuple(rule.compute(values, dict(zip(values, ways, strict=True)), results))
+        values, results = ctx.values
+        return tuple(rule.compute(values, dict(zip(values, ways, strict=True)), results))
 
     methods = {"backward": staticmethod(_run_transposed), "jvp": staticmethod(jvp)}
     return type(rule.op.name.rpartition("::")[2], (Function,), methods)
@@ -109,7 +160,7 @@ class _Transposed(Function):
     def backward(ctx: Any, *ways: Any) -> Any:
         """Return the tangents of the function's results."""
         context = ctx.context
-        inputs, shapes, sources, versions = context.call
+        inputs, shapes, sources, versions, records = context.call
         dirty = {id(each) for each in context.dirty}
         # The tangent of an input that is changed in place is changed in place, and belongs to others here.
         moved = [
@@ -118,6 +169,7 @@ class _Transposed(Function):
         ]
         kept, context.saved = context.saved, versions
         try:
-            return (None, *compute_tangents(context, shapes, inputs, moved, sources))
+            with set_grad_enabled(records and is_grad_enabled()):
+                return (None, *compute_tangents(context, shapes, inputs, moved, sources))
         finally:
             context.saved = kept

@@ -19,7 +19,7 @@ from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors import Tensor, frontend
 from .calls import call_in_order, shape_of, signature_of, wrap_results, written_tensors
-from .custom_tangents import record_pushing
+from .custom_tangents import find_call_rule, record_pushing
 from .stack import TransformLevel, below
 from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
 
@@ -141,10 +141,17 @@ class ForwardLevel(GradLevel):
         return self._outer and (is_grad_enabled() if self._mode is None else self._mode)
 
     def has_own_node(self, op: Any) -> bool:
-        return self.pushes and find_forward_rule(op) is not None
+        return self._find_rule(op) is not None
+
+    def _find_rule(self, op: Any) -> Any:
+        """Return the rule by which a call has tangents of its own; None where backward, differentiated, has them."""
+        if not self.pushes:
+            return None
+        alone = self._outer and not self.grad_mode  # the transforms around record no tangents
+        return find_forward_rule(op) or (find_call_rule(op, ForwardLevel) if alone else None)
 
     def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
-        rule = find_forward_rule(op) if self.pushes else None
+        rule = self._find_rule(op)
         call = super().call_below
         return call(op, values) if rule is None else record_pushing(rule, self, op, values, call)
 
