@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 
 
 #: How many points and directions are drawn for each function.
-DRAWN = int(os.environ.get("DISPATCH_DRAWN_DIRECTIONS", "2"))
+DRAWN = int(os.environ.get("DISPATCH_DRAWN_DIRECTIONS", "1"))
 
 
 def numbers(*shape, seed=0):

@@ -44,6 +44,6 @@ def has_no_tangent(tensor: Tensor, level: int) -> bool:
     return _read(tensor, level) == (level, None)
 
 
-def set_tangent(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
+def set_tangent(tensor: Any, tangent: Tensor | None, level: int) -> None:
     """Set a tensor's tangent in a level; None for one that has none, whatever its base has."""
     tensor._state.tangent = level, tangent
