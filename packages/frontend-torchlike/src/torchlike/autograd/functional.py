@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-_INDEPENDENT: Final = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-)
+_STRICT: Final = "This is not allowed in strict mode"
+_INDEPENDENT: Final = f"The output of the user-provided function is independent of input {{}}. {_STRICT}."
 
 
 def _to_tuple(value: Any, name: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
@@ -66,17 +65,40 @@ def _leave(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 
 
 def _fill(
-    gradients: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, text: str = _INDEPENDENT
+    gradients: Sequence[Tensor | None],
+    like: Sequence[Tensor],
+    strict: bool,
+    create_graph: bool = False,
+    *,
+    text: str = _INDEPENDENT,
+    kind: str = "jacobian",
 ) -> list[Tensor]:
-    """Put zeros where no gradient arrived; with ``strict`` that is an error."""
+    """Put zeros where no gradient arrived; with ``strict`` that is an error, with ``create_graph`` a constant one too."""
     found = []
     for number, (gradient, each) in enumerate(zip(gradients, like, strict=True)):
         if gradient is None:
             if strict:
                 raise RuntimeError(text.format(number))
             gradient = FUNCTIONS["zeros_like"](each)  # noqa: PLW2901  # the gradient that is missing
+        elif strict and create_graph and not gradient.requires_grad:
+            raise RuntimeError(
+                f"The {kind} of the user-provided function is independent of input {number}. {_STRICT} when"
+                " create_graph=True."
+            )
         found.append(gradient)
     return found
+
+
+def _check_curvature(gradients: Sequence[Tensor | None], strict: bool) -> None:
+    """Refuse first derivatives that do not depend on the inputs: their own would be zero."""
+    for number, each in enumerate(gradients):
+        if strict and each is None:
+            raise RuntimeError(_INDEPENDENT.format(number))
+        if strict and not (each is not None and each.requires_grad):
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to input"
+                f" {number} is independent of the input. {_STRICT}: a linear function has no curvature."
+            )
 
 
 def _pull(
@@ -136,21 +158,21 @@ def vjp(
         given, is_tuple = _to_tuple(inputs, "inputs", "vjp")
         entered = _enter(given, create_graph)
         outputs, is_output_tuple = _call(func, entered, "vjp")
-        _check_dependence(outputs, strict, "vjp")
+        _check_dependence(outputs, strict)
         vectors = _check_vector(v, outputs, is_output_tuple, "vjp")
         found = _pull(outputs, entered, vectors, create_graph)
-        products = _fill(found, entered, strict)
+        products = _fill(found, entered, strict, create_graph)
     return _from_tuple(_leave(outputs, create_graph), is_output_tuple), _from_tuple(
         _leave(products, create_graph), is_tuple
     )
 
 
-def _check_dependence(outputs: Sequence[Tensor], strict: bool, who: str) -> None:
+def _check_dependence(outputs: Sequence[Tensor], strict: bool) -> None:
     for number, each in enumerate(outputs):
         if strict and not each.requires_grad:
             raise RuntimeError(
                 f"Output {number} of the user-provided function does not require gradients. "
-                f"The outputs must be computed in a differentiable manner from the input when running {who} in strict mode."
+                "The outputs must be computed in a differentiable manner from the input when running in strict mode."
             )
 
 
@@ -172,17 +194,20 @@ def jvp(
         entered = _enter(given, create_graph)
         vectors = _check_vector(v, entered, is_tuple, "hvp")
         outputs, is_output_tuple = _call(func, entered, "jvp")
-        _check_dependence(outputs, strict, "jvp")
+        _check_dependence(outputs, strict)
         # The gradients are linear in these weights, and their derivative along ``v`` is the product.
         weights = tuple(FUNCTIONS["zeros_like"](each).detach()._require_grad() for each in outputs)
         pulled = _pull(outputs, entered, weights, True)
+        _fill(pulled, entered, strict)
         pairs = [(each, vector) for each, vector in zip(pulled, vectors, strict=True) if each is not None]
         found = _pull([each for each, _ in pairs], weights, [vector for _, vector in pairs], create_graph)
         products = _fill(
             found,
             outputs,
             strict,
-            "The output of the user-provided function is independent of the input. This is not allowed in strict mode.",
+            create_graph,
+            text="The gradient with respect to the input is independent of entry {} in the grad_outputs when using the"
+            f" double backward trick to compute forward mode gradients. {_STRICT}.",
         )
     return _from_tuple(_leave(outputs, create_graph), is_output_tuple), _from_tuple(
         _leave(products, create_graph), is_output_tuple
@@ -217,25 +242,28 @@ def jacobian(
         if not vectorize:
             raise NotImplementedError("Computing Jacobian using forward-mode is only implemented for `vectorize=True`.")
         return _push_all(func, inputs)
-    if vectorize and strict:
-        raise RuntimeError("jacobian: strict=True and vectorize=True are not supported together")
     with enable_grad():
         given, is_tuple = _to_tuple(inputs, "inputs", "jacobian")
         entered = _enter(given, create_graph)
         outputs, is_output_tuple = _call(func, entered, "jacobian")
-        _check_dependence(outputs, strict, "jacobian")
+        _check_dependence(outputs, strict)
+        if vectorize and strict:  # an error about the function comes first
+            raise RuntimeError("jacobian: `strict=True` and `vectorized=True` are not supported together")
         find = _pull_all if vectorize else _pull_each
-        rows = [_leave(find(output, entered, create_graph, strict), create_graph) for output in outputs]
+        rows = []
+        for number, output in enumerate(outputs):
+            text = f"Output {number} of the user-provided function is independent of input {{}}. {_STRICT}."
+            rows.append(_leave(find(output, entered, create_graph, strict, text), create_graph))
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_output_tuple)
 
 
-def _pull_each(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+def _pull_each(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool, text: str) -> list[Tensor]:
     """Return the rows of one output, one after another."""
     columns: list[list[Tensor]] = [[] for _ in inputs]
     flat = output.reshape(-1)
     for element in flat.unbind(0) if flat.numel() else ():
         found = _pull([element], inputs, None, create_graph)
-        filled = _fill(found, inputs, strict)
+        filled = _fill(found, inputs, strict, create_graph, text=text)
         for column, each in zip(columns, filled, strict=True):
             column.append(each)
     return [
@@ -246,10 +274,10 @@ def _pull_each(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, s
     ]
 
 
-def _pull_all(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+def _pull_all(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool, text: str) -> list[Tensor]:
     """Return the rows of one output, all at once."""
     if not output.numel():
-        return _pull_each(output, inputs, create_graph, strict)
+        return _pull_each(output, inputs, create_graph, strict, text)
     (basis,) = list_bases([output.detach()], None)
     found = vmap(lambda way: tuple(_fill(_pull([output], inputs, [way], create_graph), inputs, strict)))(basis[0])
     return [rows.reshape((*output.shape, *each.shape)) for rows, each in zip(found, inputs, strict=True)]
@@ -310,9 +338,11 @@ def hessian(
     def gradient(*points: Tensor) -> tuple[Tensor, ...]:
         outputs, is_output_tuple = _call(func, points, "hessian")
         _check_single(outputs, is_output_tuple, "hessian")
-        _check_dependence(outputs, strict, "hessian")
+        _check_dependence(outputs, strict)
         found = _pull(outputs, points, None, True)
-        return tuple(_fill(found, points, strict))
+        gradients = tuple(_fill(found, points, False))
+        _check_curvature(gradients, strict)
+        return gradients
 
     rows = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_tuple)
@@ -360,13 +390,17 @@ def _multiply_hessian(
         vectors = _check_vector(v, entered, is_tuple, "hvp")
         outputs, is_output_tuple = _call(func, entered, who)
         _check_single(outputs, is_output_tuple, who)
-        _check_dependence(outputs, strict, who)
-        gradients = tuple(_fill(_pull(outputs, entered, None, True), entered, strict))
+        _check_dependence(outputs, strict)
+        first = _pull(outputs, entered, None, True)
+        _check_curvature(first, strict)
+        gradients = tuple(_fill(first, entered, strict))
         found = _pull(gradients, entered, vectors, create_graph)
         products = _fill(
             found,
             entered,
             strict,
-            "The gradient of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+            create_graph,
+            text=f"The jacobian of the user-provided function is independent of input {{}}. {_STRICT}.",
+            kind="hessian",
         )
     return _from_tuple(_leave(outputs, create_graph), False), _from_tuple(_leave(products, create_graph), is_tuple)
