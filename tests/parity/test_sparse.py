@@ -12,6 +12,8 @@ import pytest
 import torch
 
 import torchlike
+from torchlike.sparse.components import write_to_sums
+from torchlike.sparse.kernels import RULES
 from torchlike.sparse.mixed_layouts import RESULTS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -129,6 +131,9 @@ UNARY = {
     "add in place": lambda f, s: s.clone().add_(s, alpha=2),
     "zero_": lambda f, s: s.clone().zero_(),
     "functions in place": lambda f, s: s.detach().coalesce().sin_().abs_().relu_().frac_(),
+    "divisions in place": lambda f, s: s.detach().clone().floor_divide_(2).div_(2, rounding_mode="trunc"),
+    "division by a tensor in place": lambda f, s: s.detach().clone().floor_divide_(f.tensor(2.0)),
+    "conj_physical_": lambda f, s: s.detach().clone().conj_physical_(),
     "nan_to_num": lambda f, s: (s.detach() / 0).nan_to_num(1.0, 2.0, 3.0),
     "t_": lambda f, s: s.detach().clone().t_(),
     "transpose_": lambda f, s: s.detach().clone().transpose_(0, -1),
@@ -449,6 +454,100 @@ NO_KERNEL = [
     "expand",
     "eq",
 ]
+
+
+@pytest.mark.parametrize("name", [each for each in RULES if each.endswith("_") and RULES[each] is write_to_sums])
+def test_functions_in_place_refuse_uncoalesced_tensors(name):
+    found = []
+    for frontend in (torch, torchlike):
+        tensor = make(frontend, 3, 3, 4, count=9, coalesced=False).detach() / 7
+        before = tensor.clone()
+        try:
+            getattr(tensor, name)()
+        except RuntimeError as error:
+            found.append(str(error).removeprefix("aten::").partition("\n")[0])
+            assert frontend.equal(tensor.to_dense(), before.to_dense()) and not tensor.is_coalesced()
+        else:
+            found.append((tensor.is_coalesced(), tensor._nnz()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("coalesced", [True, False])
+def test_products_of_dense_dimensions_are_broadcast(coalesced):
+    kinds = [(), (1,), (3,), (2, 3), (1, 3), (2, 1), (0,)]
+    for sizes, one, two in itertools.product([(4,), (3, 4)], kinds, kinds):
+        outcomes = []
+        for frontend in (torch, torchlike):
+            left, right = (make(frontend, 3, *sizes, dense=each, coalesced=coalesced).detach() for each in (one, two))
+            try:
+                outcomes.append(describe(left * right))
+            except RuntimeError:
+                outcomes.append((RuntimeError,))
+        agree(*reversed(outcomes))
+
+
+def shape_of(tensor):
+    """Return all that is known of a sparse tensor without its values."""
+    dtype = str(tensor.dtype).rpartition(".")[2]
+    sizes = [tuple(each.shape) for each in (tensor, tensor._indices(), tensor._values())]
+    return tensor.device.type, sizes, tensor.sparse_dim(), tensor._nnz(), tensor.is_coalesced(), dtype
+
+
+SHAPED = {
+    "clone": lambda f, s, other: s.clone(),
+    "detach": lambda f, s, other: s.detach(),
+    "copy_": lambda f, s, other: f.zeros_like(s).copy_(s),
+    "to float32": lambda f, s, other: s.to(f.float32),
+    "to meta": lambda f, s, other: s.to("meta"),
+    "zeros_like": lambda f, s, other: f.zeros_like(s),
+    "zeros_like on meta": lambda f, s, other: f.zeros_like(s, device="meta"),
+    "empty_like on meta": lambda f, s, other: f.empty_like(s, device="meta", dtype=f.float32),
+    "sum on meta": lambda f, s, other: f.add(s.to("meta"), s.to("meta")),
+    "sizes of another": lambda f, s, other: s.clone().resize_as_(other),
+    "sizes of this one": lambda f, s, other: other.clone().resize_as_(s),
+    "new": lambda f, s, other: s.new(),
+    "new of sizes": lambda f, s, other: s.new(2, 3),
+    "new of a size": lambda f, s, other: s.new(f.Size([2, 3])),
+    "new of components": lambda f, s, other: s.new(f.tensor([[0, 1]]), f.tensor([1.0, 2.0])),
+    "new of components and sizes": lambda f, s, other: s.new(f.tensor([[0, 1]]), f.tensor([1.0, 2.0]), (4,)),
+    "new of numbers": lambda f, s, other: s.new([1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_the_number_of_elements_is_torch_s(name):
+    forms = [
+        (sizes, dense, count, coalesced)
+        for sizes, dense in [((4,), ()), ((3, 4), ()), ((5, 4), ()), ((4,), (2,)), ((4,), (3,)), ((3, 4), (2,))]
+        for count in (0, 1, 5)
+        for coalesced in (True, False)
+    ]
+    for form, other in itertools.product(forms, forms if "sizes" in name else forms[:1]):
+        outcomes = []
+        for frontend in (torch, torchlike):
+            one, two = (
+                make(frontend, 2, *sizes, dense=dense, count=count, coalesced=coalesced).detach()._coalesced_(coalesced)
+                for sizes, dense, count, coalesced in (form, other)
+            )
+            try:
+                outcomes.append(shape_of(SHAPED[name](frontend, one, two)))
+            except (RuntimeError, TypeError) as error:
+                outcomes.append((type(error), *str(error).split(" on a non-empty")[:-1]))
+        assert outcomes[0] == outcomes[1], (form, other)
+
+
+@pytest.mark.parametrize("sizes", [(100_001,) * 4, (1 << 32, 1 << 31), (1 << 62, 2)])
+def test_places_that_no_int64_counts_are_refused(sizes):
+    calls = [
+        lambda f: f.sparse_coo_tensor(sizes),
+        lambda f: f.sparse_coo_tensor(f.tensor([[5, 1]] * len(sizes)), f.tensor([1.0, 2.0]), sizes),
+        lambda f: f.sparse_coo_tensor(f.tensor([[each - 1] for each in sizes]), f.tensor([1.0])),
+        lambda f: f.zeros(sizes, layout=f.sparse_coo),
+    ]
+    for call in calls:
+        for frontend in (torch, torchlike):
+            with pytest.raises(RuntimeError, match="integer multiplication overflow"):
+                call(frontend)
 
 
 @pytest.mark.parametrize("name", NO_KERNEL)

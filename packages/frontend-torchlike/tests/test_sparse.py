@@ -721,3 +721,11 @@ def test_zero_is_added_whatever_it_counts_as_dense(alpha):
     assert changed.add_(x).to_dense().tolist() == whole.tolist()
     with pytest.raises(RuntimeError, match="same number of sparse dimensions"):
         x + whole.to_sparse(1)
+
+
+@pytest.mark.parametrize("rest", [(0,), (2, 0), (0, 2)])
+@pytest.mark.parametrize("masked", [True, False])
+def test_gradients_of_tensors_with_empty_dense_dimensions_are_checked(rest, masked):
+    values = torchlike.empty(3, *rest, dtype=torchlike.float64)
+    tensor = torchlike.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], values, (2, 3, *rest)).requires_grad_()
+    assert torchlike.autograd.gradcheck(lambda each: each.to_dense(masked_grad=masked), (tensor,), masked=masked)

@@ -39,8 +39,8 @@ def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, with uninitialized data."""
-    if make := EMPTY.get(layout_of(template)):
-        return make(template.shape, template.dtype, device)
+    if layout_of(template) in EMPTY:
+        return wrap_result(dc.ops.aten.empty_like.default(template, device=device), False)
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return wrap_result(made, False)
 

@@ -149,6 +149,8 @@ def new(self: Tensor, *args: Any, size: Any = None, device: DeviceLike = None, d
     (tensor([1, 2]), torchlike.Size([2, 3]))
     """
     args = args if size is None else (Size(size),)
+    if self.is_sparse:
+        return _make_sparse(self, args, device)
     options: dict[str, Any] = {
         "dtype": self.dtype if dtype is None else dtype,
         "device": self.device if device is None else device,
@@ -162,6 +164,23 @@ def new(self: Tensor, *args: Any, size: Any = None, device: DeviceLike = None, d
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         return tensor(data, **options)
     return FACTORIES["empty"](*(args or (0,)), **options)
+
+
+def _make_sparse(self: Tensor, args: tuple[Any, ...], device: DeviceLike) -> Tensor:
+    """Return a sparse tensor of sizes, or of indices and values, which keep their dtype."""
+    from .sparse.construction import make_empty, sparse_coo_tensor
+
+    device = self.device if device is None else device
+    if len(args) in (2, 3) and all(isinstance(each, Tensor) for each in args[:2]):
+        return sparse_coo_tensor(*args, device=device)
+    if len(args) == 1 and isinstance(args[0], Size):
+        args = args[0]
+    if not all(isinstance(each, int) for each in args):
+        raise TypeError(
+            "new(): of a sparse tensor only accepts sizes, or indices and values\n"
+            "Hint: torchlike.sparse_coo_tensor() makes one of other data"
+        )
+    return make_empty(args or (0,), self.dtype, device)
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def _take_apart(tensor: Tensor, masked: bool) -> tuple[Tensor, Callable[[Tensor]
     else:
         sparse = tuple(size[:rank])
         indices = as_tensor(np.indices(sparse).reshape(rank, -1), device=tensor.device)
-        values = tensor.detach().to_dense().reshape(-1, *size[rank:])
+        values = tensor.detach().to_dense().reshape(prod(size[:rank]), *size[rank:])
     return (
         values.detach().clone().requires_grad_(tensor.requires_grad),
         lambda elements: sparse_coo_tensor(indices, elements, size, is_coalesced=is_coalesced, check_invariants=False),

@@ -106,7 +106,8 @@ def multiply(op: Any, self: Any, other: Any) -> Tensor:
     if not is_sparse(other):
         return _multiply_dense(self, other)
     one, two = (record_of(coalesce(each)) for each in (self, other))
-    if one.size != two.size or one.sparse_dim != two.sparse_dim:
+    rank = one.sparse_dim
+    if len(one.size) != len(two.size) or rank != two.sparse_dim or one.size[:rank] != two.size[:rank]:
         if not dc.shape(other) or not dc.shape(self):
             number, sparse = (self, other) if not dc.shape(self) else (other, self)
             return _multiply_dense(sparse, _densify(number))
@@ -114,7 +115,8 @@ def multiply(op: Any, self: Any, other: Any) -> Tensor:
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse"
             f" dimensions, and shape of sparse dimensions\nHint: the sizes are {list(self.shape)} and {list(other.shape)}"
         )
-    sizes = one.size[: one.sparse_dim]
+    size = broadcast_shapes(one.size, two.size)
+    sizes = size[:rank]
     here, there = count_through(one.indices, sizes), count_through(two.indices, sizes)
     if not one.count or not two.count:
         kept = here[:0]
@@ -124,7 +126,7 @@ def multiply(op: Any, self: Any, other: Any) -> Tensor:
         kept = (there.index_select(0, found) == here).nonzero().reshape(-1)
         found = found.index_select(0, kept)
     values = one.values.index_select(0, kept) * two.values.index_select(0, found)
-    return wrap_coo(one.indices.index_select(1, kept), values, one.size, True)
+    return wrap_coo(one.indices.index_select(1, kept), values, size, True)
 
 
 def _densify(tensor: Tensor) -> Tensor:
@@ -181,14 +183,24 @@ def divide_down(op: Any, self: Any, other: Any) -> Tensor:
 
 
 def write_product(op: Any, self: Tensor, other: Any) -> Tensor:
-    """Multiply or divide in place."""
-    rule = multiply if "mul_" in op.name else divide
+    """Multiply in place."""
     if not is_sparse(self):
         return self.mul_(_densify(other))
-    number = not isinstance(other, Tensor)
-    found = (
-        (multiply_number if rule is multiply else divide_number)(op, self, other) if number else rule(op, self, other)
-    )
+    return _write(self, (multiply if isinstance(other, Tensor) else multiply_number)(op, self, other))
+
+
+def write_quotient(op: Any, self: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
+    """Divide in place."""
+    return _write(self, divide_number(op, self, other, rounding_mode))
+
+
+def write_rounded_down(op: Any, self: Tensor, other: Any) -> Tensor:
+    """Divide and round down, in place."""
+    return write_quotient(op, self, other, "floor")
+
+
+def _write(self: Tensor, found: Tensor) -> Tensor:
+    """Put a result into a sparse tensor, in that one's dtype."""
     if tuple(found.shape) != tuple(self.shape):
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(found.shape)}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from math import prod
+from typing import Any, NoReturn
 
 import dispatch_core as dc
 
@@ -13,7 +15,8 @@ from ..size import check_dim
 from ..tensors import Tensor
 from .construction import make_empty as make_empty_coo
 from .operators import coalesce
-from .tensor import Coo, is_sparse, record_of, replace_values, wrap_coo
+from .refusals import refuse_operator
+from .tensor import Coo, copy_record, is_sparse, record_of, replace_values, wrap_coo
 
 
 def become(self: Tensor, other: Tensor) -> Tensor:
@@ -27,16 +30,20 @@ def copy_components(op: Any, self: Tensor, *rest: Any) -> Tensor:
     """Return a tensor with the components, or with copies of them."""
     record = record_of(self)
     if op.packet.name.endswith("clone"):
-        return wrap_coo(record.indices.clone(), record.values.clone(), record.size, record.is_coalesced)
+        return copy_record(record, record.indices.clone(), record.values.clone())
     return replace_values(record, record.values)
 
 
 def convert(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
     """Copy to another dtype; the places stay."""
     record = record_of(self)
+    if (
+        device is not None and device.type == "meta" and not self.is_meta
+    ):  # where the number of elements is in no values
+        return make_empty(op, self, dtype, layout, device, None, None)
     indices = record.indices.to(device=device, copy=True)
     values = record.values.to(device=device, dtype=dtype, copy=True)
-    return wrap_coo(indices, values, record.size, record.is_coalesced)
+    return copy_record(record, indices, values)
 
 
 def make_empty(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, pin: Any, memory_format: Any) -> Tensor:
@@ -126,7 +133,43 @@ def write_copy(op: Any, self: Tensor, source: Tensor, non_blocking: bool = False
         raise RuntimeError(f"copy_(): sizes {list(self.shape)} and {list(source.shape)} differ")
     record = record_of(source)
     values = FUNCTIONS["clone"](record.values).to(dtype=dc.dtype(self), device=self.device)
-    return become(self, wrap_coo(record.indices.to(self.device).clone(), values, record.size, record.is_coalesced))
+    return become(self, copy_record(record, record.indices.to(self.device).clone(), values))
+
+
+def write_size(op: Any, self: Tensor, template: Tensor, memory_format: Any = None) -> Tensor:
+    """Take the sizes of another sparse tensor; elements stay in their places, and none may get lost."""
+    if not is_sparse(self) or not is_sparse(template):
+        refuse_operator(op, self, template)
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
+    record, wanted = record_of(self), record_of(template)
+    if record.size == wanted.size and record.sparse_dim == wanted.sparse_dim:
+        return self
+    if not record.count:
+        empty = record_of(make_empty(op, template, dc.dtype(self), None, self.device, None, None))
+        return become(self, copy_record(empty, empty.indices, empty.values, record.is_coalesced))
+    rank = record.sparse_dim
+    for kind, one, two in (
+        ("sparse", rank, wanted.sparse_dim),
+        ("dense", len(record.size) - rank, len(wanted.size) - wanted.sparse_dim),
+    ):
+        if one != two:
+            _refuse_size(f"changing the number of {kind} dimensions (from {one} to {two})")
+    for kind, part in (("sparse", slice(rank)), ("dense", slice(rank, None))):
+        before, after = list(record.size[part]), list(wanted.size[part])
+        if any(two < one for one, two in zip(before, after, strict=True)):
+            _refuse_size(f"shrinking the size of {kind} dimensions (from {before} to {after})")
+    sizes = (record.count, *wanted.size[rank:])
+    flat = record.values.reshape(-1)  # torch resizes the memory, in which the elements stay where they are
+    flat = FUNCTIONS["constant_pad_nd"](flat, [0, prod(sizes) - dc.shape(flat)[0]])
+    return become(self, copy_record(replace(record, size=wanted.size), record.indices, flat.reshape(sizes)))
+
+
+def _refuse_size(text: str) -> NoReturn:
+    raise RuntimeError(
+        f"{text} on a non-empty sparse tensor is not supported.\n"
+        "Hint: torchlike.sparse_coo_tensor(size) has no elements, and x.zero_() leaves them out"
+    )
 
 
 def apply_to_values(op: Any, self: Tensor, *rest: Any) -> Tensor:
@@ -156,8 +199,12 @@ def apply_to_sums(op: Any, *values: Any) -> Tensor:
 
 
 def write_to_sums(op: Any, self: Tensor, *rest: Any) -> Tensor:
-    """Do the same in place."""
-    found = record_of(coalesce(self))
+    """Do the same in place, to a coalesced tensor: the sums would leave out elements that others hold."""
+    found = record_of(self)
+    if not found.is_coalesced:
+        raise RuntimeError(
+            f"{op.packet.name} requires coalesced input\nHint: x.coalesce() sums the elements of each place"
+        )
     values = found.values.clone()
     op(values, *rest)
     return become(self, replace_values(found, values))

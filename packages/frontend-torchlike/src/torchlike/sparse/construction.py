@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
+from math import prod
 from typing import Any, Final, ParamSpec, Self, TypeVar
 
 import dispatch_core as dc
@@ -139,6 +140,7 @@ def make_empty(size: Any, dtype: Any, device: Any) -> Tensor:
         raise TypeError("sparse_coo_tensor(): without values, expected a size: a tuple of ints")
     if any(each < 0 for each in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    check_count(size)
     values = as_tensor([], dtype=dtype or get_default_dtype(), device=device)
     indices = as_tensor([], dtype=ScalarType.Long, device=values.device).reshape(len(size), 0)
     made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(indices, values, list(size), True)
@@ -163,13 +165,23 @@ def _check_components(places: Tensor, values: Tensor, size: Sequence[int] | None
         )
     if size is None:
         lengths = [int(each) + 1 for each in places.max(1).values.tolist()] if count and rank else [0] * rank
+        check_count([*lengths, *rest])
         return [*lengths, *rest]
     shape = [int(each) for each in size]
     if any(each < 0 for each in shape):
         raise RuntimeError(f"sparse_coo_tensor(): size {shape} has a negative dimension")
     if shape[rank:] != rest:
         raise RuntimeError(f"values has incorrect size, expected {[count, *shape[rank:]]}, got {list(values.shape)}")
+    check_count(shape)
     return shape
+
+
+def check_count(size: Sequence[int]) -> None:
+    """Refuse sizes with more places than an int64 counts: places are numbered, row by row."""
+    if prod(size) >= 1 << 63:
+        raise RuntimeError(
+            f"numel: integer multiplication overflow\nHint: the size {list(size)} has {prod(size)} places"
+        )
 
 
 def _check_places(places: Tensor, shape: list[int], is_coalesced: bool) -> None:

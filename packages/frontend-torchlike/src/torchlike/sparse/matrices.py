@@ -118,6 +118,8 @@ _ops: Final = dc.ops.coo
 
 def sum_duplicates(indices: Tensor, values: Tensor, size: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Return sorted places that differ, and the sums of the values of each."""
+    if not dc.shape(indices)[1]:
+        return indices, values
     found: tuple[Tensor, Tensor]
     is_matrix = dc.shape(indices)[0] == 2 and len(dc.shape(values)) == 1
     if is_matrix and values.is_cpu and dc.dtype(values) in _SCIPY and all(size):

@@ -158,8 +158,15 @@ def record_of(tensor: Tensor) -> Coo:
 
 
 def replace_values(record: Coo, values: Tensor, is_coalesced: bool | None = None) -> Tensor:
-    """Return a sparse tensor with other values in the same places."""
-    return wrap_coo(record.indices, values, record.size, record.is_coalesced if is_coalesced is None else is_coalesced)
+    """Return a sparse tensor with other values in the same places, which count as coalesced where they did."""
+    return copy_record(record, record.indices, values, is_coalesced)
+
+
+def copy_record(record: Coo, indices: Tensor, values: Tensor, is_coalesced: bool | None = None) -> Tensor:
+    """Return a sparse tensor of other components, which count as coalesced where the record's do."""
+    made = wrap_coo(indices, values, record.size)
+    record_of(made).is_coalesced = record.is_coalesced if is_coalesced is None else is_coalesced
+    return made
 
 
 def count_through(indices: Tensor, sizes: Sequence[int]) -> Tensor:
