@@ -339,3 +339,56 @@ def test_detached_dual_numbers_have_no_tangent(cut):
 
     array, way = np.random.default_rng(7).standard_normal((2, 4))
     assert compare_forward(function, [array], [way], ["dual numbers", "jvp", "jacfwd", "jvp of grad"], cut) == 4
+
+
+def write_to_a_view(one, other):
+    whole = one.detach().clone()
+    whole[1:].mul_(other[1:])
+    return whole
+
+
+DETACHING = {
+    "sin": lambda one, other: one.sin(),
+    "mul": lambda one, other: one * other,
+    "detach": lambda one, other: one.detach(),
+    "data": lambda one, other: one.data,
+    "flip": lambda one, other: one.flip(0),
+    "clone": lambda one, other: one.clone(),
+    "view": lambda one, other: one.view(3, 1).view(3),
+    "detached view": lambda one, other: one.view(1, 3).detach()[0],
+    "write": lambda one, other: one.clone().mul_(other),
+    "write to a view": write_to_a_view,
+}
+
+
+def run_detaching(library, steps, recorded):
+    """Run a program of steps on a dual number; return each value and its tangent."""
+    forward = library.autograd.forward_ad
+    with forward.dual_level():
+        point = library.tensor([0.3, -1.2, 2.0], dtype=library.float64, requires_grad=recorded)
+        way = library.tensor([1.0, 0.5, -2.0], dtype=library.float64)
+        values = [forward.make_dual(point, way)]
+        for name, one, other in steps:
+            values.append(DETACHING[name](values[one % len(values)], values[other % len(values)]))
+        pairs = [forward.unpack_dual(each) for each in values]
+        return [
+            (
+                pair.primal.detach().numpy().copy(),
+                None if pair.tangent is None else pair.tangent.detach().numpy().copy(),
+            )
+            for pair in pairs
+        ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_detached_tensors_have_no_tangent(seed):
+    drawn = np.random.default_rng(seed)
+    for number in range(20):
+        steps = [(str(drawn.choice(list(DETACHING))), *map(int, drawn.integers(0, 9, 2))) for _ in range(6)]
+        recorded = bool(number % 2)
+        expected, found = (run_detaching(each, steps, recorded) for each in (torch, torchlike))
+        for place, ((value, tangent), (own, way)) in enumerate(zip(expected, found, strict=True)):
+            np.testing.assert_allclose(own, value, err_msg=str(steps))
+            assert (way is None) == (tangent is None) or not np.any(tangent if way is None else way), (steps, place)
+            if tangent is not None and way is not None:
+                np.testing.assert_allclose(way, tangent, err_msg=str(steps))

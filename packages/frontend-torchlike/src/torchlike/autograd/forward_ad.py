@@ -235,10 +235,21 @@ def run_dual(
     if schema.arguments[0].is_write:
         return _run_write(call, op, args, kwargs, level)
     result, moved = _differentiate(op, args, kwargs, level)
+    given = [read_tangent(each, level) for each in find_tensors([*args, *kwargs.values()])]
+    held = {dc.storage_of(each) for each in given if each is not None}
     for tensor, tangent in zip(find_tensors(_to_sequence(result)), moved, strict=True):
         if tangent is not None:
-            set_tangent(tensor, tangent, level)
+            set_tangent(tensor, _own(tangent, held), level)
     return result
+
+
+def _own(tangent: Tensor, held: set[Any]) -> Tensor:
+    """Return a tangent that can be written to: of a copy it may be the very tangent of the original."""
+    is_expanded = dc.has_strides(tangent) and 0 in dc.strides(tangent)
+    if dc.storage_of(tangent) not in held and not is_expanded:
+        return tangent
+    with _outside():
+        return tangent.clone()
 
 
 def _to_sequence(value: Any) -> Sequence[Any]:
@@ -300,7 +311,7 @@ FOLLOW.append(_follow)
 def _run_view(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
     result = call()
     tangent = read_tangent(args[0], level)
-    if op.name == "aten::detach":
+    if op.packet is dc.ops.aten.detach:  # which leaves every history
         set_tangent(result, None, level)
     elif tangent is not None:
         with _outside():
