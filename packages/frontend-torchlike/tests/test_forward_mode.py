@@ -297,3 +297,39 @@ def test_dual_numbers_are_written_into_views_inside_of_grad():
 
     x = torchlike.tensor([1.0, 2.0])
     assert torchlike.func.grad(function)(x).tolist() == [6.0, 24.0]  # that of twice the third power
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: (x * 1).mul_(x),
+        lambda x: (x * 2).mul_(x).add_(1),
+        lambda x: x.clone().mul_(x).mul_(x),
+        lambda x: (x * 1).div_(x * x),
+        lambda x: (x.sin() * 1).mul_(x),
+    ],
+)
+def test_a_tangent_that_was_written_has_the_gradient_of_the_function_without_writes(write):
+    names = {"mul_": "mul", "add_": "add", "div_": "div"}
+
+    class Functional:
+        """A tensor whose writes give new tensors."""
+
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __getattr__(self, name):
+            method = getattr(self.tensor, names.get(name, name))
+            return lambda *args: Functional(method(*[getattr(each, "tensor", each) for each in args]))
+
+        def __mul__(self, other):
+            return Functional(self.tensor * getattr(other, "tensor", other))
+
+    found = []
+    for function in (write, lambda x: write(Functional(x)).tensor):
+        point = torchlike.tensor([0.5, 1.0, 2.0], dtype=torchlike.float64, requires_grad=True)
+        with fwad.dual_level():
+            dual = fwad.make_dual(point, torchlike.tensor([1.0, -2.0, 3.0], dtype=torchlike.float64))
+            fwad.unpack_dual(function(dual)).tangent.sin().sum().backward()
+        found.append(point.grad.tolist())
+    assert found[0] == pytest.approx(found[1])
