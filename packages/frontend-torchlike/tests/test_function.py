@@ -1,5 +1,7 @@
 """Custom autograd functions."""
 
+import itertools
+
 import pytest
 
 import torchlike
@@ -276,3 +278,31 @@ def test_setup_context_and_backward_see_the_defaults_of_forward(given):
     y.backward()
     assert (y.item(), x.grad.item()) == (2.0**n + bias, n * 2.0 ** (n - 1))
     assert torchlike.func.grad(lambda x: Power.apply(x, *args, **kwargs))(tensor(2.0)).item() == x.grad.item()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("returned", [*itertools.product([True, False], repeat=2)])
+@pytest.mark.parametrize("marked", [(0,), (1,), (0, 1), (1, 0)])
+def test_marked_tensors_are_inputs_and_results(recorded, returned, marked):
+    """Mark of an input (0) and of a tensor made inside (1) some, and return some."""
+
+    class Write(torchlike.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            both = (x, x.clone())
+            ctx.mark_dirty(*[both[each] for each in marked])
+            return (*[each for each, is_returned in zip(both, returned, strict=True) if is_returned], y * 2)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return grads[0], grads[-1]
+
+    inputs = torchlike.ones(2), torchlike.ones(2, requires_grad=recorded)
+    if not all(returned[each] for each in marked):
+        with pytest.raises(RuntimeError, match="marked as dirty during the forward method were not returned"):
+            Write.apply(*inputs)
+    elif 1 in marked and recorded:
+        with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+            Write.apply(*inputs)
+    else:
+        assert Write.apply(*inputs)[0].requires_grad == recorded

@@ -26,7 +26,7 @@ from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
 from .accumulation import take_own
 from .function_tangents import push_forward
-from .inplace import check_inplace, rebase
+from .inplace import check_inplace, check_marked, rebase
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
 #: The function that calls one in function transforms; set by them.
@@ -236,6 +236,8 @@ class Function:
         single = not isinstance(output, tuple)
         results = [output] if single else list(output)
         given = {id(tensor) for tensor in inputs if tensor is not None}
+        if context.dirty:
+            check_marked(context.dirty, results, given, recorded)
         kept = {id(tensor) for tensor in (*context.dirty, *context.without_grad)}
         with no_grad():
             # A result that is an input is a tensor of its own, else recording it would change the input's history.

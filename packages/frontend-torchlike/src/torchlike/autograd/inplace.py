@@ -8,6 +8,7 @@ Note [A write through a view is a write to its base]
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -20,6 +21,8 @@ from ..history.views import set_history
 from .saved import make_released_error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..tensors import Tensor
 
 
@@ -113,3 +116,20 @@ def turn(tensor: Tensor, node: Node) -> None:
         part.see_base(tensor)
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
     state.history, state.version_seen = node, state.storage.version
+
+
+def check_marked(dirty: Sequence[Any], results: Sequence[Any], given: set[int], is_recorded: bool) -> None:
+    """Refuse tensors that a custom function marked as dirty and kept to itself: their history would miss the write."""
+    returned = {id(each) for each in results}
+    if any(id(each) not in returned for each in dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function."
+        )
+    if is_recorded and any(id(each) not in given for each in dirty):
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input. "
+            "Only input Tensors that have been mutated should be passed to ctx.mark_dirty().",
+            UserWarning,
+            stacklevel=4,
+        )
