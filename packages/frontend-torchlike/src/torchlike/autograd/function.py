@@ -398,7 +398,7 @@ def _record_written_view(context: Context, view: Tensor, inputs: list[Tensor | N
     """Record a view that ``forward`` has changed in place: the history of its base goes through the function."""
     if len(results) > 1:
         raise RuntimeError(
-            "If your Function modifies inplace an input that is a view of a Tensor that requires grad, your Function cannot "
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
             "return more than one Tensor. Make a custom Function for each of them, or clone() the input before"
         )
     check_inplace(view)
