@@ -333,3 +333,11 @@ def test_a_tangent_that_was_written_has_the_gradient_of_the_function_without_wri
             fwad.unpack_dual(function(dual)).tangent.sin().sum().backward()
         found.append(point.grad.tolist())
     assert found[0] == pytest.approx(found[1])
+
+
+def test_sums_that_were_broadcast_are_written_with_their_tangents():
+    with fwad.dual_level():
+        dual = fwad.make_dual(torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 3.0]))
+        written = (dual.sum() + torchlike.zeros(2)).mul_(dual)
+        assert fwad.unpack_dual(written).tangent.tolist() == [7.0, 17.0]
+        assert fwad.unpack_dual(dual).tangent.tolist() == [1.0, 3.0]

@@ -245,7 +245,7 @@ def run_dual(
 
 def _own(tangent: Tensor, held: set[Any]) -> Tensor:
     """Return a tangent that can be written to: of a copy it may be the very tangent of the original."""
-    is_expanded = dc.has_strides(tangent) and 0 in dc.strides(tangent)
+    is_expanded = 0 in dc.strides(tangent) if dc.has_strides(tangent) else tangent._state.expanded
     if dc.storage_of(tangent) not in held and not is_expanded:
         return tangent
     with _outside():
