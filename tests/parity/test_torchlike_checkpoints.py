@@ -173,3 +173,18 @@ def test_views_in_torchs_files_share_memory_on_jax_too():
         one.fill_(number + 10.0)
         other.fill_(number + 10.0)
         assert [each.tolist() for each in loaded] == [each.tolist() for each in tensors]
+
+
+def test_attributes_of_tensors_are_read():
+    made = {
+        "plain": torch.ones(2),
+        "leaf": torch.ones(2, requires_grad=True),
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "meta": torch.ones(2, device="meta"),
+        "sparse": torch.eye(2).to_sparse(),
+    }
+    for name, value in made.items():
+        value.note, value.scale = {"name": name}, [1, 2.5]
+    found = torchlike.load(io.BytesIO(write(made)))
+    assert {name: vars(value) for name, value in found.items()} == {name: vars(value) for name, value in made.items()}
+    assert isinstance(found["parameter"], torchlike.nn.Parameter)

@@ -216,3 +216,25 @@ def test_files_with_headers_of_any_length_are_read():
         torchlike.save(written, file)
         file.seek(0)
         assert list(torchlike.load(file)) == list(written)
+
+
+def test_attributes_of_tensors_are_saved():
+    shared = torchlike.ones(2)
+    shared.note, shared.itself = {"scale": [1, 2.5]}, shared
+    parameter, sparse, idle = (
+        nn.Parameter(torchlike.ones(2)),
+        torchlike.eye(2).to_sparse(),
+        torchlike.ones(2, device="meta"),
+    )
+    parameter.twin, sparse.note, idle.note = shared, "sparse", "meta"
+    file = io.BytesIO()
+    torchlike.save([shared, shared[:1], parameter, sparse, idle], file)
+    file.seek(0)
+    first, view, weight, *others = torchlike.load(file)
+    assert first.note == {"scale": [1, 2.5]} and first.itself is first and weight.twin is first
+    assert [each.note for each in others] == ["sparse", "meta"] and not vars(view)
+    parameter.twin = lambda: None
+    with pytest.raises(
+        TypeError, match=r"save\(\) writes data and objects with attributes: 0\.twin is of type function"
+    ):
+        torchlike.save([parameter], io.BytesIO())

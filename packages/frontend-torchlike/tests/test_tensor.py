@@ -5,6 +5,7 @@ import ctypes
 import gc
 import pickle
 import threading
+import weakref
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -484,3 +485,76 @@ def test_an_empty_output_alone_in_its_memory_grows_without_a_search_for_others(m
     monkeypatch.setattr(gc, "get_objects", lambda: pytest.fail("all objects are looked at"))
     for _ in range(10):
         assert torchlike.sin(x, out=torchlike.empty(0)).shape == (3,)
+
+
+def _draw_tensors():
+    """Yield a tensor of each kind that takes attributes, with its name."""
+    yield "plain", tensor([1.0, 2.0])
+    yield "leaf", tensor([1.0, 2.0], requires_grad=True)
+    yield "result", tensor([1.0, 2.0], requires_grad=True) * 2
+    yield "view", tensor([1.0, 2.0])[:1]
+    yield "parameter", torchlike.nn.Parameter(tensor([1.0, 2.0]))
+    yield "buffer", torchlike.nn.Buffer(tensor([1.0, 2.0]))
+    yield "meta", torchlike.ones(2, device="meta")
+    yield "sparse", torchlike.eye(2).to_sparse()
+    yield "subclass", tensor([1.0]).as_subclass(type("Marked", (torchlike.Tensor,), {}))
+
+
+@pytest.mark.parametrize("value", [pytest.param(value, id=name) for name, value in _draw_tensors()])
+def test_attributes_live_with_the_object(value):
+    assert vars(value) == {} and not hasattr(value, "mark")
+    value.mark = [5]
+    value.requires_gard = True  # as torch takes a misspelt one
+    assert value.mark == [5] and vars(value) == value.__dict__ == {"mark": [5], "requires_gard": True}
+    assert "mark" in dir(value)
+    for made in (value + value, value.clone(), value.detach(), value.data, value.to(torchlike.float64)):
+        assert vars(made) == {}
+    del value.requires_gard
+    assert vars(value) == {"mark": [5]}
+    with pytest.raises(AttributeError, match="requires_gard"):
+        _ = value.requires_gard
+
+
+def test_attributes_never_hide_properties():
+    value = tensor([[1.0]])
+    kept = {name: getattr(torchlike.Tensor, name) for name in dir(torchlike.Tensor)}
+    names = [name for name, each in kept.items() if isinstance(each, property) and each.fset is None]
+    assert {"shape", "dtype", "device", "grad_fn", "is_leaf", "T"} <= set(names)
+    for name in names:
+        with pytest.raises(AttributeError, match="no setter"):
+            setattr(value, name, 5)
+    assert vars(value) == {}
+
+
+def test_attributes_in_programs():
+    value = tensor([1.0, 2.0])
+    value.mark = "input"
+    with torchlike.pipeline():
+        made = value * 2
+        made.mark = "recorded"
+        made.add_(1)
+        assert made.mark == "recorded" and vars(made + 1) == {}
+    assert made.mark == "recorded" and made.tolist() == [3.0, 5.0]
+    doubled = torchlike.compile(lambda x: x * 2)
+    for _ in range(4):
+        assert vars(doubled(value)) == {} and value.mark == "input"
+    layer = torchlike.nn.Linear(2, 2)
+    layer.weight.is_tied = True
+    optimizer = torchlike.optim.AdamW(layer.parameters())
+    layer(value).sum().backward()
+    optimizer.step()
+    layer.to(torchlike.float64).load_state_dict(torchlike.nn.Linear(2, 2).state_dict())
+    assert layer.weight.is_tied and not vars(layer.bias) and not vars(layer.state_dict()["weight"])
+    assert not hasattr(copy.deepcopy(layer).weight, "is_tied")  # as torch copies parameters
+
+
+def test_attributes_go_with_their_tensor():
+    value = tensor([1.0])
+    value.itself, value.made = value, (mark := tensor([2.0]))
+    assert copy.copy(value).itself is value
+    for copied in (copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+        assert copied.itself is copied and copied.made is not mark and copied.made.item() == 2
+    known = weakref.ref(mark)
+    del value.itself, value, mark, copied
+    gc.collect()
+    assert known() is None

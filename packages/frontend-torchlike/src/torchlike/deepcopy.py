@@ -10,7 +10,7 @@ Note [One copy of each storage]
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from .history.view_chains import replay
 from .interop import as_subclass, is_recording, read_elements
 from .tensors import Tensor, wrap
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+_T = TypeVar("_T", bound=Tensor)
 
 
 def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
@@ -41,7 +40,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if tensor._dispatch_mask & LAYOUTS:
         made: Tensor = tensor._dispatch_data.deep_copy(tensor, memo)
         memo[id(tensor)] = made
-        return made
+        return copy_attributes(tensor, made, memo)
     with no_grad():
         data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
     copy = memo[id(tensor)] = as_subclass(type(tensor), data)
@@ -50,8 +49,13 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if tensor._state.grad is not None:
         copy._state.grad = deep_copy(tensor._state.grad, memo)
         copy._dispatch_mask |= tensor._dispatch_mask & AUTOGRAD
-    if more := getattr(tensor, "__dict__", None):
-        copy.__dict__.update(deepcopy(more, memo))
+    return copy_attributes(tensor, copy, memo)
+
+
+def copy_attributes(tensor: Tensor, copy: _T, memo: dict[Any, Any]) -> _T:
+    """Return a tensor's copy with copies of the attributes that the program has set on the tensor."""
+    if attributes := tensor.__dict__:
+        copy.__dict__.update(deepcopy(attributes, memo))
     return copy
 
 
@@ -76,7 +80,7 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         if isinstance(whole, Tensor):
             return wrap(whole._dispatch_data)
     array = read_elements(tensor)
-    owner: NDArray[Any] = array
+    owner: np.typing.NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     if not owner.flags.forc or not owner.size:

@@ -325,10 +325,9 @@ def data_ptr(tensor: Tensor) -> int:
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """Return the parts of a pickled tensor: its class, data, device, whether it requires grad, and its attributes."""
+    attributes = tensor.__dict__ or None
     if tensor._dispatch_mask & LAYOUTS:
-        parts: tuple[Any, ...] = tensor._dispatch_data.reduce(tensor)
-        return parts
-    attributes = getattr(tensor, "__dict__", None) or None  # of a subclass
+        return (*tensor._dispatch_data.reduce(tensor), attributes)
     if tensor.is_meta:
         return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad), attributes
     return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad), attributes

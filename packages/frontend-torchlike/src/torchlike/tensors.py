@@ -91,7 +91,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     _make_short_runner: ClassVar[Callable[..., Any]]
 
     def __dir__(self) -> list[str]:
-        return sorted({*getattr(self, "__dict__", ()), *dir(type(self))})
+        return sorted({*self.__dict__, *dir(type(self))})
 
     # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 

@@ -31,7 +31,7 @@ class Differentiable:
 
     # The dispatcher makes a fresh result by `bare()` and two writes, so there is no __init__, and no __getattr__ either:
     # CPython reads the attributes of a class that has one several times slower.
-    __slots__ = ("__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
+    __slots__ = ("__dict__", "__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
     _dispatch_mask: int
     #: A `TensorState`, or a tuple of what a view's will be made of (`Late`). Unset until something needs it; set where the

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from ..arguments import check_tensor
 from ..creation import FACTORIES
+from ..deepcopy import copy_attributes
 from ..history.views import share_memory
 from ..layouts import refuse_layout
 from ..tensors import Tensor
@@ -82,10 +83,11 @@ class Buffer(Tensor):
         known: Buffer | None = memo.get(id(self))
         if known is None:
             known = memo[id(self)] = type(self)(self.detach().clone(), persistent=self.persistent)
+            copy_attributes(self, known, memo)
         return known
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild_buffer, (self.detach(), self.persistent)
+        return _rebuild_buffer, (self.detach(), self.persistent), self.__dict__ or None
 
 
 def _rebuild_buffer(data: Tensor, persistent: bool) -> Buffer:

@@ -86,6 +86,7 @@ class _CheckpointReader:
             "torch._tensor._rebuild_from_type_v2": self._rebuild_from_type,
             "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta,
             "torch._utils._rebuild_parameter": _rebuild_parameter,
+            "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
             "torch._utils._rebuild_sparse_tensor": rebuild_sparse,
             "torch._utils._rebuild_tensor": self._rebuild_tensor,
             "torch._utils._rebuild_tensor_v2": self._rebuild_tensor,
@@ -153,13 +154,16 @@ class _CheckpointReader:
         return self._placed.make(storage.content, dtype, node | {"requires_grad": requires_grad is True}, self._locate)
 
     def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
-        """Rebuild a tensor of a class; attributes that it had are left out."""
+        """Return a tensor of a class with the attributes that it had."""
         if not isinstance(function, Global) or not function.name.startswith("torch._utils._rebuild_"):
             raise ValueError("a tensor is rebuilt by no function for it")
         if not isinstance(kind, Global) or kind.name not in ("torch.Tensor", "torch.nn.parameter.Parameter"):
             raise ValueError("a tensor is of a class of its own")
         call: Any = function.call
-        return call(*arguments)
+        made = call(*arguments)
+        if not isinstance(made, Tensor):
+            raise ValueError("a tensor is rebuilt by no function for it")
+        return _set_attributes(made, state)
 
 
 def _to_dtype(value: Any) -> ScalarType:
@@ -174,6 +178,17 @@ def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     if not isinstance(data, Tensor):
         raise ValueError("a parameter has no data")
     return Parameter(data.detach(), requires_grad is True)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    return _set_attributes(_rebuild_parameter(data, requires_grad), state)
+
+
+def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
+    if not isinstance(state, dict) or not all(type(name) is str for name in state):
+        raise ValueError("a tensor's attributes have no names")
+    vars(tensor).update(state)
+    return tensor
 
 
 def _rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:

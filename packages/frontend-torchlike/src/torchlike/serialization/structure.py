@@ -55,8 +55,9 @@ class Encoder:
             return {"ref": known["id"]}
         self._kept.append(value)
         if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_sparse(value):
-            self._nodes[id(value)] = self._describe(value, place)
-            return self._nodes[id(value)]
+            described = self._nodes[id(value)] = self._describe(value, place)
+            described.update(self._encode_attributes(value, place))
+            return described
         node: dict[str, Any] = {}
         self._nodes[id(value)] = node
         content = self._encode_object(value, place)
@@ -68,7 +69,8 @@ class Encoder:
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
         if is_sparse(value):
-            return take_sparse_apart(value, lambda component, name: self.encode(component, _join(place, name)))
+            taken = take_sparse_apart(value, lambda component, name: self.encode(component, _join(place, name)))
+            return taken | self._encode_attributes(value, place)
         for name, kind in _SEQUENCES.items():
             if type(value) is kind:
                 return {name: [self.encode(each, _join(place, number)) for number, each in enumerate(value)]}
@@ -106,6 +108,11 @@ class Encoder:
             )
         name, state = parts
         return {"object": name, "state": self._encode_items(state, place)}
+
+    def _encode_attributes(self, value: Any, place: str) -> dict[str, Any]:
+        """Return the part of a tensor's node for the attributes that the program has set on it."""
+        attributes = vars(value) if isinstance(value, Tensor) else None
+        return {"attributes": self._encode_items(attributes, place)} if attributes else {}
 
     def _encode_items(self, items: Any, place: str) -> list[list[Any]]:
         return [
@@ -151,6 +158,8 @@ class Decoder:
             put_together(found, {str(self.decode(key)): self.decode(each) for key, each in node["state"]})
         else:
             found = self._keep(node, self._decode_leaf(kind, content, node))
+            if "attributes" in node and isinstance(found, Tensor):
+                vars(found).update((str(self.decode(key)), self.decode(each)) for key, each in node["attributes"])
         return found
 
     def _keep(self, node: dict[str, Any], value: Any) -> Any:
