@@ -3,7 +3,10 @@
 import inspect
 import pickle
 import pydoc
+import types
+import typing
 
+import numpy as np
 import pytest
 
 import dispatch_core as dc
@@ -127,3 +130,53 @@ def test_named_results_have_their_classes_in_return_types():
 def test_methods_take_sizes_one_by_one_or_as_one(name):
     x = torchlike.ones(2, 1)
     assert getattr(x, name)(2, 1).tolist() == getattr(x, name)((2, 1)).tolist() == getattr(x, name)([2, 1]).tolist()
+
+
+def _walk_public_names():
+    """Yield every function and class of the public packages, and every method, with its place."""
+    packages, seen = [torchlike], set()
+    while packages:
+        package = packages.pop()
+        for name in dir(package):
+            found = None if name.startswith("_") else getattr(package, name)
+            if not str(getattr(found, "__module__", None) or getattr(found, "__name__", "")).startswith("torchlike"):
+                continue
+            if id(found) in seen:
+                continue
+            seen.add(id(found))
+            if isinstance(found, types.ModuleType):
+                packages.append(found)
+            elif isinstance(found, (type, types.FunctionType)):
+                yield f"{package.__name__}.{name}", found
+            for kind in found.__mro__ if isinstance(found, type) else ():
+                for own, value in vars(kind).items():
+                    method = getattr(value, "fget", None) or getattr(value, "__func__", value)
+                    if isinstance(method, types.FunctionType) and id(method) not in seen:
+                        seen.add(id(method))
+                        yield f"{package.__name__}.{name}.{own}", method
+
+
+def _is_resolved(hint):
+    return not isinstance(hint, (str, typing.ForwardRef)) and all(
+        _is_resolved(each) for each in typing.get_args(hint) if typing.get_origin(hint) is not typing.Literal
+    )
+
+
+def test_type_hints_of_public_names_resolve():
+    count = 0
+    for place, found in _walk_public_names():
+        count += 1
+        try:
+            hints = typing.get_type_hints(found)
+        except (NameError, TypeError) as error:
+            raise AssertionError(f"the annotations of {place} do not resolve") from error
+        assert all(map(_is_resolved, hints.values())), place
+    assert count > 3000
+
+
+def test_type_hints_are_the_classes_that_they_name():
+    Tensor, Module = torchlike.Tensor, torchlike.nn.Module
+    assert typing.get_type_hints(Tensor.grad.fget)["return"] == Tensor | None
+    assert typing.get_type_hints(Module.children)["return"].__args__ == (Module,)
+    assert typing.get_type_hints(Module)["_modules"] == dict[str, Module | None]
+    assert typing.get_type_hints(torchlike.from_numpy)["ndarray"] == np.typing.NDArray[typing.Any]

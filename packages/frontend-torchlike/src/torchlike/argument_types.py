@@ -10,8 +10,12 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from .lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 __all__ = ["Array", "DType", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
 
@@ -19,7 +23,7 @@ __all__ = ["Array", "DType", "DTypeLike", "DeviceLike", "Index", "IndexPart", "N
 Number: TypeAlias = complex | np.generic
 #: An array of NumPy's, of any dtype.
 Array: TypeAlias = np.ndarray[Any, Any]
-NumberOrTensor: TypeAlias = "Tensor | Array | Number"
+NumberOrTensor: TypeAlias = Tensor | Array | Number
 #: A dtype, or the type of Python's numbers that means one.
 DType: TypeAlias = ScalarType | type[bool] | type[int] | type[float] | type[complex]
 DTypeLike: TypeAlias = DType | None

@@ -16,10 +16,13 @@ from dispatch_core.keys import LAYOUTS
 
 from .interop import from_numpy, to_numpy
 from .layouts import layout_of
+from .lazy_names import import_lazily
 from .tensors import wrap
 
 if TYPE_CHECKING:
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 __all__ = ["CARRIERS", "KEPT_GRADIENT", "export_tensor", "import_tensor"]
 

@@ -19,8 +19,12 @@ from dispatch_aten import promotion
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, ScalarType, as_dtype, get_default_dtype
 from dispatch_aten.promotion import Operand
 
+from .lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 dtype = ScalarType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import addressof, c_char
 from functools import cache, partial
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -34,15 +34,11 @@ from .history.views import share_memory
 from .layouts import refuse_layout
 from .tensors import Tensor, wrap
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
 _ndarray: Final[Any] = np.ndarray
 _PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device.parse("cpu")
 #: id of an array that the user gave → a reference to the view of it that all windows of its memory refer to.
-_sources: Final[dict[int, ref[NDArray[Any]]]] = {}
+_sources: Final[dict[int, ref[np.typing.NDArray[Any]]]] = {}
 
 
 class _BorrowedArray(Holder):
@@ -74,7 +70,7 @@ class _LentArray(Holder):
         return self() is None
 
 
-def _mend_idle_strides(array: NDArray[Any]) -> tuple[int, ...]:
+def _mend_idle_strides(array: np.typing.NDArray[Any]) -> tuple[int, ...]:
     """Return an array's strides; those that tensors do not have, but that no element is found by, as in row-major order."""
     shape, itemsize, mended = array.shape, array.itemsize, []
     step = itemsize
@@ -85,7 +81,7 @@ def _mend_idle_strides(array: NDArray[Any]) -> tuple[int, ...]:
     return tuple(reversed(mended))
 
 
-def borrow(array: NDArray[Any]) -> NDArray[Any]:
+def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return an array in the same memory whose storage is the user's array, from its first element to its last.
 
     See Note [Windows] in ``dispatch_core.arrays.lent_memory``. Raises ``ValueError`` for layouts that tensors do not have.
@@ -111,7 +107,7 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
                 "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
                 "the memory."
             )
-    owner: NDArray[Any] = array
+    owner: np.typing.NDArray[Any] = array
     while isinstance(owner.base, _ndarray):
         owner = owner.base
     view = _view_source(owner)
@@ -134,7 +130,7 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
-def _view_source(owner: NDArray[Any]) -> NDArray[Any]:
+def _view_source(owner: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return the view of an array of the user's that all windows of its memory refer to."""
     known = _sources.get(id(owner))
     view = None if known is None else known()
@@ -145,7 +141,7 @@ def _view_source(owner: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _open_window(memory: NDArray[Any], array: NDArray[Any]) -> NDArray[Any] | None:
+def _open_window(memory: np.typing.NDArray[Any], array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any] | None:
     """Return an array like ``array`` behind a view of ``memory``, which lies in the same place; None where it differs."""
     try:
         shown = np.asarray(memory.data)
@@ -154,7 +150,7 @@ def _open_window(memory: NDArray[Any], array: NDArray[Any]) -> NDArray[Any] | No
     return shown if shown.strides == array.strides and shown.dtype is array.dtype else None
 
 
-def lend_out(array: NDArray[Any]) -> NDArray[Any]:
+def lend_out(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return an array in a tensor's memory for the user, who may keep it, or views of it, and write to them later."""
     given = _open_window(array, array)
     if given is None:
@@ -173,7 +169,7 @@ def _is_known(dtype: np.dtype[Any]) -> bool:
 _NUMPY_NAMES: Final = [name for name, dtype in BY_NAME.items() if dtype not in NOT_IN_NUMPY]
 
 
-def check_dtype(array: NDArray[Any] | np.generic) -> None:
+def check_dtype(array: np.typing.NDArray[Any] | np.generic) -> None:
     """Raise ``TypeError`` for an array of a dtype that tensors do not have, ``ValueError`` for another order of bytes."""
     if not _is_known(array.dtype):
         if not array.dtype.isnative:
@@ -192,7 +188,7 @@ def _device_put() -> Any:
     return dc.ops.prims.device_put.default
 
 
-def put(array: NDArray[Any], device: DeviceLike = None) -> Tensor:
+def put(array: np.typing.NDArray[Any], device: DeviceLike = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if array.dtype.type.__module__ != "ml_dtypes":
         check_dtype(array)
@@ -200,7 +196,7 @@ def put(array: NDArray[Any], device: DeviceLike = None) -> Tensor:
     return wrap(_device_put()(array, device=place))
 
 
-def read_elements(tensor: Tensor) -> NDArray[Any]:
+def read_elements(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     try:
         refuse_layout(tensor, "reading the elements as one array")
@@ -215,12 +211,12 @@ def is_recording(tensor: Tensor | None = None) -> bool:
     return bool((included_mask() | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 
-def read_printable(tensor: Tensor) -> NDArray[Any]:
+def read_printable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements for printing: those of a dtype that NumPy does not have as ``float32``."""
     return read_elements(tensor.float() if tensor.dtype in NOT_IN_NUMPY else tensor)
 
 
-def _get_shareable(tensor: Tensor) -> NDArray[Any]:
+def _get_shareable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
     try:
         refuse_layout(tensor, "numpy()")
@@ -243,7 +239,7 @@ def _check_shareable(tensor: Tensor) -> None:
         raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}")
 
 
-def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
+def to_numpy(tensor: Tensor, *, force: bool = False) -> np.typing.NDArray[Any]:
     """Return a NumPy array that shares memory with a cpu tensor; ``force`` allows a copy and a detach."""
     if force:
         _check_shareable(tensor)
@@ -251,7 +247,7 @@ def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     return lend_out(array) if tensor.is_cpu else array
 
 
-def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> np.typing.NDArray[Any]:
     """Answer ``numpy.asarray(tensor)``."""
     array = _get_shareable(tensor)
     if dtype is not None and array.dtype != dtype:
@@ -261,7 +257,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDA
     return array.copy() if copy else lend_out(array)
 
 
-def from_numpy(ndarray: NDArray[Any]) -> Tensor:
+def from_numpy(ndarray: np.typing.NDArray[Any]) -> Tensor:
     """Return a cpu tensor that shares memory with a NumPy array (source: ``torch.from_numpy``).
 
     Raises ``TypeError`` for anything but an array, or for a dtype that tensors do not have.
@@ -282,7 +278,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     return wrap(_device_put()(borrow(ndarray), device=_CPU))
 
 
-class _Address(ref["NDArray[Any]"]):
+class _Address(ref["np.typing.NDArray[Any]"]):
     """The address of an array, which keeps its place while something refers to it."""
 
     __slots__ = ("value",)
@@ -333,7 +329,7 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad), attributes
 
 
-def _rebuild(cls: type[Tensor], array: NDArray[Any], device: str, requires_grad: bool) -> Tensor:
+def _rebuild(cls: type[Tensor], array: np.typing.NDArray[Any], device: str, requires_grad: bool) -> Tensor:
     return as_subclass(cls, put(array, device)).requires_grad_(requires_grad)
 
 

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 from dispatch_core.keys import LAYOUTS
 
 from . import dtypes
+from .lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 __all__ = ["jagged", "layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
 

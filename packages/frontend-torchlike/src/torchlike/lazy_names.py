@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, ForwardRef
 
 from dispatch_core.tracebacks import api_boundary
 
@@ -56,6 +57,15 @@ class LeftOut:
         what = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         asked = owner if instance is None else instance
         raise MissingNameError(f"{what} has no attribute {self._name!r}", "Tensor", self._name, asked)
+
+
+@cache
+def import_lazily(module: str, name: str) -> Any:
+    """Return what annotations may call a name by that is imported when ``typing.get_type_hints`` resolves them.
+
+    For a name that type checkers alone need: its module imports the one that mentions it, or is large.
+    """
+    return ForwardRef(f"import_module({module!r}).{name}", module="importlib")
 
 
 def load_names(

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core.display import Column, DataTable, show_number_of, show_size, to_block, to_fragment
 from dispatch_core.keys import LAYOUTS
 
+from .lazy_names import import_lazily
 from .printing import format_tensor, write_matrix
 
 if TYPE_CHECKING:
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 #: Rows and columns of a table that are shown; of more the edges are.
 _ROWS, _COLUMNS = 12, 12

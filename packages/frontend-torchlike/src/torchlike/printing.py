@@ -25,11 +25,12 @@ from dispatch_core.keys import LAYOUTS
 
 from .history.transforms import FRONT
 from .interop import read_printable
+from .lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +140,14 @@ def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = Fals
     return text + ")"
 
 
-def write_elements(array: NDArray[Any], indent: int) -> str:
+def write_elements(array: np.typing.NDArray[Any], indent: int) -> str:
     """Return the elements in brackets; lines behind the first begin after ``indent`` blanks."""
     summarize = array.size > _options.threshold
     write, width = _choose_format(_take_edges(array) if summarize else array)
     return _write_nested(array, indent, write, width + 2, summarize)
 
 
-def _choose_format(shown: NDArray[Any]) -> tuple[Callable[[Any], str], int]:
+def _choose_format(shown: np.typing.NDArray[Any]) -> tuple[Callable[[Any], str], int]:
     """Return the function that writes an element of those shown, and the width of its texts."""
     if shown.dtype.kind != "c":
         style = _ElementFormat.of(shown)
@@ -170,7 +171,7 @@ def write_matrix(tensor: Tensor, rows: Sequence[int], columns: Sequence[int | No
     return [[write(value).strip() for value in row] for row in shown.tolist()]
 
 
-def _take_edges(array: NDArray[Any]) -> NDArray[Any]:
+def _take_edges(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return the elements that a summary shows."""
     edge = _options.edgeitems
     for axis, size in enumerate(array.shape):
@@ -179,7 +180,9 @@ def _take_edges(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _write_nested(array: NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool) -> str:
+def _write_nested(
+    array: np.typing.NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool
+) -> str:
     """Write an array with brackets; ``width`` is an element's with its comma and blank."""
     if not array.ndim:
         return write(array[()].item())
@@ -207,7 +210,7 @@ class _ElementFormat:
     width: int
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> _ElementFormat:
+    def of(cls, array: np.typing.NDArray[Any]) -> _ElementFormat:
         if array.dtype.kind != "f":
             return cls("integer", max(len(str(value)) for value in array.ravel().tolist()))
         with np.errstate(all="ignore"):

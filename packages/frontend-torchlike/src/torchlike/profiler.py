@@ -29,8 +29,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import dispatch_core as dc
 
+from .lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from .profiler_events import EventList, FunctionEventAvg
+else:
+    EventList = import_lazily("torchlike.profiler_events", "EventList")
+    FunctionEventAvg = import_lazily("torchlike.profiler_events", "FunctionEventAvg")
 
 __all__ = [
     "ProfilerAction",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import dispatch_core as dc
 from dispatch_core.display import (
     Column,
     DataTable,
@@ -16,9 +17,6 @@ from dispatch_core.display import (
     show_time,
     to_fragment,
 )
-
-if TYPE_CHECKING:
-    import dispatch_core as dc
 
 _UNITS: Final = {"s": 1e9, "ms": 1e6, "us": 1e3}
 

@@ -78,17 +78,18 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     __array_priority__ = 1000
 
     # Python's operators and torch's methods are added in `methods`, and these hooks, which need them.
-    _construct: ClassVar[Callable[..., Any]]
-    _call_mixed: ClassVar[Callable[..., Any]]
-    _make_autograd_kernel: ClassVar[Callable[..., Any]]
-    _make_batching_kernel: ClassVar[Callable[..., Any]]
-    _make_autocast_kernel: ClassVar[Callable[..., Any]]
-    # And those that make views, after the class.
-    _dispatch_view: ClassVar[Callable[..., Any]]
-    _dispatch_views: ClassVar[Callable[..., Any]]
-    _make_capture_part: ClassVar[Callable[..., Any]]
-    _make_value_block: ClassVar[Callable[[], Any]]
-    _make_short_runner: ClassVar[Callable[..., Any]]
+    if TYPE_CHECKING:
+        _construct: ClassVar[Callable[..., Any]]
+        _call_mixed: ClassVar[Callable[..., Any]]
+        _make_autograd_kernel: ClassVar[Callable[..., Any]]
+        _make_batching_kernel: ClassVar[Callable[..., Any]]
+        _make_autocast_kernel: ClassVar[Callable[..., Any]]
+        # And those that make views, after the class.
+        _dispatch_view: ClassVar[Callable[..., Any]]
+        _dispatch_views: ClassVar[Callable[..., Any]]
+        _make_capture_part: ClassVar[Callable[..., Any]]
+        _make_value_block: ClassVar[Callable[[], Any]]
+        _make_short_runner: ClassVar[Callable[..., Any]]
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(type(self))})

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
+from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import current_session
 
 from ..history.grad_mode import is_grad_enabled
+from ..lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dispatch_aten.dtypes import ScalarType
-
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 __all__ = ["CastCache", "Nesting"]
 

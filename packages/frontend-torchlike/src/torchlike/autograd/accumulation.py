@@ -23,10 +23,13 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import PARTS, current_part, see_gradient
 from ..history.node import Leaf, Node
+from ..lazy_names import import_lazily
 from ..tensors import bare
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0

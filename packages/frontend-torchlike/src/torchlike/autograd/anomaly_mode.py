@@ -12,10 +12,13 @@ from dispatch_core.tracebacks import is_own_frame
 
 from ..history.graph_settings import anomaly_mode
 from ..history.node import Node
+from ..lazy_names import import_lazily
 from .observer import observe
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 _TRACEBACK: Final = "traceback_"
 

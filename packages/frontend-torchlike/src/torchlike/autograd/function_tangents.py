@@ -9,12 +9,15 @@ import dispatch_core as dc
 
 from ..functions import FUNCTIONS
 from ..history import tangents
+from ..lazy_names import import_lazily
 from ..size import Size
 from ..tensors import Tensor
 from .saved import read_version
 
 if TYPE_CHECKING:
     from .function import Context
+else:
+    Context = import_lazily("torchlike.autograd.function", "Context")
 
 __all__ = ["compute_tangents", "push_forward", "shapes_of_tangents"]
 

@@ -7,7 +7,7 @@ and outputs are single, and tuples where they are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
@@ -17,13 +17,9 @@ from ..levels.mapping import vmap
 from ..tensors import Tensor
 from .gradients import grad
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
-
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
 
 _STRICT: Final = "This is not allowed in strict mode"
 _INDEPENDENT: Final = f"The output of the user-provided function is independent of input {{}}. {_STRICT}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from ..history.hooks import RemovableHandle
 from ..history.node import Node
+from ..lazy_names import import_lazily
 from .engine import current_run
 from .gradients import GradientEdge
 from .saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
@@ -14,6 +15,8 @@ from .saved_mutation import allow_mutation_on_saved_tensors
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 __all__ = [
     "GradientEdge",
@@ -58,7 +61,7 @@ def register_multi_grad_hook(
     return Handles([each.register_hook(make_hook(number)) for number, each in enumerate(tensors)])
 
 
-_Hook: TypeAlias = "Callable[[Tensor], None]"
+_Hook: TypeAlias = Callable[[Tensor], None]
 
 
 def _make_first_hook(fn: Callable[..., None]) -> Callable[[int], _Hook]:

@@ -18,12 +18,15 @@ from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.view_chains import replay
 from ..history.views import set_history
+from ..lazy_names import import_lazily
 from .saved import make_released_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 
 _LEAF_WRITTEN: Final = (

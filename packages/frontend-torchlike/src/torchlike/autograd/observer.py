@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 
@@ -18,10 +18,7 @@ from ..history.node import Node, TensorState, next_sequence
 from .fallback import find_tensors
 from .inplace import CopySlices
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Observer: TypeAlias = Callable[[Node, Sequence[Any]], None]
+Observer: TypeAlias = Callable[[Node, Sequence[Any]], None]
 
 KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 

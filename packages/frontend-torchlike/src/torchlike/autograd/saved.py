@@ -12,10 +12,13 @@ from ..dtypes import format_type
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, Output, Storage, TensorState
+from ..lazy_names import import_lazily
 from ..tensors import bare
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 
 class Saved:

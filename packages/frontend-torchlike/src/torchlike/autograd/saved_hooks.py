@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 
@@ -19,8 +19,7 @@ from .function import Context
 from .observer import KEY
 from .saved import Saved, make_released_error, read_version
 
-if TYPE_CHECKING:
-    Hook = Callable[[Any], Any]
+Hook = Callable[[Any], Any]
 
 _forbidden: Final[ContextVar[str]] = ContextVar("torchlike.saved_tensors_hooks_forbidden", default="")
 

@@ -21,12 +21,16 @@ from dispatch_core.keys import AUTOGRAD
 from ..autograd.function import Context
 from ..autograd.saved import Saved, read_version
 from ..history.node import Aliases, Leaf, Node, Output, Storage, TensorState, next_sequence, sequence, tick
+from ..lazy_names import import_lazily
 from ..tensors import Tensor, bare
 from .entry import state_of
 
 if TYPE_CHECKING:
     from .entry import Entry
     from .part import CapturedState
+else:
+    Entry = import_lazily("torchlike.capturing.entry", "Entry")
+    CapturedState = import_lazily("torchlike.capturing.part", "CapturedState")
 
 _MISSING: Final = object()
 _LITERALS: Final = (bool, str, type(None))

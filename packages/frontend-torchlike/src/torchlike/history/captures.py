@@ -9,8 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from ..lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from ..capturing.part import CapturedState
+else:
+    CapturedState = import_lazily("torchlike.capturing.part", "CapturedState")
 
 #: The recordings in progress, of all threads: mostly none, so that one look tells.
 PARTS: Final[list[CapturedState]] = []

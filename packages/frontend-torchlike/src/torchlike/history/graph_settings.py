@@ -6,8 +6,12 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from ..lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from .node import Node
+else:
+    Node = import_lazily("torchlike.history.node", "Node")
 
 #: Functions that see every node as it is made, with the results of the call.
 node_observers: Final[ContextVar[tuple[Callable[[Node, Sequence[Any]], Any], ...]]] = ContextVar(

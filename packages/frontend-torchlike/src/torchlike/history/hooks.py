@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 
 from .captures import PARTS, check_hook
 
-Hook: TypeAlias = "Callable[..., Any]"
+Hook: TypeAlias = Callable[..., Any]
 
 
 class RemovableHandle:

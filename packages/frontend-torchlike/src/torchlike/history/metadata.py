@@ -12,7 +12,7 @@ from dispatch_core.caches import keep
 from ..size import Size
 
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
-Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
+Meta: TypeAlias = tuple[tuple[int, ...], Any]
 
 
 class _ScalarTypes(dict[Any, ScalarType]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core.frontends import ViewCode, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
+from ..lazy_names import import_lazily
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .node import tick
@@ -16,6 +17,8 @@ from .views import ONE_OF_SEVERAL, UNRECORDED, make_alias, make_view_state, set_
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
 #: What stands in the middle of the tuple of `Late`, as text.

@@ -23,6 +23,7 @@ from dispatch_core.forks import Order, forkable
 from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
+from ..lazy_names import import_lazily
 from .captures import PARTS, current_part
 from .grad_mode import enable_grad, is_grad_enabled
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
@@ -30,6 +31,8 @@ from .view_chains import Chain, list_views, replay, view_kinds
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 #: Held while the aliases of an array that cannot be written are changed; no operator is called meanwhile.
 ALIASING: Final = forkable(Order.MEMORY)
@@ -151,8 +154,8 @@ class View(Leaf):
         return 0 if self.history is None else self.history.output_nr
 
 
-#: A view whose state was not needed yet; see Note [The state of a view is made late].
-Late: TypeAlias = "tuple[Tensor, int, Any, tuple[Any, ...], str | None, Late | None]"
+#: A view whose state was not needed yet; see Note [The state of a view is made late]. The last part is another, or None.
+Late: TypeAlias = tuple[Tensor, int, Any, tuple[Any, ...], str | None, Any]
 
 
 def make_state(late: Late) -> View:

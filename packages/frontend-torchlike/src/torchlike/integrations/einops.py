@@ -7,15 +7,14 @@ libraries for which einops has a backend, and this one from here on. Gradients a
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from .. import array_api
 from ..functions import FUNCTIONS
 from ..interop import from_numpy
 from ..tensors import Tensor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["register"]
 
@@ -42,10 +41,10 @@ def register() -> None:
         def is_appropriate_type(self, tensor: object) -> bool:
             return isinstance(tensor, Tensor)
 
-        def from_numpy(self, x: NDArray[Any]) -> Tensor:
+        def from_numpy(self, x: np.typing.NDArray[Any]) -> Tensor:
             return from_numpy(x)
 
-        def to_numpy(self, x: Tensor) -> NDArray[Any]:
+        def to_numpy(self, x: Tensor) -> np.typing.NDArray[Any]:
             return x.numpy(force=True)
 
         def arange(self, start: int, stop: int) -> Tensor:

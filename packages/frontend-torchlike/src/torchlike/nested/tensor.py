@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import dispatch_core as dc
 from dispatch_core import frontends
@@ -136,7 +136,8 @@ class NestedTensor(HistoryOfValues):
 
     __slots__ = ()
     __module__ = "torchlike.nested"
-    _dispatch_data: Jagged
+    if TYPE_CHECKING:
+        _dispatch_data: Jagged
 
     # The components.
 

@@ -11,11 +11,14 @@ from dispatch_core.tracebacks import api_boundary
 from ..argument_types import DeviceLike, DTypeLike
 from ..functions import FUNCTIONS
 from ..history.grad_mode import no_grad
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from .tree import Tree
 
 if TYPE_CHECKING:
     from ..dtypes import memory_format
+else:
+    memory_format = import_lazily("torchlike.dtypes", "memory_format")
 
 
 class Convertible(Tree):

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..history.captures import PARTS, current_part
 from ..history.hooks import Hook, RemovableHandle
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from . import global_hooks
 from .tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from .backward_hooks import BackwardHook
+else:
+    BackwardHook = import_lazily("torchlike.nn.backward_hooks", "BackwardHook")
 
-    ForwardHook: TypeAlias = (
-        Callable[[Any, tuple[Any, ...], Any], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any], Any], Any]
-    )
-    ForwardPreHook: TypeAlias = (
-        Callable[[Any, tuple[Any, ...]], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
-    )
+ForwardHook: TypeAlias = (
+    Callable[[Any, tuple[Any, ...], Any], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any], Any], Any]
+)
+ForwardPreHook: TypeAlias = (
+    Callable[[Any, tuple[Any, ...]], Any] | Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+)
 
 
 class _OfModule:

@@ -18,12 +18,15 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..history.grad_mode import no_grad
 from ..history.hooks import Hook, RemovableHandle
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from .parameter import Parameter
 from .saving import EXTRA_STATE, Saving
 
 if TYPE_CHECKING:
     from .modules.module import Module
+else:
+    Module = import_lazily("torchlike.nn.modules.module", "Module")
 
 
 class _IncompatibleKeys(NamedTuple):

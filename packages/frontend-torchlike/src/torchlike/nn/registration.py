@@ -8,6 +8,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ..dtypes import format_type
 from ..history.captures import PARTS, current_part
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from .global_hooks import REGISTRATION
 from .parameter import Buffer, Parameter
@@ -15,6 +16,8 @@ from .tree import Tree
 
 if TYPE_CHECKING:
     from .modules.module import Module
+else:
+    Module = import_lazily("torchlike.nn.modules.module", "Module")
 
 
 def _format_type_of(value: object) -> str:

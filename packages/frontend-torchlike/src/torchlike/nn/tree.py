@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..history.captures import PARTS, see_module
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from .parameter import Parameter
 
 if TYPE_CHECKING:
     from .modules.module import Module
+else:
+    Module = import_lazily("torchlike.nn.modules.module", "Module")
 
 
 class Tree:

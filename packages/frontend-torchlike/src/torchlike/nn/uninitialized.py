@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -14,6 +14,9 @@ from ..history.grad_mode import no_grad
 from ..tensors import Tensor, wrap
 from .parameter import Parameter
 
+#: In the class, ``type`` is the method of tensors.
+_TensorClass: TypeAlias = type[Tensor]
+
 _data: Any = vars(Differentiable)["_dispatch_data"]
 
 
@@ -22,7 +25,7 @@ class UninitializedTensorMixin:
 
     __slots__ = ()
     #: The class of the tensor once it has a shape.
-    cls_to_become: ClassVar[type[Tensor]]
+    cls_to_become: ClassVar[_TensorClass]
 
     def _refuse(self) -> NoReturn:
         raise ValueError(

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from dispatch_core.devices import Device
 
 from ..devices import as_device
+from ..lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from ..argument_types import DeviceLike
+else:
+    DeviceLike = import_lazily("torchlike.argument_types", "DeviceLike")
 
 __all__ = ["Locator", "MapLocation", "make_locator"]
 
 #: The saved device's name → the device to load to.
 Locator: TypeAlias = Callable[[str], Any]
 #: A device, the devices by the saved ones' names, or a function of a storage and such a name.
-MapLocation: TypeAlias = "DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]"
+MapLocation: TypeAlias = DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]
 
 _ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...lazy_names import import_lazily
 from ..uninitialized import is_lazy
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     _Base = Module
 else:
+    RemovableHandle = import_lazily("torchlike.history.hooks", "RemovableHandle")
+    Module = import_lazily("torchlike.nn.modules.module", "Module")
     _Base = object
 
 __all__ = ["LazyModuleMixin"]

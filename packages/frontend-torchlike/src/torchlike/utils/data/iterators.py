@@ -8,13 +8,18 @@ import warnings
 import weakref
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+from ...lazy_names import import_lazily
 from .sampler import draw_seed
 from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, work
 
 if TYPE_CHECKING:
     from .dataloader import DataLoader
+
+    _Loader: TypeAlias = DataLoader[Any]
+else:
+    _Loader = import_lazily("torchlike.utils.data.dataloader", "DataLoader")
 
 _NONE: Final = object()
 
@@ -22,7 +27,7 @@ _NONE: Final = object()
 class _Iterator:
     """The part that both have in common: the indices, and a seed that the workers' are made from."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: _Loader) -> None:
         self._loader = loader
         self._indices = iter(loader._index_sampler)
         self._base_seed = draw_seed(loader.generator)
@@ -59,7 +64,7 @@ class _Iterator:
 class LocalIterator(_Iterator):
     """Fetches each batch when it is asked for."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: _Loader) -> None:
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -72,7 +77,7 @@ class LocalIterator(_Iterator):
 class _Pool:
     """Workers with their queues, which end with the iterator."""
 
-    def __init__(self, iterator: WorkerIterator, loader: DataLoader[Any]) -> None:
+    def __init__(self, iterator: WorkerIterator, loader: _Loader) -> None:
         context = loader.multiprocessing_context or multiprocessing
         self.answers = context.Queue()
         self.done = context.Event()
@@ -106,7 +111,7 @@ class _Pool:
 class WorkerIterator(_Iterator):
     """Lets workers fetch batches ahead, and gives them out in order."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: _Loader) -> None:
         super().__init__(loader)
         if not loader.prefetch_factor:
             raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
@@ -115,7 +120,7 @@ class WorkerIterator(_Iterator):
         self._close = weakref.finalize(self, self._pool.close)
         self._start()
 
-    def restart(self, loader: DataLoader[Any]) -> None:
+    def restart(self, loader: _Loader) -> None:
         """Begin the next pass with the same workers."""
         self._indices = iter(loader._index_sampler)
         self._yielded = 0
