@@ -293,6 +293,66 @@ def test_a_failed_training_step_marks_its_parameters_until_they_are_overwritten(
     assert net.weight.isfinite().all()
 
 
+def _captured(call):
+    step = t.capture(call)
+    for _ in range(3):
+        step()
+
+
+def _put_data(x, y):
+    x.data = y.clone()
+
+
+def _put_slice(x, y):
+    x[:] = 0.0
+
+
+def _put_all(x, y):
+    x[...] = y
+
+
+#: What writes a tensor as a whole, and does not read it.
+RECOVERIES = {
+    "copy_": lambda x, y: x.copy_(y),
+    "copy_ of a row": lambda x, y: x.copy_(y[0]),
+    "fill_": lambda x, y: x.fill_(1.0),
+    "fill_ by a tensor": lambda x, y: x.fill_(y[0, 0]),
+    "zero_": lambda x, y: x.zero_(),
+    ".data =": _put_data,
+    "uniform_": lambda x, y: x.uniform_(),
+    "normal_": lambda x, y: x.normal_(),
+    "bernoulli_": lambda x, y: x.bernoulli_(0.5),
+    "x[:] =": _put_slice,
+    "x[...] =": _put_all,
+    "out=": lambda x, y: t.add(y, y, out=x),
+    "out= of a product": lambda x, y: t.mm(y, t.ones(3, 3, device="jax"), out=x),
+}
+#: The ways that are captured here; ``nox -s release`` takes all.
+RECAPTURED = sorted(_DRAW.sample(sorted(RECOVERIES), max(3, round(len(RECOVERIES) * _SHARE))))
+
+
+@pytest.mark.parametrize("way", RECAPTURED)
+def test_a_new_captured_function_may_overwrite_a_failed_tensor_as_a_whole(way):
+    found = t.zeros(2, 3, device="jax")
+
+    @t.capture
+    def step(x, i):
+        found.add_(x.index_select(0, i))
+
+    x, y = table(), t.ones(2, 3, device="jax")
+    for _ in range(3):
+        step(x, put([0, 1]))
+    step(x, put([0, 7]))
+    with pytest.raises(IndexError, match=WRONG):
+        dc.synchronize("jax")
+    with pytest.raises(IndexError, match=WRONG):
+        t.capture(lambda: (found.add_(1.0), None)[1])()
+    with pytest.raises(IndexError, match=WRONG):
+        found.tolist()
+    _captured(lambda: (RECOVERIES[way](found, y), None)[1])
+    assert found.isfinite().all()
+
+
 def test_no_word_is_written_where_the_user_promises_right_indices():
     step = t.capture(lambda x, i: x.index_select(0, i) * 2, check_indices=False)
     for _ in range(4):

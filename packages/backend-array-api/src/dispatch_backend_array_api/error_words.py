@@ -32,8 +32,14 @@ from .value_checks import Check
 MOST: Final = 64
 #: Results of a program that are remembered before the dead ones are looked for.
 _FEW: Final = 64
-#: Operators whose first argument is overwritten as a whole, so that its values do not matter.
-OVERWRITES: Final = frozenset({"aten::copy", "aten::fill.Scalar", "aten::fill.Tensor", "aten::zero"})
+#: Operators whose first argument is overwritten as a whole, or asked for its shape, so that its values do not matter.
+OVERWRITES: Final = frozenset(
+    f"aten::{name}"
+    for name in (
+        "copy copy_ fill.Scalar fill_.Scalar fill.Tensor fill_.Tensor zero zero_"
+        " empty_like full_like ones_like zeros_like rand_like randn_like"
+    ).split()
+)
 
 
 class WordChain:
@@ -107,7 +113,7 @@ class ErrorWords:
         self.failed: dict[int, tuple[ref[Any], Exception]] = {}
         #: Thread → the error that another one has found in its program's word.
         self.owed: dict[int, Exception] = {}
-        on_read(self.before_read)
+        on_read(self.before_read, overwrites=OVERWRITES)
 
     def keep(self, chain: WordChain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
         """Keep the word of a replay, and note what that has made."""

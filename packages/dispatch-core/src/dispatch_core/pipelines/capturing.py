@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, Final, NoReturn
 
 from ..arrays import access, owners
@@ -96,8 +96,6 @@ class Recording:
         known = self.holders.get(id(data))
         if known is not None and (known.data is not None or (tensor is data and not place)):
             return
-        # Else the recording, which runs as a pipeline, would carry the error of a failed replay into all that it writes.
-        before_read(data)
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
         self.holders.setdefault(id(data), made)
         part = self.parts.get(getattr(frontend_of(tensor), "marker", 0)) if tensor is not data else None
@@ -175,11 +173,14 @@ class Recording:
 
     # What recorders ask.
 
-    def meet(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """See the tensors among a call's arguments, and return the arguments as steps keep them."""
-        return tuple([self._meet_one(value) for value in values])
+    def meet(self, values: tuple[Any, ...], unread: Collection[int] = ()) -> tuple[Any, ...]:
+        """See the tensors among a call's arguments, and return the arguments as steps keep them.
 
-    def _meet_one(self, value: Any) -> Any:
+        The values at the places ``unread`` do not matter to the call.
+        """
+        return tuple([self._meet_one(value, index not in unread) for index, value in enumerate(values)])
+
+    def _meet_one(self, value: Any, is_read: bool) -> Any:
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, LiveFloat):
@@ -187,9 +188,13 @@ class Recording:
         if isinstance(value, LiveInt):
             return int(value)
         if isinstance(value, (list, tuple)):
-            found = [self._meet_one(each) for each in value]
+            found = [self._meet_one(each, is_read) for each in value]
             return value if all(map(_is, found, value)) else type(value)(found)
         if type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data"):
+            data = getattr(value, "_dispatch_data", value)
+            if is_read and not isinstance(data, Pending):
+                # Else the recording, which runs as a pipeline, would carry the error of a failed replay into all it writes.
+                before_read(data)
             self.see(value)
         return value
 

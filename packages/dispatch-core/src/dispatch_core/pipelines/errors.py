@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -62,13 +62,18 @@ GIVEN_UP: Final = object()
 #: Devices' functions that raise what programs have found to be wrong, before an array's values are read; see `on_read`.
 READERS: Final[list[Callable[[Any], None]]] = []
 
+#: Operators for which the values of their first argument do not matter; see `on_read`.
+OVERWRITES: Final[set[str]] = set()
 
-def on_read(check: Callable[[Any], None]) -> None:
+
+def on_read(check: Callable[[Any], None], *, overwrites: Iterable[str] = ()) -> None:
     """Call ``check`` before values leave their device: with the array, and with None where all programs are looked at.
 
     That is where a pipeline's block ends, where recorded programs are given up, and in ``synchronize()``.
+    A call of an operator in ``overwrites`` does not read its first argument: it writes all of it, or asks for its shape.
     """
     READERS.append(check)
+    OVERWRITES.update(overwrites)
 
 
 def before_read(array: Any = None) -> None:

@@ -53,6 +53,7 @@ from ..stages import watch
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
+from .errors import OVERWRITES
 from .materialization import materialize_argument, run_random_steps, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
 from .recorder_source import is_specializable, make_inlined_recorder
@@ -103,7 +104,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if signature.writes and not boundary.mutable:
         # See Note [Writes to arrays that cannot be written to].
         if functional is not None and frontend is not None:
-            return _let_meet(make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE))
+            return _let_meet(entry, make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE))
         return run_materialized
     # An alternative may leave the call to the backend's kernel.
     kernels = winner.slot.kernel, entry.slot(key).kernel
@@ -115,6 +116,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     record = entry.registry.engine.make_backend_runner(entry, marking, plain, ())
     if frontend is None and "inplace_view" not in entry.tags:
         record = _return_arguments(signature, record)
+    unread = _unread(entry)
 
     def run(*values: Any) -> Any:
         session = finish()
@@ -122,7 +124,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             return run_materialized(*values)
         if session.recording is None:
             return record(*values)
-        return record(*session.recording.meet(values))
+        return record(*session.recording.meet(values, unread))
 
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
@@ -191,13 +193,20 @@ def _return_arguments(signature: CallSignature, runner: Runner) -> Runner:
     return run
 
 
-def _let_meet(runner: Runner) -> Runner:
+def _unread(entry: Any) -> frozenset[int]:
+    """Return the places of the arguments whose values do not matter to a call."""
+    outputs = {index for index, each in enumerate(entry.schema.arguments) if each.is_write and each.kwarg_only}
+    return frozenset(outputs | {0} if entry.name in OVERWRITES else outputs)
+
+
+def _let_meet(entry: Any, runner: Runner) -> Runner:
     """Let a captured call see the tensors that ``runner`` is given, of which it takes the arrays itself."""
+    unread = _unread(entry)
 
     def run(*values: Any) -> Any:
         session = current()
         if session is not None and session.recording is not None:
-            values = session.recording.meet(values)
+            values = session.recording.meet(values, unread)
         return runner(*values)
 
     return run
