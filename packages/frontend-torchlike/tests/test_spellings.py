@@ -92,13 +92,54 @@ def test_invariants_are_checked_in_a_decorated_function():
     assert not switch.is_enabled()
 
 
-@pytest.mark.parametrize("name", ["abs", "sin", "neg", "sqrt", "signbit", "trunc"])
-def test_sparse_outputs_are_written(name):
-    x = torchlike.sparse_coo_tensor([[0, 1], [1, 0]], [0.25, 4.0], (2, 2))
-    out = torchlike.zeros(2, 2, dtype=torchlike.float64).to_sparse()
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("abs", "float32"), ("sin", "float64"), ("neg", "float64"), ("square", "float64"), ("signbit", "bool"),
+     ("trunc", "float32"), ("absolute", "float32"), ("negative", "float64")],
+)  # fmt: skip
+def test_sparse_outputs_are_written(name, dtype):
+    x = torchlike.sparse_coo_tensor([[0, 1], [1, 0]], [0.25, -4.0], (2, 2))
+    dtype = getattr(torchlike, dtype)
+    out = torchlike.zeros(2, 2, dtype=dtype).to_sparse()
     function = getattr(torchlike, name)
     assert function(x, out=out) is out
-    assert out.dtype == torchlike.float64
-    assert out.to_dense().tolist() == function(x).to_dense().to(torchlike.float64).tolist()
+    assert out.dtype == dtype
+    assert out.to_dense().tolist() == function(x).to_dense().to(dtype).tolist()
     with pytest.raises(RuntimeError, match="must both be sparse"):
         function(x, out=torchlike.zeros(2, 2))
+
+
+def test_sparse_outputs_that_do_not_fit_are_refused_and_stay():
+    x = torchlike.sparse_coo_tensor([[0, 1], [1, 0]], [0.25, 4.0], (2, 2))
+    larger = torchlike.ones(3, 2).to_sparse()
+    with pytest.raises(RuntimeError, match="shrinking the size"):
+        torchlike.sin(x, out=larger)
+    assert larger.to_dense().tolist() == torchlike.ones(3, 2).tolist()
+    with pytest.raises(RuntimeError, match="Found dtype Double but expected Float"):
+        torchlike.trunc(x, out=torchlike.zeros(2, 2, dtype=torchlike.float64).to_sparse())
+    bytes_ = torchlike.sparse_coo_tensor([[0]], torchlike.tensor([1], dtype=torchlike.uint8), (2,))
+    out = torchlike.zeros(2, dtype=torchlike.int64).to_sparse()
+    assert torchlike.neg(bytes_, out=out).to_dense().tolist() == [-1, 0]  # computed in the output's dtype
+
+
+def test_arguments_are_spelled_as_torch_spells_them():
+    x = torchlike.tensor([[3.0, 1.0], [2.0, 4.0]])
+    assert torchlike.randint(2, 9, (3,), dtype=None).dtype == torchlike.int64
+    assert torchlike.clamp(x, x, x, out=torchlike.empty(0)).tolist() == x.tolist()
+    assert torchlike.pow(self=2, exponent=x).tolist() == [[8, 2], [4, 16]]
+    assert torchlike.subtract(x, 1, 2).tolist() == [[1, -1], [0, 2]]
+    assert x.hsplit(1, 1)[0].tolist() == [[3], [2]]
+    assert x.to(None, torchlike.float64).dtype == torchlike.float64
+    assert torchlike.result_type(scalar=2.5, tensor=torchlike.tensor([1])) == torchlike.float32
+    assert x.clone().copy_(other=torchlike.ones(2)).tolist() == [[1, 1], [1, 1]]
+    for call in (
+        torchlike.arange,
+        lambda: torchlike.zeros([2], size=[2]),
+        lambda: x.to(torchlike.int32, dtype=torchlike.int32),
+        lambda: x.to(unknown=3),
+        lambda: torchlike.result_type(tensor1=x, tensor2=x),
+        lambda: torchlike.pow(x),
+        lambda: torchlike.pow(x, 2, unknown=1),
+    ):
+        with pytest.raises(TypeError):
+            call()

@@ -36,7 +36,7 @@ def _adapt_copies(function: Callable[..., Any]) -> Callable[..., Any]:
             name = function.__name__
             raise RuntimeError(f"{name}() expected an out= argument of size {len(found)}, got size {len(out)}")
         for into, each in zip(out, found, strict=True):
-            into.copy_(each)
+            (into if into.numel() else into.resize_(each.shape)).copy_(each)
         return None
 
     return copies
@@ -54,7 +54,9 @@ def _adapt_meshgrid(function: Callable[..., Any]) -> Callable[..., Any]:
     many, by_name = _adapt_tensors(function), _adapt_tensors(dc.ops.aten.meshgrid.indexing)
 
     def meshgrid(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return (many if kwargs.get("indexing") is None else by_name)(*tensors, **kwargs)
+        if kwargs.get("indexing", "") is None:
+            del kwargs["indexing"]
+        return (by_name if "indexing" in kwargs else many)(*tensors, **kwargs)
 
     return meshgrid
 
@@ -129,6 +131,16 @@ def _adapt_tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(function(*args, **kwargs))
 
     return tensor_split
+
+
+def _adapt_split_along(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tuple; places may be written one by one."""
+
+    def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        given = (args[0], args[1:]) if len(args) > 2 else args
+        return tuple(function(*given, **kwargs))
+
+    return many
 
 
 def _adapt_narrow(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -230,10 +242,10 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "cartesian_prod": _adapt_all,
     "column_stack": _refuse_empty(RuntimeError, "column_stack expects a non-empty TensorList"),
     "concatenate": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "dsplit": _adapt_tuple,
+    "dsplit": _adapt_split_along,
     "dstack": _refuse_empty(RuntimeError, "dstack expects a non-empty TensorList"),
     "gradient": _adapt_tuple,
-    "hsplit": _adapt_tuple,
+    "hsplit": _adapt_split_along,
     "row_stack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
     "split_copy": _adapt_copies,
     "split_with_sizes_copy": _adapt_copies,
@@ -242,7 +254,7 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "unsafe_chunk": _adapt_tuple,
     "unsafe_split": _adapt_tuple,
     "unsafe_split_with_sizes": _adapt_tuple,
-    "vsplit": _adapt_tuple,
+    "vsplit": _adapt_split_along,
     "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "cdist": _adapt_cdist,
     "chunk": _adapt_tuple,

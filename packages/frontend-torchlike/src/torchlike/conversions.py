@@ -60,6 +60,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     else:
         if rest and isinstance(rest[0], (str, dc.Device)):
             given["device"] = _read_place(rest.pop(0))
+        elif rest and rest[0] is None and ("dtype" in kwargs or (len(rest) > 1 and not isinstance(rest[1], bool))):
+            del rest[0]  # no other device
         if rest and (rest[0] is None or isinstance(rest[0], (ScalarType, type))):
             given["dtype"] = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest, strict=False):
@@ -69,6 +71,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             f"to() received an invalid combination of arguments - got ({', '.join(type(arg).__name__ for arg in args)})"
             f"{suggest_dtype(rest[0])}"
         )
+    if repeated := given.keys() & kwargs:
+        raise TypeError(f"to() got multiple values for argument '{min(repeated)}'")
+    if unknown := kwargs.keys() - _NAMES:
+        raise TypeError(f"to() got an unexpected keyword argument '{min(unknown)}'")
     if kwargs.get("device") is not None:
         kwargs["device"] = as_device(kwargs["device"])
     given.update(kwargs)
@@ -90,6 +96,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None and device != self.device:
         return move(self, device, dtype)
     return dc.ops.aten.to.dtype_layout(self, **given)
+
+
+_NAMES: Final = {"device", "dtype", "non_blocking", "copy", "memory_format", "chunks", "layout"}
 
 
 def _only_wanted(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -155,8 +164,10 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to(self, spelled[1] or "cpu", ScalarType[spelled[2]])
 
 
-def cpu(self: Tensor) -> Tensor:
+def cpu(self: Tensor, *, memory_format: int | None = None) -> Tensor:
     """Return the tensor on the cpu."""
+    if memory_format is not None:
+        return to(self, _CPU, memory_format=memory_format)
     return self if _is_on(self, _CPU) else to(self, _CPU)
 
 

@@ -163,9 +163,11 @@ def _to_number(value: Any) -> Any:
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 
-def _read_sizes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _read_sizes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Read sizes that are written one by one, as one sequence, or by keyword."""
     if "size" in kwargs:
+        if args:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
         return (kwargs.pop("size"),)
     given = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     return (tuple(_to_number(size) for size in given),)
@@ -201,6 +203,13 @@ def _find_forms(packet: Any, more: frozenset[str] = frozenset()) -> dict[int, An
         ):
             found.setdefault(len(schema.positional), []).append(overload)
     return {count: overloads[0] for count, overloads in found.items() if len(overloads) == 1}
+
+
+def _find_default_dtype(form: Any) -> dict[str, Callable[[], Any]]:
+    """Return what gives the schema's dtype, where it has one, for None; the operators themselves take None for a float."""
+    own = next((each.default for each in form.schema.keyword_only if each.name == "dtype"), None)
+    numbered = {each.value: each for each in ScalarType}
+    return {} if own is None else {"dtype": lambda: numbered[own]}
 
 
 #: Stands for arguments that a call leaves out.
@@ -240,7 +249,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         if is_sized and not args and "size" not in kwargs:
             hint = "\nHint: its name is size, not shape" if "shape" in kwargs else ""
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"{hint}')
-        args = _read_sizes(args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
+        args = _read_sizes(name, args, kwargs) if is_sized else tuple(_to_number(value) for value in args)
         kwargs = {key: _to_number(value) for key, value in kwargs.items()}
         if generator is not None:
             kwargs["generator"] = generator
@@ -284,7 +293,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             make_otherwise,
             missing=_MISSING,
             star="size" if is_sized else "",
-            fill={"device": default_device},
+            fill={"device": default_device, **_find_default_dtype(form)},
         )
         for count, form in forms.items()
     }
@@ -310,11 +319,13 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
 
 
 def _adapt_arange(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def arange(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
+    def arange(start: Any = _MISSING, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
         """Make the numbers from ``start`` on, ``step`` apart, up to but without ``end`` (source: ``torch.arange``)."""
         if end is None:
+            if start is _MISSING:
+                raise TypeError("arange() missing 1 required positional argument: 'end'")
             start, end = 0, start
-        return plain(start, end, step, **kwargs)
+        return plain(0 if start is _MISSING else start, end, step, **kwargs)
 
     return arange
 

@@ -94,9 +94,24 @@ def _to_operand(value: Any) -> Operand | bool | int | float | complex:
     return (Operand.with_dims if dc.shape(value) else Operand.zero_dim)(dc.dtype(value))
 
 
-def result_type(tensor1: Any, tensor2: Any) -> ScalarType:
-    """Return the dtype of an operator on two tensors or numbers (source: ``torch.result_type``)."""
-    return promotion.result_type(_to_operand(tensor1), _to_operand(tensor2))
+#: torch's names for the operands, of which each overload has two.
+_OPERANDS: Final = (("tensor", "other"), ("scalar", "tensor"), ("scalar1", "scalar2"))
+
+
+def result_type(*operands: Any, **named: Any) -> ScalarType:
+    """Return the dtype of an operator on two tensors or numbers (source: ``torch.result_type``).
+
+    By name they are ``tensor`` and ``other``, ``scalar`` and ``tensor``, or ``scalar1`` and ``scalar2``.
+    """
+    if named:
+        names = next((each for each in _OPERANDS if {*each[len(operands) :]} == named.keys()), None)
+        if names is None:
+            raise TypeError(f"result_type() takes two operands, not {len(operands)} and {', '.join(named)}")
+        operands += tuple(named[name] for name in names[len(operands) :])
+    if len(operands) != 2:
+        raise TypeError(f"result_type() takes 2 positional arguments but {len(operands)} were given")
+    one, other = operands
+    return promotion.result_type(_to_operand(one), _to_operand(other))
 
 
 class _TypeInfo:

@@ -57,7 +57,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         operator.name,
         Tensor,
         slow_path,
-        names={"self": "input"} if first == "self" else {},
+        names={"self": "input", **_NAMES.get(operator.name, {})} if first == "self" else {},
         missing=_MISSING,
         star=star,
         alone=next(filter(takes_tensor_alone, others), None),
@@ -104,6 +104,8 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
                 return numbers(input, other)
         given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
         if more:
+            if len(more) == 1 and operator.name == "subtract" and isinstance(other, _NUMBERS):
+                return function(input, other, alpha=more[0], **given)
             if len(more) > 1 or not isinstance(other, _NUMBERS) or "alpha" in given:
                 count = 2 + len(more)
                 raise dc.ArgumentError(f"{operator.name}() takes 2 positional arguments but {count} were given")
@@ -126,18 +128,34 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
             other = _make_like(float(number) if divided else number, input)
         return find_general()(input, to_python_number(other), **given)
 
+    def read_names(input: Any, other: Any, *more: Any, **given: Any) -> Any:
+        """Call ``slow_path`` with the names that a call gives, ``self`` among them, which torch has for a number."""
+        if input is _MISSING:
+            input = given.pop("self", _MISSING)
+        if input is _MISSING or other is _MISSING:
+            raise TypeError(f"{operator.name}() takes 2 arguments, of which one is missing")
+        if unknown := given.keys() - defaults.keys():
+            raise TypeError(f"{operator.name}() got an unexpected keyword argument '{min(unknown)}'")
+        return slow_path(input, other, *more, **given)
+
     number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
     names = {"self": "input"}
+    has_out = "out" in extra
+    # CPython itself refuses a name that is none of the function's, so that of a number costs the others a dictionary.
+    is_named = any(str(overload.schema.arguments[0].type) == "Scalar" for overload in overloads.values())
     # fmt: off
     function = dc.rename_arguments(
-        tensors, operator.name, Tensor, slow_path, names=names, extra=extra, slow_path_types=PLAIN_NUMBERS,
-        takes_more=operator.name in SCALED, with_out=find_with_out(tensors) if "out" in extra else None,
+        tensors, operator.name, Tensor, read_names if is_named else slow_path, names=names,
+        extra={} if is_named else extra, slow_path_types=PLAIN_NUMBERS, takes_more=operator.name in SCALED,
+        missing=_MISSING if is_named else None, with_out=find_with_out(tensors) if has_out else None,
     )
     # fmt: on
     return function
 
 
+#: Further arguments whose name in torch is not the schema's.
+_NAMES: Final = {"copy_": {"src": "other"}}
 _MISSING: Final = object()
 _QUOTIENTS: Final = ("div", "divide", "true_divide")
 #: Functions that torch lets compute with two numbers.

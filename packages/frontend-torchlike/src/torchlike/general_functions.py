@@ -55,6 +55,7 @@ def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     # The overloads of a call without keywords on a tensor alone, or on a tensor and sizes; no other is looked for.
     alone = next(filter(takes_tensor_alone, overloads), packet)
     sized = next(filter(takes_sizes, overloads), None) if sizes else None
+    names_both = {"self", "input"} <= {each.name for overload in overloads for each in overload.schema.arguments}
     own_keywords, read_keywords = _make_keyword_reader(operator)
     empty = {
         argument.name: place
@@ -80,7 +81,11 @@ def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
             try:
                 found = packet(*args, **kwargs)
             except dc.DispatchError:
-                changed = replace_none(empty, args, kwargs)
+                if (
+                    names_both and "input" in kwargs
+                ):  # one overload has the name, and another is called the schema's way
+                    kwargs["self"] = kwargs.pop("input")
+                changed = (args, kwargs) if "self" in kwargs and names_both else replace_none(empty, args, kwargs)
                 if changed is None:
                     raise
                 found = packet(*changed[0], **changed[1])

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from dispatch_core.tracebacks import warn_caller
 
-from .tensors import Tensor
-
-#: Functions that take so many tensors, and the names of the numbers that older programs write among them, in their order.
-_NUMBERS: Final = {
-    **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
-    **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
+#: Functions of three tensors, the names of the numbers that older programs write among them, and their places: of one
+#: number or of two, in a function's call and in a method's.
+_NUMBERS: Final[dict[str, tuple[tuple[str, ...], set[tuple[int, ...]]]]] = {
+    **dict.fromkeys(("addcdiv", "addcmul"), (("value",), {(1,)})),
+    **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), (("beta", "alpha"), {(0,), (1,), (0, 2), (1, 2)})),
 }
 
 
@@ -22,25 +21,32 @@ def warn_of_older_call(name: str) -> None:
     warn_caller(f"This overload of {name} is deprecated: give the numbers by keyword, after the tensors.")
 
 
-def _take_numbers(name: str, keywords: tuple[str, ...], plain: Callable[..., Any]) -> Callable[..., Any]:
+def _take_numbers(
+    name: str, keywords: tuple[str, ...], places: set[tuple[int, ...]], plain: Callable[..., Any]
+) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 3:
-            numbers = [each for each in args if not isinstance(each, Tensor)]
-            if len(args) == 3 + len(numbers) and len(numbers) <= len(keywords):
+        if kwargs or len(args) != 3:
+            if "self" in kwargs:
+                raise TypeError(f"{name}() got an unexpected keyword argument 'self'\nHint: its name is input")
+            found = tuple(place for place, each in enumerate(args) if isinstance(each, (bool, int, float, complex)))
+            if found in places and kwargs.keys().isdisjoint(keywords[: len(found)]):
                 warn_of_older_call(name)
-                args = tuple(each for each in args if isinstance(each, Tensor))
-                kwargs.update(zip(keywords, numbers, strict=False))
+                kwargs.update(zip(keywords, [args[place] for place in found], strict=False))
+                args = tuple(each for place, each in enumerate(args) if place not in found)
         return plain(*args, **kwargs)
 
     return function
 
 
 OLDER: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
-    f"{name}{ending}": partial(_take_numbers, f"{name}{ending}", keywords)
-    for name, keywords in _NUMBERS.items()
+    f"{name}{ending}": partial(_take_numbers, f"{name}{ending}", keywords, places)
+    for name, (keywords, places) in _NUMBERS.items()
     for ending in ("", "_")
 }
 """Name → what makes a function, or a method, take such calls too."""
 
-SCALED: Final = frozenset("add add_ sub sub_".split())
-"""Functions that took the factor of the second tensor before it: ``torch.add(x, 0.5, y)``; `functions` has them."""
+SCALED: Final = frozenset("add add_ sub sub_ subtract".split())
+"""Functions that took the factor of the second tensor before it, ``torch.add(x, 0.5, y)``; `functions` has them.
+
+``subtract`` takes it behind a number only, as torch's.
+"""

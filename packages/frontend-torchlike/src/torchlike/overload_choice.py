@@ -104,16 +104,27 @@ def requires_more(overload: Any) -> bool:
 
 
 def find_with_out(overload: Any) -> Any:
-    """Return the overload that takes the same arguments and ``out``, or None."""
+    """Return the overload that takes the same arguments and ``out``, or None.
+
+    None, too, where another takes something else in a place of which a call is not asked what it has there.
+    """
     wanted = [(each.name, str(each.type), each.kwarg_only) for each in overload.schema.arguments]
+    places = [str(each.type) for each in overload.schema.positional]
+    found = None
     for name in overload.packet.overloads():
         if name.endswith("out"):
-            found = getattr(overload.packet, name)
-            *rest, last = found.schema.arguments
+            other = getattr(overload.packet, name)
+            *rest, last = other.schema.arguments
             own = [(each.name, str(each.type), each.kwarg_only) for each in rest]
             if last.name == "out" and str(last.type) == "Tensor(a!)" and own == wanted:
-                return found
-    return None
+                found = other
+                continue
+            theirs = [str(each.type) for each in other.schema.positional]
+            if len(theirs) == len(places) and any(
+                one not in (two, "Tensor") for one, two in zip(places, theirs, strict=True)
+            ):
+                return None
+    return found
 
 
 def _find_binary(name: str) -> tuple[Any, Any]:

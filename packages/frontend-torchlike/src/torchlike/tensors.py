@@ -307,7 +307,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     nelement = numel
 
-    def is_contiguous(self, memory_format: int = 0) -> bool:
+    def is_contiguous(self, *, memory_format: int = 0) -> bool:
         """Return whether the elements lie in memory without gaps, in row-major order or that of ``memory_format``."""
         data = self._dispatch_data
         if not memory_format and type(data) is _ndarray:

@@ -186,7 +186,7 @@ const_data_ptr data_ptr get_device
     (self) -> int
 
 cpu
-    (self) -> Tensor
+    (self, *, memory_format: memory_format | None = None) -> Tensor
 
 cuda hpu ipu xpu
     (self, device: Device | None = None, non_blocking: bool = False,

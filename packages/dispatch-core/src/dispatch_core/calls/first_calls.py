@@ -102,10 +102,11 @@ def _bind(
             raise _NotPlainError
         else:
             value = parameter.default
+        if value is None and adapter is not None and name in adapter.fill:
+            values.append(adapter.fill[name]())
+            continue
         if value is parameter.default and not parameter.required:
-            values.append(
-                adapter.fill[name]() if value is None and adapter is not None and name in adapter.fill else value
-            )
+            values.append(value)
             continue
         if parameter.tensors:
             mask |= _mask_of(parameter, value)

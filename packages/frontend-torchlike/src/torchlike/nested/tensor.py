@@ -201,10 +201,10 @@ class NestedTensor(HistoryOfValues):
 
     nelement = numel
 
-    def is_contiguous(self, memory_format: int = 0) -> bool:
+    def is_contiguous(self, *, memory_format: int = 0) -> bool:
         """Return whether the values lie in memory without gaps, in row-major order."""
         record = self._dispatch_data
-        return record.lengths is None and record.values.is_contiguous(memory_format)
+        return record.lengths is None and record.values.is_contiguous(memory_format=memory_format)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._dispatch_data.refuse("assignment to items")

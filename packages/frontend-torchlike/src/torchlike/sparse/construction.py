@@ -223,6 +223,8 @@ def to_sparse(
            values=tensor([3., 4.]),
            size=(4,), nnz=2, layout=torchlike.sparse_coo)
     """
+    if layout is strided and not is_sparse(self):
+        return self
     if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
         raise NotImplementedError(
             f"to_sparse(): only the layout {sparse_coo} is supported\nHint: sparse_dim says which dimensions are sparse"

@@ -32,7 +32,9 @@ _KEEP_ZEROS: Final = (
     " deg2rad rad2deg nan_to_num"
 )
 _TESTS: Final = "isposinf isneginf signbit"
-_WITH_OUTPUT: Final = [name for name in f"{_KEEP_ZEROS} {_TESTS} neg conj_physical".split() if name != "relu"]
+#: Those of them, and of the tests, whose output has the dtype of the result and no other.
+_KEEP_DTYPE: Final = f"abs absolute sign sgn nan_to_num ceil floor trunc round frac {_TESTS}".split()
+_WITH_OUTPUT: Final = [each for each in f"{_KEEP_ZEROS} square".split() if each != "relu" and each not in _KEEP_DTYPE]
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
@@ -50,7 +52,9 @@ _RULES: Final[dict[Rule, str]] = {
     components.write_values: "neg_ conj_physical_",
     components.apply_to_sums: f"{_KEEP_ZEROS} {_TESTS} isnan isinf threshold_backward",
     components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
-    components.write_result: " ".join(f"{name}.out" for name in _WITH_OUTPUT),
+    components.write_result: " ".join([*(f"{name}.out" for name in _WITH_OUTPUT), "pow.Tensor_Scalar_out"]),
+    components.write_same_dtype: " ".join(f"{name}.out" for name in _KEEP_DTYPE),
+    components.write_converted: "neg.out negative.out conj_physical.out",
     components.read_number: "_local_scalar_dense",
     components.raise_power: "pow.Tensor_Scalar",
     arithmetic.add: "add.Tensor",

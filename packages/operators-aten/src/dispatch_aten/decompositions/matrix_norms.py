@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
-from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.promotion import promote_types
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.matrices import check_inexact, check_matrices, check_square
@@ -137,12 +137,7 @@ def _matrix_norm_by_name(
 
 
 def _nuclear_norm(self: Array, keepdim: bool = False) -> Array:
-    if ndim(self) != 2:
-        raise ShapeError(
-            f"Expected a tensor with 2 dimensions, but got a tensor with {ndim(self)} dimensions instead.",
-            argument="self",
-        )
-    return aten.linalg_matrix_norm.str_ord(self, "nuc", [0, 1], keepdim)
+    return aten.linalg_matrix_norm.str_ord(self, "nuc", [-2, -1], keepdim)
 
 
 def _nuclear_norm_of(self: Array, dim: Sequence[int], keepdim: bool = False) -> Array:
