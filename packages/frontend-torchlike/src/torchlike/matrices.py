@@ -28,7 +28,8 @@ def _adapt_einsum(function: Callable[..., Any]) -> Callable[..., Any]:
     """Take operands one by one or in a list, and subscripts as lists of numbers after each operand."""
 
     def einsum(*args: Any) -> Tensor:
-        if len(args) < 2:
+        has_none = len(args) == 2 and isinstance(args[1], (list, tuple)) and not args[1] and isinstance(args[0], str)
+        if len(args) < 2 or has_none:
             raise ValueError(
                 "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
                 "subscripts list"
