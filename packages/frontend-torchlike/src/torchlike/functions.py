@@ -130,6 +130,8 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
 
     def read_names(input: Any, other: Any, *more: Any, **given: Any) -> Any:
         """Call ``slow_path`` with the names that a call gives, ``self`` among them, which torch has for a number."""
+        if not given and other is not _MISSING and input is not _MISSING:
+            return slow_path(input, other, *more)
         if input is _MISSING:
             input = given.pop("self", _MISSING)
         if input is _MISSING or other is _MISSING:

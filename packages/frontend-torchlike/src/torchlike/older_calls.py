@@ -14,6 +14,7 @@ _NUMBERS: Final[dict[str, tuple[tuple[str, ...], set[tuple[int, ...]]]]] = {
     **dict.fromkeys(("addcdiv", "addcmul"), (("value",), {(1,)})),
     **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), (("beta", "alpha"), {(0,), (1,), (0, 2), (1, 2)})),
 }
+_TYPES: Final = {bool, int, float, complex}
 
 
 def warn_of_older_call(name: str) -> None:
@@ -25,10 +26,10 @@ def _take_numbers(
     name: str, keywords: tuple[str, ...], places: set[tuple[int, ...]], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != 3:
+        if len(args) != 3 or (kwargs and (type(args[0]) in _TYPES or type(args[1]) in _TYPES)):
             if "self" in kwargs:
                 raise TypeError(f"{name}() got an unexpected keyword argument 'self'\nHint: its name is input")
-            found = tuple(place for place, each in enumerate(args) if isinstance(each, (bool, int, float, complex)))
+            found = tuple(place for place, each in enumerate(args) if type(each) in _TYPES)
             if found in places and kwargs.keys().isdisjoint(keywords[: len(found)]):
                 warn_of_older_call(name)
                 kwargs.update(zip(keywords, [args[place] for place in found], strict=False))

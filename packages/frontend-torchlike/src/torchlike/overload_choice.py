@@ -106,11 +106,11 @@ def requires_more(overload: Any) -> bool:
 def find_with_out(overload: Any) -> Any:
     """Return the overload that takes the same arguments and ``out``, or None.
 
-    None, too, where another takes something else in a place of which a call is not asked what it has there.
+    Where another one takes something else in a place that callers do not look at, it is the function that calls either.
     """
     wanted = [(each.name, str(each.type), each.kwarg_only) for each in overload.schema.arguments]
     places = [str(each.type) for each in overload.schema.positional]
-    found = None
+    found, is_one = None, True
     for name in overload.packet.overloads():
         if name.endswith("out"):
             other = getattr(overload.packet, name)
@@ -118,13 +118,24 @@ def find_with_out(overload: Any) -> Any:
             own = [(each.name, str(each.type), each.kwarg_only) for each in rest]
             if last.name == "out" and str(last.type) == "Tensor(a!)" and own == wanted:
                 found = other
-                continue
             theirs = [str(each.type) for each in other.schema.positional]
-            if len(theirs) == len(places) and any(
-                one not in (two, "Tensor") for one, two in zip(places, theirs, strict=True)
-            ):
-                return None
-    return found
+            is_one &= len(theirs) != len(places) or all(
+                one in (two, "Tensor") for one, two in zip(places, theirs, strict=True)
+            )
+    return found if found is None or is_one else _call_either(found)
+
+
+def _call_either(overload: Any) -> Any:
+    """Return a function that calls an overload or, where it does not take the arguments, the one that does."""
+    packet = overload.packet
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return overload(*args, **kwargs)
+        except dc.ArgumentError:
+            return packet(*args, **kwargs)
+
+    return function
 
 
 def _find_binary(name: str) -> tuple[Any, Any]:
