@@ -106,8 +106,8 @@ def bind(form, args, is_method):
     """Return the values of a call by a form's names, or None where the form does not take them."""
     names = [each.name for each in form]
     given = {}
-    for name, value in args.items():
-        name = next((each for each in (name, "input", "self") if each in names), None) if name == "self" else name
+    for key, value in args.items():
+        name = next((each for each in ("self", "input") if each in names), None) if key == "self" else key
         if name not in names:
             return None
         parameter = form[names.index(name)]
