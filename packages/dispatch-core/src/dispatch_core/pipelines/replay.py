@@ -151,7 +151,7 @@ class ReplayWriter(GuardWriter):
             assert target is not None
             return [f"{name}[{target.index}] = {name}[{source.index}]"]
         kernel = f"run{place}"
-        self.names.scope[kernel] = step.entry.explicit_table[step.mask]
+        self.names.scope[kernel] = step.entry.explicit_table.find(step.mask)
         given = zip(node.arguments, step.values, strict=True)
         call = f"{kernel}({', '.join(self._argument(name, *each) for each in given)})"
         signature = step.entry.signature
