@@ -194,11 +194,13 @@ class Session(Scheduler):
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
+        # Asked before another thread may run the step, which lets go of its values.
+        written = [known_storage_key(each) for each in step.writes()] if step.values else []
         self.records.append(step)
         if step.written or step.is_random:
             # Only after the step itself: see `remove_ended`.
             self.has_effects = True
-            self.written_keys.update(map(known_storage_key, step.writes()))
+            self.written_keys.update(written)
         if len(self.records) >= self.remaining:
             self.check_limits()
 
