@@ -39,7 +39,11 @@ def test_modes_decorate_with_and_without_parentheses():
     def by_value():
         return is_grad_enabled()
 
-    assert not with_parentheses() and not without() and not by_value()
+    @inference_mode
+    def inferring():
+        return is_grad_enabled()
+
+    assert not with_parentheses() and not without() and not by_value() and not inferring()
     assert is_grad_enabled()
 
 

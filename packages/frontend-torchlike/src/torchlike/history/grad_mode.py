@@ -213,6 +213,13 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
 
     __slots__ = ("_value",)
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]  # a bare decorator gives the function back
+    def __new__(cls, mode: Any = True) -> Any:
+        return _new(cls) if isinstance(mode, bool) else decorate(cls, mode)
+
     def __init__(self, mode: bool = True) -> None:
         self._tokens = None
         self._value = not mode
