@@ -293,7 +293,7 @@ def test_a_failed_training_step_marks_its_parameters_until_they_are_overwritten(
     assert net.weight.isfinite().all()
 
 
-def _captured(call):
+def _capture_and_call(call):
     step = t.capture(call)
     for _ in range(3):
         step()
@@ -349,7 +349,7 @@ def test_a_new_captured_function_may_overwrite_a_failed_tensor_as_a_whole(way):
         t.capture(lambda: (found.add_(1.0), None)[1])()
     with pytest.raises(IndexError, match=WRONG):
         found.tolist()
-    _captured(lambda: (RECOVERIES[way](found, y), None)[1])
+    _capture_and_call(lambda: (RECOVERIES[way](found, y), None)[1])
     assert found.isfinite().all()
 
 

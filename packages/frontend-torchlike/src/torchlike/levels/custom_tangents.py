@@ -21,6 +21,7 @@ from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
 from ..autograd.saved import read_version
 from ..functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled, set_grad_enabled
+from ..lazy_names import import_lazily
 from ..tensors import Tensor
 from ..utils.pytree import tree_map
 from .calls import call_in_order, map_tensors, shape_of, signature_of, written_tensors
@@ -30,6 +31,8 @@ from .tensors import require_grad
 
 if TYPE_CHECKING:
     from .grad_level import GradLevel
+else:
+    GradLevel = import_lazily("torchlike.levels.grad_level", "GradLevel")
 
 __all__ = ["find_call_rule", "keep_call", "make_pushing", "record_pushing"]
 
