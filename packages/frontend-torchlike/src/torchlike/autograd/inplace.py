@@ -9,6 +9,7 @@ Note [A write through a view is a write to its base]
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -22,8 +23,6 @@ from ..lazy_names import import_lazily
 from .saved import make_released_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..tensors import Tensor
 else:
     Tensor = import_lazily("torchlike.tensors", "Tensor")
