@@ -1,5 +1,8 @@
 """Captured programs on jax donate the buffers that they overwrite, and no others."""
 
+import os
+import random
+
 import numpy as np
 import pytest
 
@@ -105,6 +108,61 @@ def test_what_something_else_refers_to_is_kept(name):
     step(x)
     np.testing.assert_array_equal(np.asarray(held).reshape(-1), [4, 5])
     assert x.tolist() == [5, 6]
+
+
+#: Writes to a tensor by another one, and what a function gives back of it then.
+WRITES = {
+    "sub_": lambda w, x: w.sub_(x),
+    "mul_ of a row": lambda w, x: w[0].mul_(x[1]),
+    "copy_": lambda w, x: w.copy_(x * 2),
+    "lerp_": lambda w, x: w.lerp_(x, 0.5),
+    "a product": lambda w, x: w.addmm_(x, x),
+    "a column": lambda w, x: w[:, 0].copy_(x[0]),
+}
+RESULTS = {
+    "a clone": lambda w: w.detach().clone(),
+    "itself": lambda w: w,
+    "a view": lambda w: w.reshape(-1),
+    "a sum": lambda w: w.sum(),
+    "a contiguous one": lambda w: w.contiguous(),
+    "a row's clone": lambda w: w[0].clone(),
+}
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("DISPATCH_DONATED_PROGRAMS", "6"))))
+def test_results_of_earlier_replays_keep_their_values(seed):
+    drawn = random.Random(seed)
+    writes = drawn.choices(list(WRITES.values()), k=drawn.randint(1, 3))
+    results = drawn.choices(list(RESULTS.values()), k=drawn.randint(1, 2))
+
+    def run(device):
+        w, x = (torchlike.tensor([[1.0, 2.0], [3.0, 4.0]]).to(device) / by for by in (1, 8))
+
+        def step(x):
+            for write in writes:
+                write(w, x)
+            return tuple(make(w) for make in results)
+
+        step = torchlike.capture(step) if device == "jax" else step
+        found = []
+        for _ in range(5):
+            made = step(x)
+            found.append([*made, *(each.clone() for each in made)])
+        return [each.tolist() for row in found for each in row]
+
+    for found, right in zip(run("jax"), run("cpu"), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-6)
+
+
+def test_a_parameter_and_its_clone_may_both_be_results():
+    w, x = put(1.0, 1.0), put(1.0, 1.0)
+
+    def step(x):
+        w.sub_(x)
+        return w.detach().clone()
+
+    step = torchlike.capture(step)
+    assert [step(x).tolist()[0] for _ in range(5)] == [0, -1, -2, -3, -4]
 
 
 @pytest.mark.parametrize("make", [lambda x: x.detach(), lambda x: x.view(2, 1), lambda x: x[:]])

@@ -45,6 +45,23 @@ def test_so_do_pipelines_and_gradients(tensor):
     assert jax.jit(function)(jnp.zeros(())).item() == pytest.approx(expected)
 
 
+def test_so_do_captured_functions_that_copy_what_they_donate():
+    w = torchlike.ones(2, device="jax")
+
+    @torchlike.capture
+    def step():
+        w.sub_(1)
+        return w.detach().clone()
+
+    def function(x):
+        for _ in range(5):
+            found = step()
+        return x + found.sum().item()
+
+    assert jax.jit(function)(jnp.zeros(())).item() == -8
+    assert w.tolist() == [-4, -4]
+
+
 READS = {
     "item": lambda x: aten.item(aten.sum(x)),
     "device_get": dc.ops.prims.device_get,

@@ -255,3 +255,23 @@ def test_slices_that_overlap_are_read_before_they_are_written(dtype):
     with dc.pipeline():
         found = program(x.clone())
     assert found.tolist() == expected.tolist() == program(x.clone()).tolist()
+
+
+#: Captured steps of a (4, 3) tensor that draw numbers, take values of the cpu, or look up rows.
+REPLAYED = {
+    "uniform_": lambda x: x.clone().uniform_() * 0 + x,
+    "dropout": lambda x: torchlike.nn.functional.dropout(x, 0.0) + 1,
+    "rand": lambda x: torchlike.rand(4, 3, device="jax") * 0 + x,
+    "copy_ from the cpu": lambda x: x.clone().copy_(torchlike.ones(4, 3)) + x,
+    "embedding_bag": lambda x: nn.functional.embedding_bag(x[:2, :2].to(torchlike.int64) % 4, x),
+    "embedding_bag by max": lambda x: nn.functional.embedding_bag(x[:2, :2].to(torchlike.int64) % 4, x, mode="max"),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_steps_with_parts_that_are_not_compiled_are_replayed(name):
+    step, eager = (made(REPLAYED[name]) for made in (torchlike.capture, lambda call: call))
+    for start in range(6):
+        x = (torchlike.arange(12.0) + start).reshape(4, 3).to("jax")
+        np.testing.assert_allclose(step(x).tolist(), eager(x).tolist(), rtol=1e-6)
+    assert step.stats().replays

@@ -64,15 +64,15 @@ def keep_planned_values(function: Callable[..., Any]) -> Callable[..., Any]:
     """Do the same for a planner's function, whose first argument may be the list that it reads and writes."""
 
     @wraps(function)
-    def run(*args: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         values = args[0] if type(args[0]) is list else []
-        given = [*values]
+        given = [*values, *args[1:]] if values else args
         _own.depth += 1
         try:
-            found = function(*args)
-            if _has_tracers(values) and not _has_tracers(given):
+            found = function(*args, **kwargs)
+            if _has_tracers((values, found)) and not _has_tracers(given):
                 with jax.ensure_compile_time_eval():
-                    found = function(*args)
+                    found = function(*args, **kwargs)
             return found
         finally:
             _own.depth -= 1
