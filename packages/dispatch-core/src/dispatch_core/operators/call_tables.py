@@ -22,7 +22,7 @@ from ..calls.declared_results import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
-from ..keys.table import DispatchKey
+from ..keys.table import ARRAYS, DispatchKey
 from ..schema.model import FunctionSchema
 from .alternatives import included_mask
 from .conformance import describe_kernel
@@ -55,7 +55,7 @@ class Table(dict[Any, Runner]):
         self.tables = tables
 
     def __missing__(self, index: Any) -> Runner:
-        return _check_first_call(self.tables, self.find(index), lambda: self.masks(index))
+        return _check_first_call(self, index, self.find(index))
 
     def find(self, index: Any) -> Runner:
         """Return the runner for callers that keep it, whether or not it is in the table."""
@@ -66,34 +66,53 @@ class Table(dict[Any, Runner]):
         """Find a runner that is missing."""
         raise NotImplementedError
 
+    def forget(self, index: Any, runner: Runner) -> None:
+        """Take a runner back, so that the next call is a first one again."""
+        with self.tables.entry.registry.lock:
+            if self.get(index) is runner:
+                self.tables.entry.unspecialize(runner)
+                del self[index]
+
     def masks(self, index: Any) -> tuple[int, int]:
         """Return the arguments' keys and the effective mask of an entry."""
         raise NotImplementedError
 
 
-def _check_first_call(tables: Tables, run: Runner, masks: Callable[[], tuple[int, int]]) -> Runner:
+def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
-    A backend's kernel has a watch, and answers for itself. A layer gives the results of the operator below, or what
-    stands for them, and has to return an argument that was written to.
+    A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
+    for itself. A layer may call the kernel below itself, so its results are compared, too.
     """
+    tables = table.tables
     signature = tables.signature
     if signature is None or not has_fixed_results(signature) or hasattr(run, "is_watched") or hasattr(run, "body"):
         return run
-    arguments, mask = masks()
+    arguments, mask = table.masks(index)
     found = _resolve(tables.entry, mask, arguments)
     registration = getattr(getattr(found, "slot", None), "registration", None)
     if registration is None:
         return run
 
     def name_kernel() -> str:
-        return describe_kernel(found.key or registration.key, registration)
+        text = describe_kernel(found.key or registration.key, registration)
+        below = _resolve(tables.entry, mask & ARRAYS, 0)
+        kernel = getattr(getattr(below, "slot", None), "registration", None)
+        if kernel is None or kernel is registration:
+            return text
+        return f"{text}\nBelow it: {describe_kernel(below.key or kernel.key, kernel)}"
 
     def check_first(*values: Any) -> Any:
-        returned = run(*values)
-        if not is_paused():
-            tags = tables.entry.tags
-            check_results(signature, tags, returned, values, name_kernel, has_types=found.is_composite())
+        has_passed = False
+        try:
+            returned = run(*values)
+            if not is_paused():
+                tags = tables.entry.tags
+                check_results(signature, tags, returned, values, name_kernel)
+                has_passed = True
+        finally:
+            if not has_passed:
+                table.forget(index, run)
         return returned
 
     run_first: Any = check_first

@@ -235,6 +235,17 @@ class OperatorEntry:
                     self.specialized_states = (*known, index)
                     self._reset_callers()
 
+    def unspecialize(self, runner: Runner) -> None:
+        """Let no caller do the work of ``runner`` on its own any more."""
+        tables = self.tables
+        mask, states = self.specialized_mask, self.specialized_states
+        kept = tuple([each for each in states if tables.masked.get(each) is not runner])
+        if mask is not None and tables.call.get(mask) is runner:
+            mask = None
+        if (mask, kept) != (self.specialized_mask, states):
+            self.specialized_mask, self.specialized_states = mask, kept
+            self._reset_callers()
+
     def invalidate(self) -> None:
         """Empty the tables, because a registration that they were computed from has changed."""
         # Slots go first: a look-up without the lock that has read the new number must find none of the older state.

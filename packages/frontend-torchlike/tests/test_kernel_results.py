@@ -1,0 +1,82 @@
+"""Results of a program's kernels are held against their schemas in every mode, until a call has passed."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+
+COMPOSITES = ["CompositeExplicitAutograd", "CompositeImplicitAutograd"]
+_numbers = itertools.count()
+
+
+def capture(call, x):
+    captured = torchlike.capture(call)
+    for _ in range(4):
+        found = captured(x)
+    return found
+
+
+def in_pipeline(call, x):
+    with torchlike.pipeline():
+        return call(x)
+
+
+def differentiate(call, x):
+    def add_up(x):
+        found = call(x)
+        return (found[0] if isinstance(found, list | tuple) else found).sum()
+
+    return torchlike.func.grad(add_up)(x)
+
+
+MODES = {
+    "eager": lambda call, x: call(x),
+    "pipeline": in_pipeline,
+    "capture": capture,
+    "grad": differentiate,
+    "vmap": lambda call, x: torchlike.func.vmap(call)(torchlike.stack([x, x])),
+}
+
+
+@pytest.fixture
+def define():
+    """Define an operator with a kernel under a key, and return a function that calls it."""
+    opened = []
+
+    def define(schema, kernel, key):
+        name = f"results{next(_numbers)}"
+        library = dc.Library(name, "DEF")
+        opened.append(library)
+        library.define(f"f{schema}")
+        library.impl("f", kernel, key)
+        return lambda x: getattr(dc.ops, name).f(x)
+
+    yield define
+    for library in opened:
+        library.close()
+
+
+def refuse(call, mode, match):
+    with pytest.raises(dc.KernelResultError, match=match) as caught:
+        MODES[mode](call, torchlike.tensor([1.0, 2.0]))
+    assert "<lambda>" in str(caught.value)
+    assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("modes", [*itertools.permutations(["eager", "pipeline", "capture", "grad"], 2)])
+@pytest.mark.parametrize("key", COMPOSITES)
+def test_refused_calls_are_no_first_calls(define, key, modes):
+    state = SimpleNamespace(result=None)
+    call = define("(Tensor x) -> ()", lambda x: state.result and x + 1, key)
+    state.result = "more"
+    for mode in [modes[0]] * 3 + [modes[1]] * 3:
+        refuse(call, mode, "where the schema promises 0 results")
+    state.result = None
+    MODES["eager"](call, x := torchlike.tensor([1.0, 2.0]))
+    state.result = "more"
+    call(x)  # a call has passed
