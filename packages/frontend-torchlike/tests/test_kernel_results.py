@@ -80,3 +80,19 @@ def test_refused_calls_are_no_first_calls(define, key, modes):
     MODES["eager"](call, x := torchlike.tensor([1.0, 2.0]))
     state.result = "more"
     call(x)  # a call has passed
+
+
+@pytest.mark.parametrize("mode", ["eager", "pipeline", "capture", "grad"])
+@pytest.mark.parametrize("key", COMPOSITES[:1])
+def test_a_copy_in_place_of_a_view_is_refused(define, key, mode):
+    call = define("(Tensor(a) x) -> Tensor(a)", lambda x: x.clone(), key)
+    refuse(call, mode, "does not share the memory of argument 'x'")
+
+
+@pytest.mark.parametrize("mode", ["eager", "pipeline", "capture"])
+@pytest.mark.parametrize("key", COMPOSITES)
+@pytest.mark.parametrize("view", [lambda x: x[:1], lambda x: x.view(2, 1)[0], lambda x: x.detach()])
+def test_views_pass_in_every_mode(define, view, key, mode):
+    call = define("(Tensor(a) x) -> Tensor(a)", view, key)
+    MODES[mode](call, torchlike.tensor([1.0, 2.0]))
+    MODES[mode](lambda x: call(x + 1), torchlike.tensor([1.0, 2.0]))
