@@ -96,3 +96,20 @@ def test_views_pass_in_every_mode(define, view, key, mode):
     call = define("(Tensor(a) x) -> Tensor(a)", view, key)
     MODES[mode](call, torchlike.tensor([1.0, 2.0]))
     MODES[mode](lambda x: call(x + 1), torchlike.tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("key", COMPOSITES)
+@pytest.mark.parametrize(
+    ("returns", "kernel"),
+    [
+        ("(Tensor, Tensor)", lambda x: (x,)),
+        ("(Tensor, Tensor)", lambda x: x + 1),
+        ("(Tensor, Tensor)", lambda x: (x, x + 1, x + 2)),
+        ("(Tensor, Tensor)", lambda x: None),
+        ("()", lambda x: x + 1),
+        ("Tensor[]", lambda x: x + 1),
+    ],
+)
+def test_composites_give_the_declared_results(define, returns, kernel, key, mode):
+    refuse(define(f"(Tensor x) -> {returns}", kernel, key), mode, "where the schema promises")

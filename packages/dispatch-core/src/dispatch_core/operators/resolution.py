@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
@@ -31,6 +32,7 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.check import bind
 from . import call_trace, runners
+from .conformance import describe_kernel
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
 from .kernel_names import kernel_keys
 from .late_calls import compute_first
@@ -181,7 +183,8 @@ class Resolution(Record):
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not hasattr(registration.fn, "answers_for_results"):
-            run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
+            who = partial(describe_kernel, key or registration.key, registration)
+            run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run
 

@@ -30,7 +30,7 @@ from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
 from ..caches import keep
 from ..calls.boundary import Boundary
 from ..calls.reference import make_result_wrapper, unchecked_mask
-from ..calls.signature import Result, SpecializedKernels
+from ..calls.signature import Result, SpecializedKernels, bad_list
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
@@ -119,8 +119,13 @@ def open_device(device: Device) -> None:
         _opened.add(device)
 
 
-def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
-    """Return ``run`` with results as the schema says; see Note [Results of a composite below Autograd]."""
+def conform_results(
+    entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None, who: Callable[[], str]
+) -> Runner:
+    """Return ``run`` with results as the schema says; see Note [Results of a composite below Autograd].
+
+    ``who`` tells whose they are.
+    """
     signature, op = entry.signature, entry.op
     if (
         frontend is None
@@ -143,13 +148,17 @@ def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] |
     def conform(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
         if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
             return found
-        return [fit(result, each, values) for each in found] if result.is_list else fit(result, found, values)
+        if not result.is_list:
+            return fit(result, found, values)
+        if not isinstance(found, list | tuple):
+            raise bad_list(entry.name, found, who())
+        return [fit(result, each, values) for each in found]
 
     def run_as_declared(*values: Any) -> Any:
         found = run(*values)
         if len(results) == 1:
             return conform(results[0], found, values)
-        return tuple([conform(*pair, values) for pair in zip(results, found, strict=True)])
+        return tuple([conform(*pair, values) for pair in zip(results, signature.unpack(found, who), strict=True)])
 
     return run_as_declared
 
