@@ -48,12 +48,14 @@ def define():
     """Define an operator with a kernel under a key, and return a function that calls it."""
     opened = []
 
-    def define(schema, kernel, key):
+    def define(schema, kernel, key, fake=None):
         name = f"results{next(_numbers)}"
         library = dc.Library(name, "DEF")
         opened.append(library)
         library.define(f"f{schema}")
         library.impl("f", kernel, key)
+        if fake is not None:
+            dc.register_fake(f"{name}::f", fake, lib=library)
         return lambda x: getattr(dc.ops, name).f(x)
 
     yield define
@@ -113,3 +115,27 @@ def test_views_pass_in_every_mode(define, view, key, mode):
 )
 def test_composites_give_the_declared_results(define, returns, kernel, key, mode):
     refuse(define(f"(Tensor x) -> {returns}", kernel, key), mode, "where the schema promises")
+
+
+WRONG_ARRAYS = {
+    "tuple": lambda x: (x + 1, x + 2),
+    "list": lambda x: [x],
+    "int": lambda x: 5,
+    "float": lambda x: 0.5,
+    "None": lambda x: None,
+    "object": lambda x: object(),
+    "text": lambda x: "text",
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("wrong", WRONG_ARRAYS)
+def test_kernels_on_arrays_return_arrays(define, wrong, mode):
+    call = define("(Tensor x) -> Tensor", WRONG_ARRAYS[wrong], "CPU", torchlike.empty_like)
+    for _ in range(3):
+        refuse(call, mode, "the kernel for CPU returned")
+
+
+def test_kernels_may_return_scalars_of_numpy(define):
+    call = define("(Tensor x) -> Tensor", lambda x: x.sum(), "CPU")
+    assert call(torchlike.tensor([1.0, 2.0])).item() == 3

@@ -193,7 +193,9 @@ def as_array(value: Any) -> Array:
     return value if type(value) is np.ndarray else np.asarray(value)
 
 
-coerce = as_array
+def coerce(value: Any) -> Any:
+    """Return a NumPy scalar among a kernel's results as an array; anything else as it is."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]) -> Array:
