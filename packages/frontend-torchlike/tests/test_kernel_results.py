@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import dispatch_core as dc
@@ -139,3 +140,27 @@ def test_kernels_on_arrays_return_arrays(define, wrong, mode):
 def test_kernels_may_return_scalars_of_numpy(define):
     call = define("(Tensor x) -> Tensor", lambda x: x.sum(), "CPU")
     assert call(torchlike.tensor([1.0, 2.0])).item() == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("key", COMPOSITES)
+@pytest.mark.parametrize(
+    ("returns", "kernel"),
+    [
+        *[(kind, lambda x: x.sum()) for kind in ("float", "int", "bool", "Scalar", "SymInt", "str", "float[]")],
+        ("Tensor", lambda x: np.ones(2, np.float32)),
+        ("Tensor?", lambda x: np.ones(2, np.float32)),
+        ("Tensor", lambda x: 5),
+        ("Tensor[]", lambda x: [x + 1, np.ones(2, np.float32)]),
+        ("(Tensor, Tensor)", lambda x: (x, np.ones(2, np.float32))),
+    ],
+)
+def test_composites_give_results_of_the_declared_types(define, returns, kernel, key, mode):
+    call = define(f"(Tensor x) -> {returns}", kernel, key)
+    for _ in range(3):
+        refuse(call, mode, "result . must be ")
+
+
+@pytest.mark.parametrize("key", COMPOSITES)
+def test_composites_may_leave_out_an_optional_tensor(define, key):
+    assert define("(Tensor x) -> Tensor?", lambda x: None, key)(torchlike.tensor([1.0])) is None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from ..arrays.access import shape, storage_of, to_data
+from ..arrays.frontend import frontend_of
 from ..arrays.owners import ARRAY_TYPES, TYPE_MASKS, is_tensor
 from ..devices import Device
 from ..errors import KernelResultError
@@ -81,7 +82,7 @@ def check_results(
     who: Callable[[], str],
 ) -> None:
     """Raise ``KernelResultError`` where a call's results, as its caller gets them, differ from the schema."""
-    _check_types(signature, returned, who)
+    _check_types(signature, returned, values, who)
     results = returned if len(signature.results) > 1 else (returned,)
     if not isinstance(results, tuple | list):
         return
@@ -90,7 +91,9 @@ def check_results(
         raise memory_error(signature, *strange, who())
 
 
-def _check_types(signature: CallSignature, returned: Any, who: Callable[[], str]) -> None:
+def _check_types(signature: CallSignature, returned: Any, values: Sequence[Any], who: Callable[[], str]) -> None:
+    # A caller with a frontend's tensors gets such; `is_tensor` is true of arrays, too.
+    is_wrapped = any(frontend_of(tensor) is not None for _, tensor in signature.tensors(values))
     found = signature.unpack(returned, who)
     if not found and returned is not None:
         raise bad_count(signature.name, 0, returned, who())
@@ -102,7 +105,9 @@ def _check_types(signature: CallSignature, returned: Any, who: Callable[[], str]
             raise bad_list(signature.name, value, who())
         else:
             for item in value if result.is_list else (value,):
-                if not is_tensor(item) and not (item is None and result.is_optional):
+                if item is None and result.is_optional:
+                    continue
+                if not is_tensor(item) or (is_wrapped and type(item) in ARRAY_TYPES):
                     raise plain_error(signature, index, f"must be Tensor, not {type(item).__name__}", who())
 
 
@@ -121,7 +126,7 @@ def _make_check(type: Type) -> Check:
             return _require("Device", lambda value: isinstance(value, Device))
         case BaseType("ScalarType"):
             return _require("ScalarType", lambda value: getattr(value, "__schema_type__", "") == "ScalarType")
-    return checker(type, is_tensor)
+    return checker(type, is_tensor, strict=True)
 
 
 def _require(name: str, fits: Callable[[object], bool]) -> Check:
