@@ -82,7 +82,8 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
     A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
-    for itself. A layer may call the kernel below itself, so its results are compared, too.
+    for itself. A layer may call the kernel below itself, so its results are compared, too,
+    where that is a composite.
     """
     tables = table.tables
     signature = tables.signature
@@ -94,9 +95,12 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     if registration is None:
         return run
 
+    below = _resolve(tables.entry, mask & ARRAYS, 0)
+    # A layer may call a composite itself.
+    has_types = any(hasattr(each, "slot") and each.is_composite() for each in (found, below))
+
     def name_kernel() -> str:
         text = describe_kernel(found.key or registration.key, registration)
-        below = _resolve(tables.entry, mask & ARRAYS, 0)
         kernel = getattr(getattr(below, "slot", None), "registration", None)
         if kernel is None or kernel is registration:
             return text
@@ -108,7 +112,7 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
             returned = run(*values)
             if not is_paused():
                 tags = tables.entry.tags
-                check_results(signature, tags, returned, values, name_kernel)
+                check_results(signature, tags, returned, values, name_kernel, has_types=has_types)
                 has_passed = True
         finally:
             if not has_passed:
