@@ -78,6 +78,26 @@ def test_drawn_norms_and_their_gradients_are_right(seed):
         np.testing.assert_allclose(given, slope, rtol=error, atol=lost, err_msg=f"gradient, {label}")
 
 
+@pytest.mark.parametrize("order", [0.25, 0.5, 1.5, 1.75, 3, -0.5, -1, -2])
+@pytest.mark.parametrize(("dtype", "high"), [(torchlike.float64, 200), (torchlike.float32, 30)])
+def test_gradients_of_norms_of_numbers_far_apart_are_those_of_wider_arithmetic(order, dtype, high):
+    generator = random.Random(f"{order} {high}")
+    for number in range(8):
+        exponents = [-high, high] if number == 0 else [generator.uniform(-high, high) for _ in range(3)]
+        x = torchlike.tensor([10.0**each for each in exponents], dtype=dtype, requires_grad=True)
+        # In logarithms nothing is too large or too small.
+        logs = [math.log(each) for each in x.tolist()]
+        most = max(order * each for each in logs)
+        norm = (most + math.log(math.fsum(math.exp(order * each - most) for each in logs))) / order
+        slopes = [(order - 1) * (each - norm) for each in logs]
+        if max(slopes) > math.log(torchlike.finfo(dtype).max) - 1:
+            continue
+        linalg.vector_norm(x, order).backward()
+        close = {"rtol": 1e-9 if dtype == torchlike.float64 else 1e-3, "atol": float(torchlike.finfo(dtype).tiny)}
+        wanted = [math.exp(each) if each > -740 else 0.0 for each in slopes]
+        np.testing.assert_allclose(x.grad.numpy(), wanted, err_msg=f"{order} {x.tolist()}", **close)
+
+
 MAGNITUDES = [
     (torchlike.float32, 1e20),
     (torchlike.float32, 1e-30),

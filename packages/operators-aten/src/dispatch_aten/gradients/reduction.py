@@ -235,8 +235,11 @@ def norm_gradient(
         return aten.mul.Tensor(sgn(self), extremum_gradient(grad, size, norm, dim, keepdim=True))
     # A share is at most 1, so that its power loses no digits that the gradient needs. Shares that are 0 stay so divided by
     # 1, and so do their derivatives.
-    share = aten.div.Tensor(size, _one_for_zero(norm))
-    slope = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(share, order - 1))
+    power, whole = order - 1, _one_for_zero(norm)
+    if -1 < power < 1:
+        # The share may be less than any number though its power is not: roots keep it in range.
+        power, size, whole = 2 * power, aten.sqrt.default(size), aten.sqrt.default(whole)
+    slope = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(aten.div.Tensor(size, whole), power))
     if order < 1:
         slope = aten.masked_fill.Scalar(slope, aten.eq.Scalar(self, 0), 0)
     if order > 2:
