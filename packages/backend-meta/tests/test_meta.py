@@ -30,6 +30,14 @@ def test_the_backend_describes_itself():
     assert plugin.dispatch_is_available()
 
 
+def test_views_as_another_dtype_count_their_offset_in_its_elements():
+    part = KERNELS["slice.Tensor"](meta(6, 4), 0, 3, None, 1)
+    assert part.storage_offset == 12
+    assert KERNELS["view.dtype"](part, float64).storage_offset == 6
+    pairs = KERNELS["view_as_complex"](KERNELS["view"](part, [6, 2]))
+    assert (pairs.storage_offset, KERNELS["view_as_real"](pairs).storage_offset) == (6, 12)
+
+
 def test_arrays_are_frozen_and_equal_to_themselves_only():
     a = meta(2)
     with pytest.raises(AttributeError):

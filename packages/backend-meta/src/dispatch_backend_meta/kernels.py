@@ -37,6 +37,8 @@ def _to_view(specs: Any, first: MetaArray) -> Any:
     """Make results that are views of the first argument."""
     if specs.__class__ is not TensorMeta:
         return [MetaArray.from_spec(each, first) for each in specs]
+    if first.storage_offset and specs.dtype is not first.spec.dtype:
+        return MetaArray.from_spec(specs, first)
     offset = specs.storage_offset
     array = _new(MetaArray)
     array.spec = specs.at_start() if offset else specs
