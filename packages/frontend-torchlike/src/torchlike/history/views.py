@@ -37,9 +37,12 @@ else:
 #: Held while the aliases of an array that cannot be written are changed; no operator is called meanwhile.
 ALIASING: Final = forkable(Order.MEMORY)
 
-#: Views that show all elements in their order.
+#: Views that show all of the memory in its order, be it as elements of another dtype.
 _IN_ORDER: Final = frozenset(
-    f"aten::{name}" for name in "alias detach squeeze squeeze.dim squeeze.dims unsqueeze view".split()
+    f"aten::{name}"
+    for name in (
+        "alias detach squeeze squeeze.dim squeeze.dims unsqueeze view view.dtype view_as_complex view_as_real".split()
+    )
 )
 
 #: Why a change in place of a view, or of its base, cannot be recorded.

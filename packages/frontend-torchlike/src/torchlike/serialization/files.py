@@ -119,6 +119,9 @@ class _FileWriter:
 
     def _write_shared(self, group: list[_Saved]) -> None:
         start, end = min(each.low for each in group), max(each.high for each in group)
+        # Whole elements of every dtype, so that `load` can show the memory as each of them.
+        widest = max(each.array.itemsize for each in group)
+        start, end = start - start % widest, end + -end % widest
         name = self._name(group[0].place)
         storage = np.zeros(end - start, np.uint8)
         for each in group:
