@@ -224,7 +224,7 @@ def arrays(session: nox.Session) -> None:
     page = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says"
     pages = [f"{page}[guides-{name}]" for name in ("array-libraries", "data")]
     refusals = "tests/parity/test_refusals_of_devices.py"
-    crossing = ("tests/interop", "tests/test_compositions.py", refusals, *pages)
+    crossing = ("tests/interop", "tests/test_compositions.py", "tests/test_saved_memory.py", refusals, *pages)
     _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
