@@ -218,6 +218,97 @@ def test_every_look_finds_the_error_once(select, way):
     LOOKS[way](select)
 
 
+@pytest.fixture(scope="module")
+def followers():
+    """Return what computes from a (2, 3) tensor, or writes to another one: name → function of both and its result."""
+    double, loss = t.capture(lambda y, z: y * 2), t.capture(lambda y, z: F.nll_loss(y, z[:, 0].to(t.int64) * 0) * 1)
+    write, keep = (
+        t.capture(lambda y, z: _give(z, z.add_(y))),
+        t.capture(lambda y, z: (z.sub_(y), z.detach().clone())[1]),
+    )
+    for step in (double, loss, write, keep):
+        for _ in range(5):
+            step(t.ones(2, 3, device="jax"), t.ones(2, 3, device="jax"))
+    return {
+        "y * 2": lambda y, z: y * 2,
+        "a sum": lambda y, z: y.sum(0) + z,
+        "a row": lambda y, z: t.stack([y[0], y[1]]),
+        "a part": lambda y, z: t.cat(y.split(1)[::-1]),
+        "a concatenation": lambda y, z: t.cat([z, y])[1:3],
+        "out=": lambda y, z: t.mul(y, z, out=z),
+        "z.add_": lambda y, z: z.add_(y),
+        "z.copy_": lambda y, z: z.copy_(y),
+        "z[0] =": lambda y, z: _give(z, z[0].copy_(y[0])),
+        "a gradient": _gradient,
+        "another captured function": double,
+        "one with checks": lambda y, z: loss(y, z) + z,
+        "one that writes": write,
+        "one that keeps what it writes": keep,
+        "a thread": lambda y, z: _in_thread(lambda: y * 2),
+    }
+
+
+def _give(found, written):
+    return found
+
+
+def _gradient(y, z):
+    z.requires_grad_()
+    (y * z).sum().backward()
+    return z.grad
+
+
+def _in_thread(call):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(call()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("DISPATCH_FOLLOWED_PROGRAMS", "20"))))
+def test_what_is_computed_from_a_failed_result_before_the_look_fails_with_it(select, followers, seed):
+    drawn = random.Random(seed)
+    names = [sorted(followers)[seed % len(followers)], *drawn.choices(sorted(followers), k=drawn.randint(0, 3))]
+    apart = t.ones(2, 3, device="jax")
+    dc.synchronize("jax")
+    select(table(), put([0, 1]))
+    found = [select(table(), put([0, 7]))]
+    if drawn.random() < 0.5:
+        select(table(), put([0, 1]))
+    for name in names:
+        y = found[0] if len(found) == 1 else drawn.choice(found).detach() * 1
+        found.append(followers[name](y, t.ones(2, 3, device="jax")))
+    others = [apart * 2, followers["another captured function"](apart, apart * 2)]
+    overwritten = found[-1].detach().clone().copy_(apart)
+    with pytest.raises(IndexError, match=WRONG):
+        apart.tolist()
+    for each in found:
+        for read in (lambda each=each: each.tolist(), lambda each=each: each + 1):
+            with pytest.raises(IndexError, match=WRONG):
+                read()
+    assert [each.tolist() for each in (*others, overwritten)] == [[[2.0] * 3] * 2] * 2 + [[[1.0] * 3] * 2]
+
+
+def test_an_optimizer_captured_on_its_own_marks_what_it_updates():
+    p, q = (t.ones(3, device="jax", requires_grad=True) for _ in range(2))
+    optimizers = [t.optim.SGD([each], lr=0.1, momentum=0.9) for each in (p, q)]
+
+    forward, update = t.capture(lambda x, i: x.index_select(0, i) * 2), t.capture(optimizers[0].step)
+    other = t.capture(optimizers[1].step)
+    for wrong in (0, 0, 0, 0, 7):
+        p.grad, q.grad = forward(table(), put([wrong]))[0], t.ones(3, device="jax")
+        update(), other()
+    with pytest.raises(IndexError, match=WRONG):
+        dc.synchronize("jax")
+    for _ in range(2):
+        with pytest.raises(IndexError, match=WRONG):
+            p.tolist()
+        with pytest.raises(IndexError, match=WRONG):
+            optimizers[0].state[p]["momentum_buffer"].tolist()
+    assert q.isfinite().all()
+
+
 def test_clear_raises_and_the_death_of_a_function_leaves_the_error_to_the_thread():
     for _ in range(2):
         step = t.capture(lambda x, i: x.index_select(0, i) * 2)

@@ -64,7 +64,7 @@ class ArrayAPIBackend:
             namespace, _, operator = name.rpartition("::")
             made = kernel if self._around is None else self._around(kernel)
             if self._words is not None:
-                made = refuse_failed(self._words, f"{namespace or 'aten'}::{operator}", made)
+                made = refuse_failed(self._words, self.library, f"{namespace or 'aten'}::{operator}", made)
             made = translate_refusals(self.library, name, made)
             self._library(registry, namespace or "aten").impl(operator, made)
 

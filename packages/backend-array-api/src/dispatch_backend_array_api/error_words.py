@@ -11,27 +11,31 @@ Note [Error words]
     A word that is not 0 becomes the error that the check raises where values are there, with the recorded call's line. It
     is raised in the thread that looks; the thread that ran the program, if it is another one, gets it at its next look or
     call. What the program has made from the failed replay on is marked failed: computing with it or reading it raises the
-    same error, until the tensor holds another array.
+    same error, until the tensor holds another array. So is what eager kernels and other programs have computed from it
+    before the look: it is noted beside the program's own results.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import ref
 
 import numpy as np
 
 from dispatch_core.planning import GIVEN_UP, Node, on_read
 
-from .value_checks import Check
+from .library import ArrayLibrary, Kernel
+from .value_checks import Check, leaves
 
 #: How many words may stand unread.
 MOST: Final = 64
 #: Results of a program that are remembered before the dead ones are looked for.
 _FEW: Final = 64
+_number: Final = attrgetter("number")
 #: Operators whose first argument is overwritten as a whole, or asked for its shape, so that its values do not matter.
 OVERWRITES: Final = frozenset(
     f"aten::{name}"
@@ -83,24 +87,43 @@ class WordChain:
         return fault(check.error(value))
 
 
-class _Standing:
-    """An unread word, and what the replays since the last look have made: id → a reference and its replay's word."""
+class _Replay(NamedTuple):
+    """A replay since the last look."""
 
-    __slots__ = ("most", "results", "word")
+    number: int
+    word: Any
+
+
+class _Standing:
+    """An unread word, and what depends on the replays since the last look: id → a reference, and the last of these."""
+
+    __slots__ = ("error", "last", "most", "results")
 
     def __init__(self) -> None:
-        self.word: Any = None
-        self.results: dict[int, tuple[ref[Any], Any]] = {}
+        self.last = _Replay(0, None)
+        self.results: dict[int, tuple[ref[Any], _Replay]] = {}
         self.most = _FEW
+        #: What a look has found.
+        self.error: Exception | None = None
 
-    def add(self, word: Any, arrays: Iterable[Any]) -> None:
-        self.word = word
+    def source(self, arrays: Iterable[Any]) -> _Replay | None:
+        """Return the last replay on which one of the arrays depends."""
+        results = self.results
+        found = [each[1] for array in arrays if (each := results.get(id(array))) is not None and each[0]() is array]
+        return max(found, key=_number, default=None)
+
+    def add(self, replay: _Replay, arrays: Iterable[Any]) -> None:
+        """Note arrays that depend on a replay."""
         results = self.results
         for array in arrays:
-            results[id(array)] = ref(array), word
+            results[id(array)] = ref(array), replay
         if len(results) > self.most:
             self.results = {key: each for key, each in results.items() if each[0]() is not None}
             self.most = max(_FEW, 2 * len(self.results))
+
+
+#: The unread words on which arrays depend.
+Sources: TypeAlias = list[tuple[_Standing, _Replay]]
 
 
 class ErrorWords:
@@ -108,7 +131,8 @@ class ErrorWords:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._standing: dict[tuple[WordChain, int], _Standing] = {}
+        #: The unread words of programs in threads, in order.
+        self.standing: dict[tuple[WordChain, int], _Standing] = {}
         #: id of an array that a failed program has made → a reference to it, and the error.
         self.failed: dict[int, tuple[ref[Any], Exception]] = {}
         #: Thread → the error that another one has found in its program's word.
@@ -118,19 +142,35 @@ class ErrorWords:
     def keep(self, chain: WordChain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
         """Keep the word of a replay, and note what that has made."""
         with self._lock:
-            standing = self._standing.get((chain, thread))
+            standing = self.standing.get((chain, thread))
             if standing is None:
-                standing = self._standing[chain, thread] = _Standing()
-            standing.add(word, arrays)
-            if len(self._standing) > MOST:
-                self._look(list(self._standing)[:1])
+                standing = self.standing[chain, thread] = _Standing()
+            standing.last = _Replay(standing.last.number + 1, word)
+            standing.add(standing.last, arrays)
+            if len(self.standing) > MOST:
+                self._look(list(self.standing)[:1])
+
+    def sources(self, arrays: Sequence[Any], own: WordChain | None = None) -> Sources:
+        """Return the unread words on which arrays depend, save for that which a program goes on with."""
+        key = own, threading.get_ident()
+        with self._lock:
+            others = [each for other, each in self.standing.items() if other != key]
+            return [(each, found) for each in others if (found := each.source(arrays)) is not None]
+
+    def pass_on(self, sources: Sources, arrays: Sequence[Any]) -> None:
+        """Note that arrays depend on the words that others depend on."""
+        with self._lock:
+            for standing, replay in sources:
+                standing.add(replay, arrays)
+                if standing.error is not None:  # another thread has looked meanwhile
+                    self._mark(standing, standing.error)
 
     def before_read(self, array: Any = None) -> None:
         """Look at all words, and raise the error of one; or that of ``array``, whose values are about to be read."""
         is_given_up = array is GIVEN_UP
-        if self._standing:
+        if self.standing:
             with self._lock:
-                self._look(list(self._standing), keeps=is_given_up)
+                self._look(list(self.standing), keeps=is_given_up)
         if is_given_up:
             return
         if self.failed or self.owed:
@@ -150,18 +190,19 @@ class ErrorWords:
         """Read words, and raise the first error; or keep each for the thread that ran the program."""
         errors = []
         for key in keys:
-            standing = self._standing.get(key)
+            standing = self.standing.get(key)
             if standing is None:
                 continue
             chain, thread = key
-            error = chain.error(standing.word)
+            error = chain.error(standing.last.word)
             if error is not None:
                 chain.forget(thread)
+                standing.error = error
                 self._mark(standing, error)
                 if keeps or thread != threading.get_ident():
                     self.owed[thread] = error
                 errors.append(error)
-            self._standing.pop(key, None)
+            self.standing.pop(key, None)
         if errors and not keeps:
             first, *others = errors
             for other in others:
@@ -169,10 +210,10 @@ class ErrorWords:
             raise first
 
     def _mark(self, standing: _Standing, error: Exception) -> None:
-        """Mark what was made from the failed replay on."""
-        for key, (reference, word) in standing.results.items():
+        """Mark what depends on the failed replay or a later one."""
+        for key, (reference, replay) in standing.results.items():
             array = reference()
-            if array is not None and np.asarray(word)[0]:
+            if array is not None and np.asarray(replay.word)[0]:
                 self.failed[key] = ref(array, partial(self._release, key)), error
 
     def _release(self, key: int, reference: ref[Any]) -> None:
@@ -182,13 +223,26 @@ class ErrorWords:
             del self.failed[key]
 
 
-def refuse_failed(words: ErrorWords, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a kernel raise the error of a failed program whose results it is given, unless it overwrites them."""
+def refuse_failed(words: ErrorWords, library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
+    """Make a kernel raise the error of a failed program whose results it is given, unless it overwrites them.
+
+    Where it is not known yet whether the program has failed, the kernel's results depend on that, too.
+    """
     first = 1 if name in OVERWRITES else 0
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if words.failed or words.owed:
             words.check((*args[first:], *kwargs.values()))
-        return kernel(*args, **kwargs)
+        if not words.standing:
+            return kernel(*args, **kwargs)
+        sources = words.sources([*leaves((*args[first:], *kwargs.values()))])
+        found = kernel(*args, **kwargs)
+        if sources:
+            words.pass_on(sources, [each for each in leaves((found,)) if _is_array(library, each)])
+        return found
 
     return run
+
+
+def _is_array(library: ArrayLibrary, value: Any) -> bool:
+    return isinstance(value, library.types) and library.is_known(value)

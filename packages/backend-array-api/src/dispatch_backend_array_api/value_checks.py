@@ -62,7 +62,7 @@ def check_values(library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
     rule = RULES[name]
 
     def look(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not any(isinstance(each, library.types) and not library.is_known(each) for each in _leaves(args)):
+        if not any(isinstance(each, library.types) and not library.is_known(each) for each in leaves(args)):
             rule(*map(library.meta, args), **{key: library.meta(value) for key, value in kwargs.items()})
         for check in find(library, *args, **kwargs):
             if all(0 not in each.shape for each in check.arrays):
@@ -82,7 +82,8 @@ def check_values(library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
     return run
 
 
-def _leaves(args: tuple[Any, ...]) -> Iterator[Any]:
+def leaves(args: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield arguments, and those in lists."""
     for each in args:
         if isinstance(each, list | tuple):
             yield from each

@@ -69,9 +69,14 @@ def make_planner(
         chain = WordChain(around(jnp.zeros)(2, jnp.int64), words) if has_checks and replayed else None
         made = [Compiled(program, part, found, words, chain) for part in _split(program, found.refused)]
 
+        duplicate = around(jnp.array)
+
         def copy(array: Any) -> Any:
             words.check((array,))
-            return around(jnp.array)(array, copy=True)
+            found = duplicate(array, copy=True)
+            if words.standing:
+                words.pass_on(words.sources((array,)), (found,))
+            return found
 
         return [
             PlannedStep(each.nodes, around(each.run), each.saved, each.donated, copy)
@@ -242,6 +247,7 @@ class Compiled:
         words, chain = self._words, self._chain
         if words.failed or words.owed:
             words.check([values[index] for index in self._read])
+        sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
         try:
             try:
@@ -252,6 +258,8 @@ class Compiled:
                 results, word = self._function(word, *given)
             if self._calls_back:
                 jax.block_until_ready(results)
+            if sources:
+                words.pass_on(sources, results)
             if chain is not None:
                 chain.end(word, results)
             elif word is not None:
