@@ -23,6 +23,7 @@ from ..calls.signature import CallSignature, make_signature
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import ARRAYS, DispatchKey
+from ..levels import Level
 from ..schema.model import FunctionSchema
 from .alternatives import included_mask
 from .conformance import describe_kernel
@@ -82,8 +83,8 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
     A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
-    for itself. A layer may call the kernel below itself, so its results are compared, too,
-    where that is a composite.
+    for itself. A frontend's layer calls a composite itself and gives its results, so their types are compared; a layer of
+    the program may return what stands for them.
     """
     tables = table.tables
     signature = tables.signature
@@ -96,8 +97,8 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
         return run
 
     below = _resolve(tables.entry, mask & ARRAYS, 0)
-    # A layer may call a composite itself.
-    has_types = any(hasattr(each, "slot") and each.is_composite() for each in (found, below))
+    compared = (found, below) if registration.level is Level.BACKEND else (found,)
+    has_types = any(hasattr(each, "slot") and each.is_composite() for each in compared)
 
     def name_kernel() -> str:
         text = describe_kernel(found.key or registration.key, registration)

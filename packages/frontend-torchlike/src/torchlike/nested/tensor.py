@@ -217,9 +217,9 @@ class NestedTensor(HistoryOfValues):
         args = tuple([values_of(each) if isinstance(each, NestedTensor) else each for each in args])
         return replace_values(self, to(record.values, *args, **kwargs))
 
-    def cpu(self) -> Any:
+    def cpu(self, *, memory_format: Any = None) -> Any:
         """Return the tensor on the cpu."""
-        return replace_values(self, cpu(self._dispatch_data.values))
+        return replace_values(self, cpu(self._dispatch_data.values, memory_format=memory_format))
 
 
 def nest(
