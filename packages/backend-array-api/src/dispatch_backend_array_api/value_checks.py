@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextlib import suppress
 from functools import partial, wraps
 from math import prod
 from typing import Any, Final, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import DimensionError, OperatorError
+from dispatch_aten.errors import DataDependentShapeError, DimensionError, OperatorError
 from dispatch_aten.shapes import RULES, wrap_dim
 
 from .library import Array, ArrayLibrary, Kernel, is_number
@@ -63,7 +64,8 @@ def check_values(library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
 
     def look(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not any(isinstance(each, library.types) and not library.is_known(each) for each in leaves(args)):
-            rule(*map(library.meta, args), **{key: library.meta(value) for key, value in kwargs.items()})
+            with suppress(DataDependentShapeError):  # the size that a mask selects is the kernel's affair
+                rule(*map(library.meta, args), **{key: library.meta(value) for key, value in kwargs.items()})
         for check in find(library, *args, **kwargs):
             if all(0 not in each.shape for each in check.arrays):
                 _apply(library, check)
