@@ -148,6 +148,15 @@ def test_a_pipelines_values_stay_on_the_cluster(client):
     assert kept.sum().item() == 2000
 
 
+def test_numbers_that_a_cluster_held_are_made_again_without_it():
+    with start(1, processes=False, protocol="tcp://") as cluster, distributed.Client(cluster):
+        with torchlike.pipeline():
+            held = torchlike.full((), 7.25, device="dask")
+        assert distributed.futures_of(array_of(held))
+        del held
+    assert torchlike.tensor([1.0, 9.0], device="dask").clamp_min(7.25).tolist() == [7.25, 9.0]
+
+
 def test_an_error_of_a_chunk_is_one_of_the_operator_and_names_it(client):
     x = torchlike.ones(4, 3, device="dask", chunks=(2, None))
     wrong = torchlike.full((4, 1), 7, device="dask", chunks=(2, None))

@@ -73,9 +73,10 @@ class Namespace:
         return da.empty(shape, dtype=dtype, chunks=chunks_for(shape, dtype))
 
     def full(self, shape: Sequence[int], value: Any, *, dtype: Any) -> Array:
-        """Make an array of one number; the numbers that calculations repeat are kept, because their names take long."""
+        """Make an array of one number; the graphs of repeated numbers are kept, because their names take long."""
         if not shape:
-            return _number(repr(value), value, str(np.dtype(dtype)))
+            # A new array each time: what is computed for an array is kept with it, on a cluster that may go away.
+            return _number(repr(value), value, str(np.dtype(dtype))).copy()
         return da.full(shape, value, dtype=dtype, chunks=chunks_for(shape, dtype))
 
     def reshape(self, array: Array, shape: Sequence[int]) -> Array:
