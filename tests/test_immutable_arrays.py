@@ -134,6 +134,18 @@ def test_gradients_flow_through_writes_to_views(device):
     assert x.grad.tolist() == [8.0] * 3
 
 
+def test_a_view_that_gets_other_data_leaves_its_base(device):
+    x = torchlike.tensor([2.0, 3.0], device=device, requires_grad=True)
+    base = x * 3
+    view = base[:1]
+    view.data = torchlike.tensor([5.0], device=device)
+    view.mul_(10)
+    assert (view.tolist(), base.tolist()) == ([50.0], [6.0, 9.0])
+    assert torchlike.autograd.grad(view.sum(), x, retain_graph=True)[0].tolist() == [30.0, 0.0]
+    # On arrays that can be written the view keeps its base, as in torch: the write counts as one to both.
+    assert torchlike.autograd.grad(base.sum(), x)[0].tolist() == ([30.0, 3.0] if device == "cpu" else [3.0, 3.0])
+
+
 def test_a_saved_tensor_changed_through_an_alias_is_caught(device):
     x = torchlike.ones(3).to(device).requires_grad_()
     saved = torchlike.ones(3).to(device)
