@@ -68,7 +68,7 @@ def find_tree(version: str, folder: Path) -> Path:
     """Return the folder with a version's sources: ``version`` itself, or a revision's files, written below ``folder``."""
     if Path(version).is_dir():
         return Path(version).resolve()
-    command = [shutil.which("git") or "git", "archive", version, "packages", "benchmarks"]
+    command = [shutil.which("git") or "git", "archive", version, "packages", "benchmarks", "examples"]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if shown.returncode:
         raise SystemExit(f"{version!r} is no folder, and git says: {shown.stderr.decode().strip()}")
