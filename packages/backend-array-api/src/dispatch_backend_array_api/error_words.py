@@ -33,7 +33,7 @@ from .value_checks import Check, leaves
 
 #: How many words may stand unread.
 MOST: Final = 64
-#: Results of a program that are remembered before the dead ones are looked for.
+#: Replays, and results of a program, that are remembered before the dead ones are looked for.
 _FEW: Final = 64
 _number: Final = attrgetter("number")
 #: Operators whose first argument is overwritten as a whole, or asked for its shape, so that its values do not matter.
@@ -95,31 +95,44 @@ class _Replay(NamedTuple):
 
 
 class _Standing:
-    """An unread word, and what depends on the replays since the last look: id → a reference, and the last of these."""
+    """An unread word, and what depends on the replays since the last look."""
 
-    __slots__ = ("error", "last", "most", "results")
+    __slots__ = ("_made", "_most", "_results", "error", "last")
 
     def __init__(self) -> None:
         self.last = _Replay(0, None)
-        self.results: dict[int, tuple[ref[Any], _Replay]] = {}
-        self.most = _FEW
+        #: What replays have made, in order: replays are many, and looks at their results few.
+        self._made: list[tuple[_Replay, list[ref[Any]]]] = []
+        #: id → a reference, and the last replay that it depends on; without what is in ``_made``.
+        self._results: dict[int, tuple[ref[Any], _Replay]] = {}
+        self._most = _FEW
         #: What a look has found.
         self.error: Exception | None = None
 
-    def source(self, arrays: Iterable[Any]) -> _Replay | None:
-        """Return the last replay on which one of the arrays depends."""
-        results = self.results
-        found = [each[1] for array in arrays if (each := results.get(id(array))) is not None and each[0]() is array]
-        return max(found, key=_number, default=None)
-
     def add(self, replay: _Replay, arrays: Iterable[Any]) -> None:
         """Note arrays that depend on a replay."""
-        results = self.results
-        for array in arrays:
-            results[id(array)] = ref(array), replay
-        if len(results) > self.most:
-            self.results = {key: each for key, each in results.items() if each[0]() is not None}
-            self.most = max(_FEW, 2 * len(self.results))
+        self._made.append((replay, list(map(ref, arrays))))
+        if len(self._made) > _FEW:
+            self.results()
+
+    def results(self) -> dict[int, tuple[ref[Any], _Replay]]:
+        """Return what depends on the replays: id → a reference, and the last of these."""
+        results = self._results
+        for replay, references in self._made:
+            for reference in references:
+                if (array := reference()) is not None:
+                    results[id(array)] = reference, replay
+        self._made.clear()
+        if len(results) > self._most:
+            results = self._results = {key: each for key, each in results.items() if each[0]() is not None}
+            self._most = max(_FEW, 2 * len(results))
+        return results
+
+    def source(self, arrays: Iterable[Any]) -> _Replay | None:
+        """Return the last replay on which one of the arrays depends."""
+        results = self.results()
+        found = [each[1] for array in arrays if (each := results.get(id(array))) is not None and each[0]() is array]
+        return max(found, key=_number, default=None)
 
 
 #: The unread words on which arrays depend.
@@ -211,7 +224,7 @@ class ErrorWords:
 
     def _mark(self, standing: _Standing, error: Exception) -> None:
         """Mark what depends on the failed replay or a later one."""
-        for key, (reference, replay) in standing.results.items():
+        for key, (reference, replay) in standing.results().items():
             array = reference()
             if array is not None and np.asarray(replay.word)[0]:
                 self.failed[key] = ref(array, partial(self._release, key)), error
