@@ -72,6 +72,7 @@ __all__ = [
     "has_masks",
     "included_mask",
     "is_lent_out",
+    "is_loaded",
     "is_pending",
     "is_pinned",
     "keep_in_code",
@@ -150,6 +151,15 @@ def array_types(keys: int) -> tuple[ArrayType, ...]:
     ()
     """
     return tuple(known for key in keys_of(keys & ARRAYS) for known in KEY_TYPES.get(key, ()))
+
+
+def is_loaded(device: str) -> bool:
+    """Return whether a device's backend is loaded; nothing is loaded or searched for.
+
+    >>> is_loaded("nowhere")
+    False
+    """
+    return loader().is_loaded(device)
 
 
 def availability(device: str) -> Availability:

@@ -41,6 +41,10 @@ class DeviceHooks:
     def _state(self, name: str) -> BackendState:
         raise NotImplementedError
 
+    def is_loaded(self, name: str) -> bool:
+        """Return whether a device's backend is loaded; nothing is loaded or searched for."""
+        return name in self._loaded
+
     def availability(self, name: str) -> Availability:
         """Ask a device's plugin whether the device can be opened on this machine.
 
