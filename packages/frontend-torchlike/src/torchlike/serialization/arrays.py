@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 
 from ..creation import FACTORIES
@@ -56,14 +57,11 @@ def view_storage(
     return np.ndarray(sizes, kind, storage.data, start, steps)
 
 
-def finish(
-    array: np.ndarray[Any, Any], requires_grad: bool, is_parameter: bool, location: str, locate: Locator
-) -> Tensor:
+def finish(array: np.ndarray[Any, Any], requires_grad: bool, is_parameter: bool, device: dc.Device) -> Tensor:
     """Return an array as a tensor on the device that it goes to."""
-    FACTORIES["empty"](0)  # loads the cpu's backend
+    FACTORIES["empty"](0, device="cpu")  # loads the cpu's backend
     made = wrap(array)
-    device = locate(location)
-    if str(device) != "cpu":
+    if device.type != "cpu":
         made = made.to(device)
     return complete(made, requires_grad, is_parameter)
 
@@ -80,16 +78,16 @@ class Placed:
 
     def __init__(self) -> None:
         #: The storage's address and the device → a tensor of all of its elements.
-        self._wholes: dict[tuple[int, str], Tensor] = {}
+        self._wholes: dict[tuple[int, dc.Device], Tensor] = {}
 
     def make(self, storage: np.ndarray[Any, Any], dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
         """Return the tensor of a node in a storage, which is one of bytes; see `view_storage`."""
         array = view_storage(storage, dtype, node["offset"], node["shape"], node["stride"])
         requires_grad, is_parameter = bool(node.get("requires_grad")), bool(node.get("parameter"))
-        device = str(locate(node.get("device", "cpu")))
-        if device == "cpu" or node["offset"] % dtype.itemsize or not array.size:
-            return finish(array, requires_grad, is_parameter, device, lambda location: location)
-        FACTORIES["empty"](0)  # loads the cpu's backend
+        device = locate(node.get("device", "cpu"))
+        if device.type == "cpu" or node["offset"] % dtype.itemsize or not array.size:
+            return finish(array, requires_grad, is_parameter, device)
+        FACTORIES["empty"](0, device="cpu")  # loads the cpu's backend
         whole = self._wholes.get((id(storage), device))
         if whole is None:
             if array.nbytes == storage.nbytes and array.flags.c_contiguous:

@@ -19,6 +19,7 @@ from ..tensors import Tensor
 from .arrays import Placed, check_numbers
 from .locations import Locator
 from .opcodes import Global, unpickle
+from .refusals import refuse
 from .sparse_tensors import read_layout, rebuild_sparse
 
 __all__ = ["read_checkpoint"]
@@ -249,9 +250,5 @@ def read_checkpoint(data: bytes, name: str, locate: Locator) -> Any:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _CheckpointReader(archive, locate).read()
-    except RuntimeError as error:
-        if "Attempting to deserialize" in str(error):
-            raise
-        raise ValueError(f"{name} cannot be read: {error}") from error
-    except Exception as error:  # whatever a wrong file leads to
-        raise ValueError(f"{name} cannot be read: {error}") from error
+    except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
+        refuse(error, name, "cannot be read", locate)

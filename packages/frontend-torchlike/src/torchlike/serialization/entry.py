@@ -58,9 +58,10 @@ def load(
     """Read a file that `save` or ``torch.save`` wrote, or one in the safetensors format; no code in it is run.
 
     ``map_location`` is a device for all tensors, a dict of devices by the saved ones' names, or a function of a storage and
-    such a name. Raises ``FileNotFoundError`` for a missing file, ``ValueError`` for one that holds anything but data, or an
-    object of a class that was not allowed by ``torch.serialization.add_safe_globals``, ``NotImplementedError`` for
-    ``weights_only=False``.
+    such a name. Tensors that it leaves where they were go to cpu, meta and devices that are loaded already: no backend is
+    loaded because a file names it. Raises ``RuntimeError`` for other devices, ``FileNotFoundError`` for a missing file,
+    ``ValueError`` for one that holds anything but data, or an object of a class that was not allowed by
+    ``torch.serialization.add_safe_globals``, ``NotImplementedError`` for ``weights_only=False``.
     """
     if weights_only is False:
         raise NotImplementedError(_NO_PICKLE)

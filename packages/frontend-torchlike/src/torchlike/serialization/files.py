@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dispatch_core import BackendError
+from dispatch_core.escapes import to_printable
 
 from ..creation import FACTORIES
 from ..interop import read_elements
@@ -25,6 +25,7 @@ from ..tensors import Tensor
 from .arrays import Placed, check_numbers, find_dtype, finish, numpy_dtype, view_storage
 from .locations import Locator
 from .memory import find_place
+from .refusals import refuse
 from .structure import Decoder, Encoder
 
 __all__ = ["read_file", "write_file"]
@@ -171,23 +172,19 @@ def read_file(data: bytes, name: str, locate: Locator) -> Any:
 
     # A safetensors file may begin with any byte: the length of its header, which begins with a brace.
     if data[:1] == b"\x80" and data[8:9] != b"{":
-        raise ValueError(f"{name} is a pickle, which may hold code; the zip files of torch.save can be read")
+        raise ValueError(
+            f"{to_printable(name)} is a pickle, which may hold code; the zip files of torch.save can be read"
+        )
     try:
         arrays = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         text = header.get("__metadata__", {}).get("structure")
         if header.get("__metadata__", {}).get("format") != _FORMAT:
-            return {key: finish(array.copy(), False, False, "cpu", locate) for key, array in arrays.items()}
+            return {key: finish(array.copy(), False, False, locate("cpu")) for key, array in arrays.items()}
         reader = _FileReader(arrays, locate)
         return Decoder(reader.make).decode(json.loads(text))
-    except BackendError:
-        raise
-    except RuntimeError as error:
-        if "Attempting to deserialize" in str(error):
-            raise
-        raise ValueError(f"{name} is no safetensors file: {error}") from error
-    except Exception as error:  # whatever a wrong file leads to
-        raise ValueError(f"{name} is no safetensors file: {error}") from error
+    except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
+        refuse(error, name, "is no safetensors file", locate)
 
 
 class _FileReader:
@@ -224,6 +221,5 @@ class _FileReader:
             return array
         if kind == "scalar":
             return array[()]
-        return finish(
-            array, bool(node.get("requires_grad")), bool(node.get("parameter")), node.get("device", "cpu"), self._locate
-        )
+        device = self._locate(node.get("device", "cpu"))
+        return finish(array, bool(node.get("requires_grad")), bool(node.get("parameter")), device)

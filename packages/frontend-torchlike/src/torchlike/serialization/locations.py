@@ -1,14 +1,23 @@
-"""Where the tensors of a file go."""
+"""Where the tensors of a file go.
+
+Note [A file chooses no plugin]
+    What a file says about devices is a wish. It is met where the device is cpu or meta, or where the program has loaded it;
+    else `load` would import whichever installed plugin a file names. Only ``map_location``, the program's own choice, loads
+    a device.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from dispatch_core import ArgumentError, BackendError
 from dispatch_core.devices import Device
+from dispatch_core.frontends import availability, is_loaded
 
 from ..devices import as_device
 from ..lazy_names import import_lazily
+from .refusals import shorten
 
 if TYPE_CHECKING:
     from ..argument_types import DeviceLike
@@ -17,11 +26,11 @@ else:
 
 __all__ = ["Locator", "MapLocation", "make_locator"]
 
-#: The saved device's name → the device to load to.
-Locator: TypeAlias = Callable[[str], Any]
 #: A device, the devices by the saved ones' names, or a function of a storage and such a name.
 MapLocation: TypeAlias = DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]
 
+_CPU: Final = Device("cpu")
+#: Devices of torch's own that this build never has, unless another distribution offers them.
 _ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
 
 
@@ -32,14 +41,58 @@ class _StorageStandIn:
         return self
 
 
-def _check(location: str) -> str:
-    kind = location.partition(":")[0]
-    if kind in _ABSENT:
+class Locator:
+    """Finds the device of each tensor: ``choose`` is the program's choice for a saved location, None for no choice."""
+
+    def __init__(self, choose: Callable[[str], Any]) -> None:
+        self._choose = choose
+        self._known: dict[str, Device] = {}
+        #: The error that the last location led to; it is the caller's, and says nothing against the file.
+        self.error: Exception | None = None
+
+    def __call__(self, location: Any) -> Device:
+        """Return the device to load to; see Note [A file chooses no plugin]."""
+        if type(location) is not str:
+            raise ValueError("a tensor's device has no name")
+        try:
+            chosen = as_device(self._choose(location))
+            if chosen is None:
+                chosen = self._known.get(location)
+            if chosen is None:
+                chosen = self._known[location] = _find_loaded(location)
+        except Exception as error:
+            self.error = error
+            raise
+        # Every cpu is the one that there is.
+        return _CPU if chosen.type == "cpu" else chosen
+
+
+def _find_loaded(location: str) -> Device:
+    """Return the device that a file names, where it can be used and nothing needs to be imported for it."""
+    try:
+        device = Device.parse(location)
+    except (ArgumentError, ValueError):  # no name, or an index of thousands of digits
+        device = None
+    if device is not None and device.type in ("cpu", "meta"):
+        return device
+    if device is not None and is_loaded(device.type):
+        available = availability(device.type)
+        if available:
+            return device
+        fault = f"which cannot be opened on this machine: {available.reason or 'its plugin gives no reason'}"
+    elif device is not None and device.type in _ABSENT:
+        kind = device.type
         raise RuntimeError(
             f"Attempting to deserialize object on a {kind.upper()} device but torchlike.{kind}.is_available() is False. If "
             "you are running on a CPU-only machine, please use load with map_location='cpu' to map your storages to the CPU."
         )
-    return location
+    else:
+        fault = "which is not loaded, and load() loads no backend because a file names it"
+    loading = "" if device is None else f", or load the device first, by dispatch_core.load_backend({device.type!r})"
+    raise BackendError(
+        f"Attempting to deserialize a tensor on the device '{shorten(location)}', {fault}",
+        hint=f"pass map_location='cpu'{loading}",
+    )
 
 
 def make_locator(map_location: MapLocation) -> Locator:
@@ -48,17 +101,16 @@ def make_locator(map_location: MapLocation) -> Locator:
     Raises ``TypeError`` for anything but None, a device, its name, a dict or a function.
     """
     if map_location is None:
-        return _check
+        return Locator(lambda location: None)
     if isinstance(map_location, dict):
-        return lambda location: map_location.get(location, location)
+        return Locator(map_location.get)
     # A device is callable too: it decorates functions.
     if callable(map_location) and not isinstance(map_location, Device):
 
         def call(location: str) -> Any:
-            storage = _StorageStandIn()
-            found = map_location(storage, location)
-            return _check(location) if found is None else "cpu" if isinstance(found, _StorageStandIn) else found
+            found = map_location(_StorageStandIn(), location)
+            return _CPU if isinstance(found, _StorageStandIn) else found
 
-        return call
+        return Locator(call)
     wanted = as_device(map_location)
-    return lambda location: wanted
+    return Locator(lambda location: wanted)

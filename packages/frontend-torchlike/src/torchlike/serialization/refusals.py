@@ -1,0 +1,31 @@
+"""The errors of `load`: a file's fault is a ``ValueError``, and its text is shown without what a terminal acts on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from dispatch_core import BackendError, DispatchError
+from dispatch_core.escapes import to_printable
+
+if TYPE_CHECKING:
+    from .locations import Locator
+
+__all__ = ["refuse", "shorten"]
+
+_LONGEST: Final = 200
+
+
+def shorten(text: object) -> str:
+    """Return text from a file as a message shows it."""
+    shown = str(text)
+    return to_printable(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
+
+
+def refuse(error: Exception, name: str, fault: str, locate: Locator) -> NoReturn:
+    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices and those of the caller are raised again."""
+    if error is locate.error or isinstance(error, BackendError):
+        raise error
+    # Lines of our own errors are kept; other libraries' may be the file's.
+    reason = to_printable(str(error), keep="\n" if isinstance(error, DispatchError) else "")
+    # Without the cause: a traceback shows its text as it is.
+    raise ValueError(f"{to_printable(name)} {fault}: {reason}") from None
