@@ -30,7 +30,7 @@ def save(
     Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
     ``argparse.Namespace``; of other objects, a whole module for one, their class's name and attributes. Tensors that share
     memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. Raises ``TypeError`` for
-    functions, classes and objects without attributes.
+    functions, classes and objects without attributes, ``ValueError`` for containers more than 200 levels deep.
     """
     from .files import write_file  # most programs save at their end, if at all, and each would pay for the imports
 

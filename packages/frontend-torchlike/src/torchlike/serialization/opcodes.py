@@ -1,6 +1,10 @@
 """A reader of pickles that makes data only: no class or function but those of a table is ever called.
 
 It knows the opcodes that data needs. Everything else, and everything that does not fit together, is a ``ValueError``.
+
+Note [Tuples within tuples]
+    A tuple as a key is hashed, and Python does so by recursion without a limit: a million of tuples within each other, which
+    take as many bytes of a file, end the process. Nothing else that nests can be hashed, so it is tuples that are counted.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ _VALUES: Final = frozenset(
 _CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _EMPTY: Final[dict[str, Callable[[], Any]]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set}
 _TUPLES: Final = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+#: How many tuples may lie within each other, far more than a pickler writes.
+_DEEPEST: Final = 1000
 #: Python 2's names of modules, which pickles of protocol 2 have.
 _MODULES: Final = {"__builtin__": "builtins"}
 
@@ -41,6 +47,8 @@ class _Machine:
         self._globals, self._load_storage = globals, load_storage
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        #: The id of each tuple with others within → how deep they lie; an id that is given again is set again.
+        self._depths: dict[int, int] = {}
 
     def run(self, data: bytes) -> Any:
         """Return the value of a pickle."""
@@ -57,7 +65,7 @@ class _Machine:
             elif name in _TUPLES:
                 count = _TUPLES[name]
                 self._need(count)
-                stack[-count:] = [tuple(stack[-count:])]
+                stack[-count:] = [self._make_tuple(stack[-count:])]
             elif name in ("BINPUT", "LONG_BINPUT"):
                 self._memo[argument] = self._top()
             elif name == "MEMOIZE":
@@ -100,7 +108,16 @@ class _Machine:
         self._stack.append(_MARK)
 
     def _do_tuple(self, _: Any) -> None:
-        self._stack.append(tuple(self._pop_to_mark()))
+        self._stack.append(self._make_tuple(self._pop_to_mark()))
+
+    def _make_tuple(self, values: list[Any]) -> tuple[Any, ...]:
+        """Return values as a tuple; see Note [Tuples within tuples]."""
+        made = tuple(values)
+        depth = 1 + max([self._depths[id(each)] for each in values if type(each) is tuple and each], default=0)
+        if depth > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} tuples lie within each other")
+        self._depths[id(made)] = depth
+        return made
 
     def _do_append(self, _: Any) -> None:
         value = self._pop()

@@ -3,6 +3,10 @@
 Note [References]
     A container or tensor that is met again is ``{"ref": number}``; the first one has the number as its ``"id"``. So what was
     one object is one again, also where a structure contains itself.
+
+Note [Deep structures and long keys]
+    What `save` has written is for `load` to read, whatever the caller's stack, so the number of levels is limited. Places in
+    words, which name a tensor's entry and the culprit of an error, are cut: with whole keys they would grow by each level.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from ..size import Size
 from ..tensors import Tensor
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, put_together, take_apart
+from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
 __all__ = ["Decoder", "Encoder"]
@@ -30,6 +35,9 @@ __all__ = ["Decoder", "Encoder"]
 _DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}
 _BYTES: Final[dict[str, Any]] = {"bytes": bytes, "bytearray": bytearray}
+#: See Note [Deep structures and long keys].
+_DEEPEST: Final = 200
+_LONGEST: Final = 1000
 
 
 class Encoder:
@@ -40,9 +48,10 @@ class Encoder:
         self._nodes: dict[int, dict[str, Any]] = {}
         self._kept: list[Any] = []  # an id is that of one object as long as it lives
         self._count = 0
+        self._depth = 0
 
     def encode(self, value: Any, place: str = "") -> Any:
-        """Return a value as JSON; raises ``TypeError`` for what is no data."""
+        """Return a value as JSON; raises ``TypeError`` for what is no data, ``ValueError`` for what lies too deep."""
         if value is None or type(value) in (bool, int, str):
             return value
         if isinstance(value, float) and not isinstance(value, np.generic):
@@ -54,17 +63,22 @@ class Encoder:
                 self._count += 1
             return {"ref": known["id"]}
         self._kept.append(value)
-        if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_sparse(value):
-            described = self._nodes[id(value)] = self._describe(value, place)
-            described.update(self._encode_attributes(value, place))
-            return described
-        node: dict[str, Any] = {}
-        self._nodes[id(value)] = node
-        content = self._encode_object(value, place)
-        # What is inside may have referred to the node, and given it a number.
-        number = dict(node)
-        node.clear()
-        node.update(content | number)
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise _refuse_depth(place)
+        try:
+            if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_sparse(value):
+                node = self._nodes[id(value)] = self._describe(value, place)
+                node.update(self._encode_attributes(value, place))
+            else:
+                node = self._nodes[id(value)] = {}
+                # What is inside may refer to the node, and give it a number; the kind is to be its first key.
+                content = self._encode_object(value, place) | node
+                node.clear()
+                node.update(content)
+        except RecursionError:  # the caller's own calls have taken most of the stack
+            raise _refuse_depth(place) from None
+        self._depth -= 1
         return node
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
@@ -115,13 +129,22 @@ class Encoder:
         return {"attributes": self._encode_items(attributes, place)} if attributes else {}
 
     def _encode_items(self, items: Any, place: str) -> list[list[Any]]:
-        return [
-            [self.encode(key, f"a key of {place}"), self.encode(each, _join(place, key))] for key, each in items.items()
-        ]
+        found = []
+        for key, each in items.items():  # on Python 3.11 a comprehension is one more call on the stack
+            found.append([self.encode(key, f"a key of {place}"), self.encode(each, _join(place, key))])
+        return found
 
 
 def _join(place: str, key: object) -> str:
-    return f"{place}.{key}" if place else str(key)
+    joined = f"{place}.{key}" if place else str(key)
+    half = _LONGEST // 2
+    return joined if len(joined) <= _LONGEST else f"{joined[:half]}…{joined[-half:]}"
+
+
+def _refuse_depth(place: str) -> ValueError:
+    return ValueError(
+        f"save() writes containers that lie within each other up to {_DEEPEST} levels deep: '{shorten(place)}' lies deeper"
+    )
 
 
 class Decoder:

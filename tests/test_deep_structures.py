@@ -1,0 +1,155 @@
+"""Structures that lie deep, and keys that are long: `save` and `load` refuse them by the documented errors, or keep them."""
+
+import argparse
+import io
+import os
+import random
+import subprocess
+import sys
+from collections import OrderedDict
+
+import pytest
+from checkpoint_bytes import write_safetensors, zip_pickle
+
+import torchlike
+
+#: How many structures are drawn.
+STRUCTURES = int(os.environ.get("DEEP_STRUCTURES", "60"))
+SEED = int(os.environ.get("DEEP_SEED", "0"))
+
+
+def note(inner):
+    tensor = torchlike.ones(1)
+    tensor.note = inner
+    return tensor
+
+
+#: How a value is put into another, and got out again.
+WRAPPERS = [
+    (lambda inner: [inner], lambda outer: outer[0]),
+    (lambda inner: ("x", inner), lambda outer: outer[1]),
+    (lambda inner: {"key": inner}, lambda outer: outer["key"]),
+    (lambda inner: OrderedDict(a=1, b=inner), lambda outer: outer["b"]),
+    (lambda inner: argparse.Namespace(x=inner), lambda outer: outer.x),
+    (note, lambda outer: outer.note),
+]
+
+
+def save(value):
+    file = io.BytesIO()
+    torchlike.save(value, file)
+    return file.getvalue()
+
+
+def load(data):
+    return torchlike.load(io.BytesIO(data))
+
+
+def draw(choose, depth):
+    """Return a structure of containers within each other, and how it is taken apart."""
+    value, ways = 7, []
+    for _ in range(depth):
+        wrap, unwrap = choose.choice(WRAPPERS)
+        value = wrap(value)
+        ways.append(unwrap)
+    return value, ways[::-1]
+
+
+def below(calls, function):
+    """Call a function with calls below it on the stack."""
+    return function() if calls == 0 else below(calls - 1, function)
+
+
+def test_structures_are_saved_and_read_whole_or_refused_by_name():
+    saved = refused = 0
+    for seed in range(SEED, SEED + STRUCTURES):
+        choose = random.Random(seed)
+        depth = choose.choice([choose.randrange(150), choose.randrange(190, 210), choose.randrange(200, 5000)])
+        value, ways = draw(choose, depth)
+        calls = choose.choice([0, 0, choose.randrange(800)])
+        try:
+            data = below(calls, lambda value=value: save(value))
+        except ValueError as error:
+            text = str(error)
+        else:
+            text = ""
+        if text:
+            assert depth > 200 or calls, (seed, depth)
+            assert "levels deep" in text and len(text) < 500
+            refused += 1
+            continue
+        assert depth <= 200
+        found = load(data)
+        for way in ways:
+            found = way(found)
+        assert found == 7
+        saved += 1
+    assert saved and refused
+
+
+@pytest.mark.parametrize("depth", [300, 5000])
+def test_keys_that_lie_deep_are_refused(depth):
+    key = 1
+    for _ in range(depth):
+        key = (key,)
+    with pytest.raises(ValueError, match="levels deep"):
+        save({"a": {key: 1}})
+
+
+def test_long_keys_do_not_grow_with_each_level():
+    value = torchlike.ones(2)
+    for level in range(30):
+        value = {"k" * 20_000: value, "other": torchlike.full((1,), level)}
+    data = save([value, value])
+    assert len(data) < 31 * 21_000 + 31 * 3_000
+    found = load(data)[0]
+    for level in range(29, -1, -1):
+        assert found["other"].item() == level
+        found = found["k" * 20_000]
+    assert found.tolist() == [1, 1]
+
+
+LEVELS = 50_000
+#: A pickle's bytes before a value, for each level, and after it.
+NESTED = {
+    "tuple as a key": (b"}(", b")", b"\x85", b"K\x01u"),
+    "tuple as an element": (b"\x8f(", b")", b"\x85", b"\x90"),
+    "pair as a key": (b"}(", b")", b"K\x01\x86", b"K\x01u"),
+    "tuple": (b"", b")", b"\x85", b""),
+    "marked": (b"", b"(" * LEVELS + b")", b"t", b""),
+    "lists": (b"", b"]" * (LEVELS + 1), b"a", b""),
+    "dicts": (b"", b"}X\x01\x00\x00\x00k" * LEVELS + b"}", b"s", b""),
+    "ordered dicts": (b"", b"ccollections\nOrderedDict\n)RX\x01\x00\x00\x00k" * LEVELS + b"}", b"s", b""),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_a_million_levels_in_a_pickle_do_not_end_the_process(kind):
+    before, start, level, after = NESTED[kind]
+    count = 1_000_000 if level == b"\x85" else LEVELS
+    data = zip_pickle(b"\x80\x02" + before + start + level * count + after + b".")
+    program = (
+        "import io, sys, torchlike\ntry: torchlike.load(io.BytesIO(sys.stdin.buffer.read()))\nexcept ValueError: pass"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_tuples_are_read_up_to_a_thousand_levels():
+    def read(depth):
+        return load(zip_pickle(b"\x80\x02})" + b"\x85" * depth + b"K\x01s."))
+
+    (key,) = read(999)
+    for _ in range(999):
+        (key,) = key
+    assert key == ()
+    with pytest.raises(ValueError, match="more than 1000 tuples"):
+        read(1001)
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "dict"])
+def test_deep_json_is_refused(kind):
+    left, right = {"dict": ('{"dict":[[1,', "]]}")}.get(kind, (f'{{"{kind}":[', "]}"))
+    for depth in (5000, 200_000):
+        with pytest.raises(ValueError, match="is no safetensors file"):
+            load(write_safetensors(left * depth + "1" + right * depth))
