@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from dispatch_core.escapes import to_printable
 from dispatch_core.tracebacks import api_boundary
 
 from ..history.grad_mode import no_grad
@@ -57,11 +58,12 @@ class _Faults(NamedTuple):
 
     def refuse(self, name: str, *, strict: bool) -> None:
         """Raise ``RuntimeError`` where there is something to report."""
-        errors = list(self.errors)
+        errors = [to_printable(each, keep="\n\t") for each in self.errors]
         if strict:
             for title, keys in (("Unexpected", self.unexpected), ("Missing", self.missing)):
                 if keys:
-                    errors.insert(0, f"{title} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in keys) + ". ")
+                    names = ", ".join(f'"{to_printable(key)}"' for key in keys)
+                    errors.insert(0, f"{title} key(s) in state_dict: {names}. ")
         if errors:
             text = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t{text}{self._find_prefix()}")
@@ -108,8 +110,8 @@ class Loading(Saving):
             given = state_dict[key]
             if not isinstance(given, Tensor):
                 faults.errors.append(
-                    f'While copying the parameter named "{key}", expected torchlike.Tensor or Tensor-like object from '
-                    f"checkpoint but received {type(given)}"
+                    f'While copying the parameter named "{to_printable(key)}", expected torchlike.Tensor or Tensor-like '
+                    f"object from checkpoint but received {type(given)}"
                 )
                 continue
             if hasattr(type(value), "cls_to_become"):
@@ -118,7 +120,7 @@ class Loading(Saving):
                 given = given[0]  # Very old files hold numbers so.
             if given.shape != value.shape:
                 faults.errors.append(
-                    f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+                    f"size mismatch for {to_printable(key)}: copying a param with shape {given.shape} from checkpoint, "
                     f"the shape in current model is {value.shape}."
                 )
                 continue
@@ -153,10 +155,10 @@ class Loading(Saving):
         for name, given in self._match(
             state_dict, prefix, strict, _Faults(missing_keys, unexpected_keys, error_msgs)
         ).items():
-            value = own[name]
+            value, shown = own[name], to_printable(prefix + name)
             if value.is_meta and not given.is_meta and not assign:
                 warnings.warn(
-                    f"for {prefix}{name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                    f"for {shown}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
                     "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
                     "dictionary to their corresponding key in the module instead of copying them in place?)",
                     UserWarning,
@@ -170,7 +172,7 @@ class Loading(Saving):
                         value.copy_(given)
             except Exception as error:  # noqa: BLE001  # reported with the others, as in torch
                 error_msgs.append(
-                    f'While copying the parameter named "{prefix}{name}", whose dimensions in the model are {value.shape} '
+                    f'While copying the parameter named "{shown}", whose dimensions in the model are {value.shape} '
                     f"and whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
                 )
         if type(self).set_extra_state is not Loading.set_extra_state and prefix + EXTRA_STATE in state_dict:

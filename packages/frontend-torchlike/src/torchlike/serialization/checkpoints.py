@@ -242,6 +242,7 @@ def _make_size(values: Any) -> Size:
 def _make_device(kind: Any, index: Any = None) -> dc.Device:
     if type(kind) is not str or not (index is None or type(index) is int):
         raise ValueError("a device has no name")
+    dc.Device.parse(kind)  # by itself, a device takes any text as its type
     return dc.Device(kind, index)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+from .refusals import shorten
+
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
@@ -80,9 +82,10 @@ def make_bare(name: Any, classes: Mapping[str, type]) -> Any:
     """Return an object of an allowed class without attributes; ``ValueError`` for any other class."""
     kind: Any = classes.get(name)
     if kind is None:
+        shown = shorten(name)
         raise ValueError(
-            f"it holds an object of the class {name}, which is not allowed: allow it by "
-            f"torch.serialization.add_safe_globals([{str(name).rpartition('.')[2]}]), or save a state_dict"
+            f"it holds an object of the class {shown}, which is not allowed: allow it by "
+            f"torch.serialization.add_safe_globals([{shown.rpartition('.')[2]}]), or save a state_dict"
         )
     return kind.__new__(kind)
 

@@ -9,6 +9,7 @@ Note [A file chooses no plugin]
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dispatch_core import ArgumentError, BackendError
@@ -69,30 +70,26 @@ class Locator:
 
 def _find_loaded(location: str) -> Device:
     """Return the device that a file names, where it can be used and nothing needs to be imported for it."""
-    try:
+    fault, hint = "which is not loaded, and load() loads no backend because a file names it", "pass map_location='cpu'"
+    with suppress(ArgumentError, ValueError):  # no name, or an index of thousands of digits
         device = Device.parse(location)
-    except (ArgumentError, ValueError):  # no name, or an index of thousands of digits
-        device = None
-    if device is not None and device.type in ("cpu", "meta"):
-        return device
-    if device is not None and is_loaded(device.type):
-        available = availability(device.type)
-        if available:
-            return device
-        fault = f"which cannot be opened on this machine: {available.reason or 'its plugin gives no reason'}"
-    elif device is not None and device.type in _ABSENT:
         kind = device.type
-        raise RuntimeError(
-            f"Attempting to deserialize object on a {kind.upper()} device but torchlike.{kind}.is_available() is False. If "
-            "you are running on a CPU-only machine, please use load with map_location='cpu' to map your storages to the CPU."
-        )
-    else:
-        fault = "which is not loaded, and load() loads no backend because a file names it"
-    loading = "" if device is None else f", or load the device first, by dispatch_core.load_backend({device.type!r})"
-    raise BackendError(
-        f"Attempting to deserialize a tensor on the device '{shorten(location)}', {fault}",
-        hint=f"pass map_location='cpu'{loading}",
-    )
+        if kind in ("cpu", "meta"):
+            return device
+        if is_loaded(kind):
+            available = availability(kind)
+            if available:
+                return device
+            fault = f"which cannot be opened on this machine: {available.reason or 'its plugin gives no reason'}"
+        elif kind in _ABSENT:
+            raise RuntimeError(
+                f"Attempting to deserialize object on a {kind.upper()} device but torchlike.{kind}.is_available() is False. "
+                "If you are running on a CPU-only machine, please use load with map_location='cpu' to map your storages to "
+                "the CPU."
+            )
+        else:
+            hint += f", or load the device first, by dispatch_core.load_backend('{shorten(kind)}')"
+    raise BackendError(f"Attempting to deserialize a tensor on the device '{shorten(location)}', {fault}", hint=hint)
 
 
 def make_locator(map_location: MapLocation) -> Locator:

@@ -14,6 +14,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from .refusals import shorten
+
 __all__ = ["Global", "unpickle"]
 
 _MARK: Final = object()
@@ -164,7 +166,8 @@ class _Machine:
     def _push_global(self, module: Any, name: Any) -> None:
         whole = f"{_MODULES.get(module, module)}.{name}"
         if whole not in self._globals:
-            raise ValueError(f"{whole} is refused: a file may hold tensors, numbers, strings and containers of them")
+            shown = shorten(whole)
+            raise ValueError(f"{shown} is refused: a file may hold tensors, numbers, strings and containers of them")
         self._stack.append(self._globals[whole])
 
     def _do_reduce(self, _: Any) -> None:

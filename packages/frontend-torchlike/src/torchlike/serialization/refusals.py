@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dispatch_core import BackendError, DispatchError
 from dispatch_core.escapes import to_printable
@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse", "shorten"]
 
-_LONGEST: Final = 200
 
+def shorten(text: object, *, length: int = 200, keep: str = "") -> str:
+    r"""Return text from a file as a message shows it: escaped but for the characters to ``keep``, and cut.
 
-def shorten(text: object) -> str:
-    """Return text from a file as a message shows it."""
-    shown = str(text)
-    return to_printable(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
+    >>> shorten("a\x1bb"), shorten("abc", length=2)
+    ('a\\x1bb', 'a…')
+    """
+    shown = to_printable(str(text), keep=keep)
+    return shown if len(shown) <= length else f"{shown[: length - 1]}…"
 
 
 def refuse(error: Exception, name: str, fault: str, locate: Locator) -> NoReturn:
@@ -26,6 +28,6 @@ def refuse(error: Exception, name: str, fault: str, locate: Locator) -> NoReturn
     if error is locate.error or isinstance(error, BackendError):
         raise error
     # Lines of our own errors are kept; other libraries' may be the file's.
-    reason = to_printable(str(error), keep="\n" if isinstance(error, DispatchError) else "")
+    reason = shorten(error, length=1000, keep="\n" if isinstance(error, DispatchError) else "")
     # Without the cause: a traceback shows its text as it is.
     raise ValueError(f"{to_printable(name)} {fault}: {reason}") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from dispatch_core.escapes import to_printable
+
 from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
 from ...tensors import Tensor
@@ -85,7 +87,7 @@ class _InstanceNorm(_NormBase):
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if found:
-                names, cls = " and ".join(f'"{prefix}{name}"' for name in found), type(self).__name__
+                names, cls = " and ".join(f'"{to_printable(prefix + name)}"' for name in found), type(self).__name__
                 error_msgs.append(
                     f"Unexpected running stats buffer(s) {names} for {cls} with track_running_stats=False. If state_dict is "
                     f"a checkpoint saved before 0.4.0, this may be expected because {cls} does not track running stats by "
