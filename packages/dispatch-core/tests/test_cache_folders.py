@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -85,15 +86,15 @@ def test_threads_that_write_one_file_at_once_find_all_of_it(tmp_path):
 def test_a_file_that_another_process_has_open_is_taken_as_it_is(tmp_path, monkeypatch):
     path = tmp_path / "file"
 
-    def refuse(self, target):
+    def refuse(source, target):
         path.write_text("the other's")
-        raise PermissionError(13, "it is open", str(target))
+        raise OSError(errno.EIO, "it is open", target)
 
-    monkeypatch.setattr(type(path), "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     write_once(path, "ours")
     assert [each.name for each in tmp_path.iterdir() if each.name != "caches"] == ["file"]
     path.unlink()
-    monkeypatch.setattr(type(path), "replace", lambda self, target: self.rename(tmp_path / "no" / "folder"))
+    monkeypatch.setattr(os, "replace", lambda source, target: Path(source).rename(tmp_path / "no" / "folder"))
     with pytest.raises(FileNotFoundError):
         write_once(path, "ours")
     assert not path.exists()

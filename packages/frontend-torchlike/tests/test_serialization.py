@@ -2,9 +2,11 @@
 
 import argparse
 import contextlib
+import errno
 import io
 import json
 import math
+import os
 import random
 from collections import Counter, OrderedDict
 
@@ -238,3 +240,21 @@ def test_attributes_of_tensors_are_saved():
         TypeError, match=r"save\(\) writes data and objects with attributes: 0\.twin is of type function"
     ):
         torchlike.save([parameter], io.BytesIO())
+
+
+def test_a_save_that_fails_at_any_write_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+    path = tmp_path / "net.safetensors"
+    torchlike.save({"w": torchlike.zeros(1000)}, path)
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, lambda *arguments: full())
+            with pytest.raises(OSError, match=r"No space left on device: .*net\.safetensors'$"):
+                torchlike.save({"w": torchlike.ones(1000)}, path)
+    with pytest.raises(TypeError):
+        torchlike.save({"w": torchlike.ones(1000), "f": full}, path)
+    assert not torchlike.load(path)["w"].any()
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def full():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from .files import replace_file
 from .logs import Log
 
 __all__ = ["VARIABLE", "cache_folder", "cache_parts", "cache_root", "write_once"]
@@ -110,18 +111,13 @@ def write_once(path: Path, text: str) -> None:
 
     Raises ``OSError`` where it cannot be written.
     """
-    import tempfile
-
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
-        file.write(text)
-    draft = Path(file.name)
     try:
-        draft.replace(path)
+        with replace_file(path, is_synced=False) as file:
+            file.write(text.encode())
     except OSError:
-        draft.unlink(missing_ok=True)
         # Windows replaces no file that another process has open: it has written the same.
         if not path.exists():
             raise

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import dispatch_core as dc
+from dispatch_core.files import replace_file
 
 from .lazy_names import import_lazily
 
@@ -303,7 +304,11 @@ class profile:  # noqa: N801  # torch's name
         with TemporaryDirectory() as folder:
             plain = Path(folder) / "trace.json"
             found.export_chrome_trace(plain)
-            with plain.open("rb") as source, gzip.open(path, "wb") as target:
+            with (
+                plain.open("rb") as source,
+                replace_file(path) as file,
+                gzip.GzipFile(Path(path).name, "wb", fileobj=file) as target,
+            ):
                 shutil.copyfileobj(source, target)
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Self
 from ..display import show_number_of, to_block, to_details, to_fragment, to_note, to_page
 from ..errors import ArgumentError
 from ..escapes import to_printable
+from ..files import write_text
 from .model import Call, Graph, ValueInfo, values_in
 
 #: How many steps a notebook draws by itself.
@@ -109,7 +110,7 @@ class Drawable:
                 f"{type(self).__name__}.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
                 hint=f"suffixes are {', '.join(_FORMS)}",
             )
-        path.write_text(form(self).rstrip("\n") + "\n", encoding="utf-8")
+        write_text(path, form(self).rstrip("\n") + "\n")
         return path
 
 

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -240,11 +239,12 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
         kernel that ran it.
         """
+        from ..files import write_text
         from .chrome_trace import list_trace_events
 
         every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
         events = list_trace_events(every, os.getpid(), self._threads)
-        Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}), encoding="utf-8")
+        write_text(path, json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
 
 
 def _open_session() -> _Session | None:

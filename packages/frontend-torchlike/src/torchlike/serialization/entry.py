@@ -29,10 +29,15 @@ def save(
 
     Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
     ``argparse.Namespace``; of other objects, a whole module for one, their class's name and attributes. Tensors that share
-    memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. Raises ``TypeError`` for
-    functions, classes and objects without attributes, ``ValueError`` for containers more than 200 levels deep.
+    memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. A file at the path is
+    replaced when all of the new one is on the disk, which must have room for both; an error leaves the old one as it was.
+    Raises ``TypeError`` for functions, classes and objects without attributes, ``ValueError`` for containers more than 200
+    levels deep.
     """
-    from .files import write_file  # most programs save at their end, if at all, and each would pay for the imports
+    # Most programs save at their end, if at all, and each would pay for the imports.
+    from dispatch_core.files import replace_file
+
+    from .files import write_file
 
     if hasattr(f, "write"):
         f.write(write_file(obj))
@@ -41,7 +46,7 @@ def save(
         hint = "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
         raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{hint}")
     data = write_file(obj)
-    with open(os.fspath(f), "wb") as file:  # noqa: PTH123  # pathlib is not imported for this
+    with replace_file(f) as file:
         file.write(data)
 
 
@@ -69,7 +74,7 @@ def load(
         name, data = str(getattr(f, "name", "the file")), f.read()
     else:
         name = os.fspath(f)
-        with open(name, "rb") as file:  # noqa: PTH123  # as above
+        with open(name, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
             data = file.read()
     locate = make_locator(map_location)
     if data[:4] == b"PK\x03\x04":

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dispatch_core.errors import BackendError
+from dispatch_core.files import write_text
 from dispatch_core.tools import CommandParser, find_plugin, import_modules, program_name
 
 from .html_report import as_html
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.flush()
     if options.html:
         try:
-            options.html.write_text(as_html(report), encoding="utf-8")
+            write_text(options.html, as_html(report))
         except OSError as error:
             raise BackendError(f"--html {options.html}: {error}") from error
     if report.stopped:

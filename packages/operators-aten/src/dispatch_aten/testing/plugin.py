@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.files import write_text
 
 from . import samples
 from .agreement import TestedDevice, compare_value
@@ -117,7 +118,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section(f"conformance of device {name!r}")
     terminalreporter.write(as_text(report))
     if config.option.dispatch_html:
-        config.option.dispatch_html.write_text(as_html(report), encoding="utf-8")
+        write_text(config.option.dispatch_html, as_html(report))
 
 
 @pytest.fixture(scope="session")
