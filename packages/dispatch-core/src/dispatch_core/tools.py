@@ -29,6 +29,7 @@ __all__ = [
     "CommandParser",
     "Finding",
     "Tool",
+    "add_current_folder",
     "did_you_mean",
     "examine",
     "find_frontends",
@@ -107,9 +108,7 @@ def import_modules(names: Sequence[str]) -> None:
 
     Raises ``BackendError`` for one that there is not; an error of the module's own is passed on.
     """
-    # A console script looks into its own folder first, `python -m` into the current one.
-    if names and (folder := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109  # an entry is a string
-        sys.path.insert(0, folder)
+    add_current_folder(names)
     for name in names:
         try:
             importlib.import_module(name)
@@ -118,15 +117,31 @@ def import_modules(names: Sequence[str]) -> None:
                 raise
             raise BackendError(
                 f"--import {name}: there is no module {error.name!r}",
-                hint="name a module that is installed, or that lies in the current folder",
+                hint="name a module that is installed, or that lies in the current folder"
+                if _has_current_folder()
+                else "name a module that is installed: -P or PYTHONSAFEPATH keeps the current folder off sys.path",
             ) from None
 
 
-def program_name() -> str:
-    """Return the command as its user has called it: ``dispatch``, or ``python -m dispatch_core`` in any other way."""
+def add_current_folder(names: Sequence[str]) -> None:
+    """Let the modules that ``--import`` names be found in the current folder, unless Python is told to keep off it.
+
+    The folder is the last on ``sys.path``: its files take the place of no module that is installed.
+    """
+    # `python -m` has put it first, a console script has not.
+    if names and not sys.flags.safe_path and not _has_current_folder():
+        sys.path.append(os.getcwd())  # noqa: PTH109  # an entry is a string
+
+
+def _has_current_folder() -> bool:
+    return not {"", os.getcwd()}.isdisjoint(sys.path)  # noqa: PTH109  # as above
+
+
+def program_name(script: str = "dispatch", module: str = "dispatch_core") -> str:
+    """Return the command as its user has called it: by its console script's name, or ``python -m`` in any other way."""
     path = (sys.argv[0] if sys.argv else "").replace("\\", "/")
     name = path.rpartition("/")[2].removesuffix(".exe")
-    return name if name == "dispatch" else "python -m dispatch_core"
+    return name if name == script else f"python -m {module}"
 
 
 def find_frontends() -> dict[str, Any]:

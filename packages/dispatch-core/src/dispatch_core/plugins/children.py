@@ -1,18 +1,40 @@
-"""Run code that imports plugins in a process of its own, which it can end, hang or print in without harm to this one."""
+"""Run code that imports plugins in a process of its own, which it can end, hang or print in without harm to this one.
+
+Note [How a child starts]
+    A child finds the modules that its parent finds, and the current folder is on its path only where it is on the parent's.
+    Python puts the folder first for ``-c``, before a line of ours has run: ``-P`` forbids that, and ``PYTHONSAFEPATH``
+    forbids it to processes that a plugin starts. The parent's flags decide about the environment, ``site`` and warnings.
+    ``PYTHONPATH``, ``sitecustomize`` and the import hooks of editable installations are needed, so ``-I`` is handed on where
+    the parent has it, and never added. ``sys.path`` is handed over in its order, as absolute paths: a child may change its
+    folder.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.machinery import FileFinder
 from pathlib import Path
 from typing import Any, Final
+from zipimport import zipimporter
 
+#: Name in ``sys.flags`` → the interpreter's option.
+_FLAGS: Final = {
+    "isolated": "I",
+    "ignore_environment": "E",
+    "no_user_site": "s",
+    "no_site": "S",
+    "dont_write_bytecode": "B",
+    "optimize": "O",
+    "bytes_warning": "b",
+}
 _CHILD: Final = (
     "import importlib, json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
     "importlib.import_module(job['module']).run(job)"
@@ -34,6 +56,25 @@ class Ended:
     fault: str
 
 
+def interpreter_options() -> list[str]:
+    """Return the options that a child starts with: this process's own, and ``-P``; see Note [How a child starts]."""
+    flags = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _FLAGS.items() if getattr(sys.flags, name)]
+    warnings = [f"-W{option}" for option in sys.warnoptions]
+    implementation = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()]
+    return ["-P", *flags, *warnings, *implementation]
+
+
+def absolute_path() -> list[str]:
+    """Return ``sys.path`` with its entries as absolute paths, but for names that an import hook has put there."""
+    # An entry that is no string leads to no module.
+    return [_absolute(entry) for entry in sys.path if isinstance(entry, str)]
+
+
+def _absolute(entry: str) -> str:
+    is_file = isinstance(pkgutil.get_importer(entry), FileFinder | zipimporter | None)
+    return os.path.abspath(entry) if is_file else entry  # noqa: PTH100  # links are kept, as Python keeps them
+
+
 def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: dict[str, str] | None = None) -> Ended:
     """Call ``run(job)`` of a module in a new interpreter with this one's ``sys.path``, and end it when its time is over.
 
@@ -43,15 +84,15 @@ def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: 
     with tempfile.TemporaryDirectory(prefix="dispatch-child-", ignore_cleanup_errors=True) as folder:
         report, output = Path(folder, "report"), Path(folder, "output")
         report.touch()
-        job = {**job, "module": module, "path": sys.path, "report": str(report)}
+        job = {**job, "module": module, "path": absolute_path(), "report": str(report)}
         with output.open("wb") as stream:
             # The output goes to a file: a pipe would stay open as long as anything that the plugin started.
             child = subprocess.Popen(
-                [sys.executable, "-c", _CHILD],
+                [sys.executable, *interpreter_options(), "-c", _CHILD],
                 stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=stream,
-                env=environment,
+                env={**(os.environ if environment is None else environment), "PYTHONSAFEPATH": "1"},
                 start_new_session=True,
             )
             _running.add(child)
