@@ -1,7 +1,10 @@
-"""Programs written for torch, run by ``python -m torchlike run``."""
+"""Programs written for torch, run by ``torchlike run`` and ``python -m torchlike run``."""
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -151,3 +154,103 @@ def test_a_module_that_torchlike_refuses_is_refused_with_its_reason():
     reason = "modules are Python here, and not traced into graphs of torch's kind"
     assert status == 1
     assert f"has no attribute 'fx': torch has it, and it is left out, because {reason}\n" in errors
+
+
+SCRIPT = shutil.which("torchlike", path=str(Path(sys.executable).parent))
+BUSY = """
+import sys
+import torch, torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+if __name__ == "__main__":
+    layer = nn.Linear(3, 3)
+    optimizer = torch.optim.Adam(layer.parameters())
+    for method in (None, "spawn", "forkserver"):
+        workers = 0 if method is None else 1
+        loader = DataLoader(TensorDataset(torch.ones(4, 3)), 2, num_workers=workers, multiprocessing_context=method)
+        for (batch,) in loader:
+            layer(batch).sum().backward()
+            optimizer.step()
+    torch.save(layer.state_dict(), FILE)
+    layer.load_state_dict(torch.load(FILE))
+    torch.save({"a": torch.ones(2, dtype=torch.bfloat16)}, FILE + ".safetensors")
+    try:
+        torch.ones(3) + torch.ones(4)
+    except RuntimeError as error:
+        print(torch.ones(2), str(error) != "", torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 2)).sum().item())
+"""
+
+
+@pytest.fixture(params=["script", "module"])
+def command(request):
+    """Return the command, as the console script and without the current folder on Python's path."""
+    if request.param == "module":
+        return [sys.executable, "-P", "-m", "torchlike"]
+    if SCRIPT is None:
+        pytest.skip("the console script is installed with the distribution")
+    return [SCRIPT]
+
+
+def start(command, *arguments, cwd, **environment):
+    done = subprocess.run(
+        [*command, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def plant(folder, ran):
+    """Write files with the names of everything that the library imports, and of all of Python's own modules."""
+    folder.mkdir()
+    packages = (
+        "numpy dispatch_core dispatch_aten dispatch_backend_cpu dispatch_backend_meta torchlike torch safetensors"
+    )
+    others = "packaging platformdirs pluggy importlib_metadata sitecustomize usercustomize"
+    for name in [*packages.split(), *others.split(), *sys.stdlib_module_names]:
+        note = f"open({str(ran)!r}, 'a').write('{name} ')"
+        (folder / f"{name}.py").write_text(f"{note}; raise SystemExit('{name}')")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["script", pytest.param("module", marks=pytest.mark.long), "code"])
+def test_what_the_library_imports_is_not_taken_from_the_current_folder(command, tmp_path, kind):
+    ran = tmp_path / "ran"
+    folder = plant(tmp_path / "hostile", ran)
+    source = BUSY.replace("FILE", repr(str(tmp_path / "file")))
+    if kind == "code":
+        # Workers that begin afresh have no main module then.
+        arguments = ["-c", source.replace('(None, "spawn", "forkserver")', "(None,)")]
+    else:
+        place = tmp_path if kind == "script" else folder
+        (place / "busy.py").write_text(source)
+        arguments = [place / "busy.py"] if kind == "script" else ["-m", "busy"]
+    status, out, errors = start(command, "run", *arguments, cwd=folder)
+    assert not ran.exists(), ran.read_text()
+    if kind == "module" and "-P" in command:
+        assert (status, "No module named busy" in errors) == (1, True)
+    else:
+        assert (status, out, errors) == (0, "tensor([1., 1.]) True 8.0\n", "")
+
+
+@pytest.mark.parametrize("kind", ["script", "module", "code"])
+def test_a_programs_folder_takes_the_first_place_of_the_path_alone(command, tmp_path, kind):
+    named, other = tmp_path / "named", tmp_path / "other"
+    named.mkdir()
+    other.mkdir()
+    code = "import sys; print(*sys.path[:3], sep='|')"
+    (named / "program.py").write_text(code)
+    (other / "beside.py").write_text(code)
+    entries = [str(tmp_path / "a"), str(tmp_path / "b")]
+    arguments = {"script": (named / "program.py",), "module": ("-m", "beside"), "code": ("-c", code)}[kind]
+    status, out, errors = start(command, "run", *arguments, cwd=other, PYTHONPATH=os.pathsep.join(entries))
+    if kind == "module" and "-P" in command:
+        assert (status, "No module named beside" in errors) == (1, True)
+        return
+    assert (status, errors) == (0, "")
+    shown = out.strip().split("|")
+    folder = named if kind == "script" else other
+    assert shown[:2] == entries and str(folder) not in shown if "-P" in command else shown == [str(folder), *entries]

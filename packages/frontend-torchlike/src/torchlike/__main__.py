@@ -1,4 +1,10 @@
-"""Commands: ``python -m torchlike run script.py args…`` runs an unchanged PyTorch program."""
+"""Commands: ``torchlike run script.py args…`` runs an unchanged PyTorch program; so does ``python -m torchlike``.
+
+Note [The path of a program]
+    A program's folder is the first on ``sys.path``, in the place of the entry that Python has made for this command; under
+    ``-P`` neither has one. It is put there after our modules and their dependencies are imported, so that no file of the
+    folder takes the place of one of those.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,18 @@ from typing import Any, Final
 from . import stand_in
 
 _USAGE: Final = """\
-usage: python -m torchlike run SCRIPT [ARGUMENT ...]
-       python -m torchlike run -m MODULE [ARGUMENT ...]
-       python -m torchlike run -c CODE [ARGUMENT ...]
+usage: {0} run SCRIPT [ARGUMENT ...]
+       {0} run -m MODULE [ARGUMENT ...]
+       {0} run -c CODE [ARGUMENT ...]
 
 Run a PyTorch program that is not changed: in its process, torch is torchlike. Names of torch that the program asks for and
 that are missing are listed at its end, or where it fails."""
+
+
+def _name() -> str:
+    from dispatch_core.tools import program_name  # slow to import; only messages need it
+
+    return program_name("torchlike", "torchlike")
 
 
 def _make_main(path: str | None) -> dict[str, Any]:
@@ -29,6 +41,12 @@ def _make_main(path: str | None) -> dict[str, Any]:
     return main.__dict__
 
 
+def _put_first(folder: str) -> None:
+    """Put a folder in the place of Python's own entry of ``sys.path``; see Note [The path of a program]."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]
+
+
 def _run(arguments: list[str]) -> None:
     """Run a script, a module or code."""
     first, rest = arguments[0], arguments[1:]
@@ -36,19 +54,19 @@ def _run(arguments: list[str]) -> None:
         import runpy
 
         sys.argv = rest
-        sys.path.insert(0, "") if not sys.path or sys.path[0] else None
+        _put_first(os.getcwd())  # noqa: PTH109  # an entry is a string
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     elif first == "-c":
         sys.argv = ["-c", *rest[1:]]
+        _put_first(os.getcwd())  # noqa: PTH109  # as above
         exec(compile(rest[0], "<string>", "exec"), _make_main(None))  # noqa: S102  # the user's own code
     else:
         path = os.path.abspath(first)  # noqa: PTH100  # links are kept, as Python keeps them
         with open(path, "rb") as file:  # noqa: PTH123
             code = compile(file.read(), path, "exec")
         sys.argv = arguments
-        # Python put the current folder first for -m; a script's own folder takes its place.
-        sys.path[0] = os.path.dirname(path)  # noqa: PTH120
-        exec(code, _make_main(path))  # noqa: S102  # as above
+        _put_first(os.path.dirname(path))  # noqa: PTH120
+        exec(code, _make_main(path))  # noqa: S102  # the user's, too
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:
@@ -66,14 +84,15 @@ def _report() -> None:
             print(f"  {name}", file=sys.stderr)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run a command; return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     wanted = not {"-h", "--help"}.isdisjoint(arguments[: 2 if arguments[:1] == ["run"] else 1])
     if wanted or len(arguments) < 2 or arguments[0] != "run" or (arguments[1] in ("-m", "-c") and len(arguments) < 3):
-        print(_USAGE, file=sys.stdout if wanted else sys.stderr)
+        print(_USAGE.format(_name()), file=sys.stdout if wanted else sys.stderr)
         return 0 if wanted else 2
     if not arguments[1].startswith("-") and not os.path.exists(arguments[1]):  # noqa: PTH110
-        print(f"python -m torchlike run: there is no file {arguments[1]!r}", file=sys.stderr)
+        print(f"{_name()} run: there is no file {arguments[1]!r}", file=sys.stderr)
         return 2
     stand_in.install()
     try:
@@ -91,4 +110,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -4,6 +4,13 @@ Note [One module, two names]
     ``torch.nn`` is the module ``torchlike.nn``, under a second name in ``sys.modules``, never a second copy of it: a class
     has one identity. Modules that torch has and torchlike has not cannot be imported; those that carry torch's own machine
     code, and extensions that are built upon it, are refused by name.
+
+Note [Imports before the program's]
+    A program's folder is the first on its path, so a file of the program's would be found in the place of what our modules
+    import after it has started. They import much at first use, so `install` imports it all, and the cpu backend's package
+    where there is one; optional libraries stay out.
+    Processes that ``multiprocessing`` starts import torchlike before they have the program's path, and start with ``-P``:
+    else the current folder would be theirs.
 """
 
 from __future__ import annotations
@@ -28,9 +35,17 @@ from .torch_modules import MODULES, REFUSED
 
 __all__ = ["Finder", "install", "list_missing", "name_missing"]
 
-#: The libraries of torch that an extension names when it is built upon torch.
+#: What this library and those that it needs import at first use; see Note [Imports before the program's].
+_LATER: Final = """
+argparse base64 cmath concurrent.futures.thread difflib dispatch_backend_meta gzip hashlib html importlib.resources
+importlib_metadata json logging multiprocessing.connection multiprocessing.pool multiprocessing.queues numpy.random
+packaging.requirements pickletools pkgutil platformdirs pluggy queue safetensors.numpy secrets statistics string timeit
+tomllib traceback unicodedata zipfile
+"""
+_CPU: Final = "dispatch_backend_cpu"
 #: The environment variable that tells workers of a process that torchlike stands in for torch there.
 MARK: Final = "TORCHLIKE_STANDS_IN"
+#: The libraries of torch that an extension names when it is built upon torch.
 _LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", b"libc10.so", b"torch_cpu.dll")
 
 #: The names of torch that a program asked for in vain.
@@ -153,8 +168,10 @@ def _refuse_extensions() -> None:
 
 def _carry_over() -> None:
     """Let processes that begin afresh import ``torch`` in the same way; forked ones do so anyway."""
-    from multiprocessing import spawn
+    from multiprocessing import spawn, util
 
+    own_options = util._args_from_interpreter_flags  # type: ignore[attr-defined]  # Python's children all start by it
+    util._args_from_interpreter_flags = lambda: [*own_options(), "-P"]  # type: ignore[attr-defined]  # as above
     plain = spawn.get_command_line
 
     def get_command_line(**kwargs: Any) -> list[str]:
@@ -177,6 +194,9 @@ def install() -> None:
         if present.__name__ == "torchlike":
             return
         raise RuntimeError("torch is imported already in this process, so torchlike cannot stand in for it")
+    cpu = [] if importlib.util.find_spec(_CPU) is None else [_CPU]
+    for name in [*_LATER.split(), *cpu]:
+        importlib.import_module(name)
     sys.meta_path.insert(0, Finder())
     lazy_names.observers.append(_note)
     lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
