@@ -1,6 +1,8 @@
 """Distributions beside torch's: densities, moments, samples' shapes and gradients, divergences and transforms."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -217,6 +219,35 @@ def test_transforms(name):
     compare(mine, theirs, lambda each: each.log_abs_det_jacobian(*((x, mine(x)) if each is mine else (y, theirs(y)))))
     assert mine.bijective == theirs.bijective
     assert (mine.domain.event_dim, mine.codomain.event_dim) == (theirs.domain.event_dim, theirs.codomain.event_dim)
+
+
+@pytest.mark.parametrize("name", [*TRANSFORMS, "composed"])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_transforms_are_copied_with_inverses_of_their_own(name, copied):
+    parts = [getattr(ours, each)(*TRANSFORMS[each]) for each in ("ExpTransform", "AffineTransform")]
+    made = ours.ComposeTransform(parts) if name == "composed" else getattr(ours, name)(*TRANSFORMS[name])
+    inverse = made.inv
+    again, turned = copied(made), copied(inverse)
+    assert again.inv.inv is again
+    assert made.inv is inverse
+    assert turned.inv.inv is turned or turned.inv is made  # a shallow copy turns the same transform
+    values = torchlike.tensor(np.abs(np.random.default_rng(0).standard_normal((2, 3, 3))))
+    images = made(values)
+    for each in (again, turned.inv):
+        assert read(each(values)).tolist() == read(images).tolist()
+        assert_same(read(each.inv(images)), read(inverse(images)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_distributions_are_pickled_after_use(name):
+    mine = make(name)[0][0]
+    torchlike.manual_seed(0)
+    sample = mine.sample()
+    density = read(mine.log_prob(sample))
+    again = pickle.loads(pickle.dumps(mine))
+    torchlike.manual_seed(0)
+    assert_same(read(again.sample()), read(sample))
+    assert_same(read(again.log_prob(sample)), density)
 
 
 def test_composed_distributions():

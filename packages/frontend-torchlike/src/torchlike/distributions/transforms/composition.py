@@ -30,6 +30,10 @@ class Transform:
         self._inv: Any = None
         self._cached: tuple[Any, Any] = (None, None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the inverse, which a copy makes of itself."""
+        return {**vars(self), "_inv": None}
+
     @property
     def event_dim(self) -> int:
         """The dimensions of a value, where input and output have as many."""
@@ -110,6 +114,11 @@ class _Inverse(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
         self._inv_of = transform
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._inv_of._inv is None:
+            self._inv_of._inv = ref(self)
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
