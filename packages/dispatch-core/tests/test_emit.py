@@ -5,13 +5,16 @@ from __future__ import annotations
 import gc
 import inspect
 import linecache
+import sys
 import traceback
 import weakref
+from collections import deque
 
 import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.calls import emit
 from dispatch_core.calls.emit import define, is_generated, make_function
 from dispatch_core.calls.lazy_function import FIRST_CALLS, LazyFunction
 from dispatch_core.tracebacks import GENERATED
@@ -115,3 +118,45 @@ def test_functions_can_go_while_linecache_looks_through_its_entries():
     gc.collect()
     assert {file for file in files if file not in linecache.cache} == set()
     assert entries("going") == []
+
+
+def interrupt_at(number, codes):
+    """Return a trace function that raises at the ``number``-th instruction of functions with ``codes``."""
+    left = [number]
+
+    def trace(frame, event, _):
+        if frame.f_code not in codes:
+            return trace
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_an_interrupt_between_two_instructions_leaves_no_source_and_no_later_error(monkeypatch):
+    sources = {}
+    for name, value in (("_source_cache", lambda: sources), ("_watches", {}), ("_unused", deque())):
+        monkeypatch.setattr(emit, name, value)
+    codes = {emit._SourceEntry.__init__.__code__, emit._discard_unused.__code__}
+    tracer, number, is_over = sys.gettrace(), 0, False
+    while not is_over:
+        number += 1
+        emit.make_function(emit.define("f()", ["return 1"]), "first", {})  # unused at once, to be discarded
+        sys.settrace(interrupt_at(number, codes))
+        try:
+            emit.make_function(emit.define("f()", ["return 2"]), "second", {})
+            is_over = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(tracer)
+        gc.collect()
+        assert emit.make_function(emit.define("f()", ["return 3"]), "third", {})() == 3
+        emit._discard_unused(sources)
+        assert (emit._watches, [*emit._unused]) == ({}, [])
+        assert all(time == emit._OUTDATED for _, time, _, _ in sources.values())
+    assert number > 100

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import count
 from types import CodeType, FunctionType, MappingProxyType
@@ -139,9 +140,13 @@ class _SourceEntry:
     def __init__(self, label: str, lines: list[str]) -> None:
         cache = _source_cache()
         _discard_unused(cache)
+        # Kept before the entry is made: Ctrl-C may fall in between.
+        watch = _Watch(self, _unused.append)
+        _watches[id(watch)] = watch
         self.file = f"{GENERATED}{label}>"
         for number in count(2):
             entry = len(lines), None, lines, self.file
+            watch.entry = entry
             found = cache.setdefault(self.file, entry)
             if found is entry:
                 break
@@ -149,17 +154,14 @@ class _SourceEntry:
                 cache[self.file] = entry
                 break
             self.file = f"{GENERATED}{label}, {number}>"
-        watch = _Watch(self, _unused.append)
-        watch.file, watch.entry = self.file, entry
-        _watches[id(watch)] = watch
 
 
 class _Watch(ref[_SourceEntry]):
     """Tells by its callback, which runs no Python code, that a text is used no more."""
 
-    __slots__ = ("entry", "file")
+    __slots__ = ("entry",)
 
-    file: str
+    #: The entry in ``linecache``, whose last item is the file's name; missing where the text has come to none.
     entry: tuple[Any, ...]
 
 
@@ -168,14 +170,18 @@ _unused: Final[deque[Any]] = deque()
 
 
 def _discard_unused(cache: dict[str, Any]) -> None:
+    # Each line may be the last, where Ctrl-C falls, and another thread may do the same: so a watch goes at the end.
     while _unused:
         try:
-            watch = _unused.popleft()
+            watch = _unused[0]
         except IndexError:  # another thread has taken it
             return
-        del _watches[id(watch)]
-        if cache.get(watch.file) is watch.entry:
-            cache[watch.file] = 0, _OUTDATED, [], watch.file
+        entry = getattr(watch, "entry", None)
+        if entry is not None and cache.get(entry[-1]) is entry:
+            cache[entry[-1]] = 0, _OUTDATED, [], entry[-1]
+        _watches.pop(id(watch), None)
+        with suppress(ValueError):
+            _unused.remove(watch)
 
 
 def _compile(source: str) -> tuple[CodeType, list[str]]:
