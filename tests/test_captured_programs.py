@@ -16,6 +16,7 @@ from test_pipeline_programs import BOUNDARIES, KINDS, SIZES, Machine, facts, gra
 
 import dispatch_core as dc
 import torchlike
+from dispatch_aten.errors import OperatorError
 from torchlike import nn, optim
 
 pytestmark = pytest.mark.no_pipeline(reason="captured functions run outside of pipelines, or flush them")
@@ -183,3 +184,63 @@ def test_captured_training_steps_are_the_eager_ones_on_every_kind_of_array(devic
     found, captured = train(device, OPTIMIZERS[name], steps, captured=True)
     assert found == expected
     assert (captured.stats().variants, captured.stats().replays) == (1, steps - 3)
+
+
+#: Calls that write to ``o``, and read ``x`` and ``y``: all of four elements in one memory.
+WRITES = {
+    "add.out": lambda o, x, y: torchlike.add(x, y, out=o),
+    "mul.out": lambda o, x, y: torchlike.mul(x, 2.0, out=o),
+    "exp.out": lambda o, x, y: torchlike.sin(x, out=o),
+    "where.out": lambda o, x, y: torchlike.where(x > y, x, y, out=o),
+    "cat.out": lambda o, x, y: torchlike.cat([x[:2], y[2:]], out=o),
+    "cumsum.out": lambda o, x, y: torchlike.cumsum(x, 0, out=o),
+    "sort.out": lambda o, x, y: torchlike.sort(x, out=(o, torchlike.empty(4, dtype=torchlike.int64)))[0],
+    "gather.out": lambda o, x, y: torchlike.gather(x, 0, torchlike.tensor([1, 3, 0, 0]), out=o),
+    "sum.out": lambda o, x, y: torchlike.sum(x.reshape(2, 2), 0, out=o[1:3]),
+    "part.out": lambda o, x, y: torchlike.add(x[:2], y[1:3], out=o[2:]),
+    "add_": lambda o, x, y: o.add_(x),
+    "mul_": lambda o, x, y: o.mul_(y),
+    "addcmul_": lambda o, x, y: o.addcmul_(x, y),
+    "copy_": lambda o, x, y: o.copy_(x),
+    "part_": lambda o, x, y: o[:3].sub_(x[1:]),
+    "scatter_add_": lambda o, x, y: o.scatter_add_(0, torchlike.tensor([0, 2, 2, 1]), x),
+    "lerp_": lambda o, x, y: o.lerp_(x, 0.5),
+    "sin": lambda o, x, y: torchlike.sin(o) + x.storage_offset(),
+}
+ALIASES = int(os.environ.get("CAPTURED_ALIASES", "40"))
+
+
+def call_on_aliases(called, starts, step):
+    """Return what a call on parts of one buffer gives or refuses, and the buffer."""
+    buffer = torchlike.arange(24.0) / 8
+    parts = [buffer[start : start + 4 * step : step] for start in starts]
+    try:
+        found = called(*parts).tolist()
+    except OperatorError as error:
+        # Pipelines and replays say which step has failed.
+        return re.findall("some elements of the input tensor|more than one element", str(error)), None
+    return found, buffer.tolist()
+
+
+def test_replays_refuse_what_overlaps_where_eager_calls_do():
+    choose = random.Random(FIRST)
+    refused = replays = 0
+    for _ in range(ALIASES):
+        names, step = choose.choices([*WRITES], k=1 + choose.randrange(2)), choose.choice([1, 1, 1, 2])
+
+        def program(o, x, y, names=names):
+            for name in names:
+                found = WRITES[name](o, x, y)
+            return found * 2
+
+        captured = dc.capture(program, max_variants=64)
+        first = choose.choice([(0, 8, 16), (16, 8, 12), (8, 8, 0)])
+        calls = [first] * 4 + [tuple(choose.randrange(16) for _ in range(3)) for _ in range(5)]
+        calls += [(start, start + choose.randrange(-3, 4), 0) for start in range(4, 12, 3)] + [first]
+        for starts in calls:
+            expected = call_on_aliases(program, starts, step)
+            assert call_on_aliases(captured, starts, step) == expected, (names, step, starts)
+            refused += expected[1] is None
+        replays += captured.stats().replays
+    assert refused > ALIASES
+    assert replays > 2 * ALIASES

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays.access import storage_of, to_data
+from .arrays.access import storage_of, storage_offset, to_data
 from .arrays.frontend import (
     CAPTURING,
     AutocastInputs,
@@ -83,6 +83,7 @@ __all__ = [
     "may_need_gradient",
     "memory_of",
     "pin",
+    "read_offset",
     "recording",
     "refuse_mixed",
     "register_frontend",
@@ -213,6 +214,15 @@ def current_session() -> object:
     from .pipelines.blocks import current  # loaded, as something records
 
     return current()
+
+
+def read_offset(tensor: Any) -> int:
+    """Return where a tensor begins in its memory, in elements, for Python code, which a replay would not ask again."""
+    found = storage_offset(tensor)
+    recorded = recording()
+    if recorded is not None:
+        recorded.depend_on_places(lambda shift: shift == 0, tensor)
+    return found
 
 
 def recording() -> Recording | None:

@@ -297,8 +297,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     def storage_offset(self) -> int:
         """Return the place of the first element in its memory, in elements (source: ``torch.Tensor.storage_offset``)."""
-        data = self._dispatch_data
-        return 0 if type(data) is _ndarray and not isinstance(data.base, _ndarray) else dc.storage_offset(self)
+        return frontends.read_offset(self)
 
     def numel(self) -> int:
         """Return the number of elements (source: ``torch.Tensor.numel``)."""

@@ -47,6 +47,7 @@ class Input:
         "reference",
         "shown",
         "spec",
+        "start",
         "tensor",
         "twins",
     )
@@ -68,7 +69,7 @@ class Input:
         self.mask: int = getattr(tensor, "_dispatch_mask", 0) & ~_PIPELINE
         self.kind, self.array_type = type(tensor), type(data)
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
-        self.shown = describe_tensor(tensor)
+        self.shown, self.start = describe_tensor(tensor), byte_offset(data)
         #: What tells arrays apart, and memories, as long as the call lasts.
         self.identity, self.key = id(data), storage_key(data)
         self.reference: Callable[[], Any] | None = None
@@ -100,6 +101,11 @@ class Input:
             other = frontend.new()
             other._dispatch_mask, other._dispatch_data = self.mask, array
             self.reference = lambda: other
+
+
+def byte_offset(array: Any) -> int:
+    """Return where an array begins in its memory, in bytes."""
+    return access.storage_offset(array) * int(getattr(access.dtype(array), "itemsize", 1))
 
 
 def describe_tensor(tensor: Any) -> tuple[Any, Any, Any]:

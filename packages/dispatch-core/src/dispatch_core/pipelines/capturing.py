@@ -48,6 +48,8 @@ class Recording:
         #: Conditions on live numbers and their answers.
         self.decisions: list[tuple[Expression, Any]] = []
         self._decided: set[Hashable] = set()
+        #: Conditions on where inputs lie in their memory; see `depend_on_places`.
+        self.places: list[tuple[Callable[..., bool], list[Input | None]]] = []
         #: Functions and the values that they must have.
         self.guards: list[tuple[Callable[[], Any], Any]] = []
         self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
@@ -132,6 +134,26 @@ class Recording:
     def guard(self, function: Callable[[], Any], *value: Any) -> None:
         """Replay only where ``function()`` has the value that it has now, or the one that is given."""
         self.guards.append((function, value[0] if value else function()))
+
+    def depend_on_places(self, holds: Callable[..., bool], *values: Any) -> None:
+        """Replay only where ``holds`` is true of the numbers of bytes by which the memory of ``values`` begins later.
+
+        Each lies in an input, as its view or as the input itself; the call's own memory has no place of its own.
+        """
+        inputs = [self._input_of(each) for each in values]
+        if self.is_open and any(each is not None for each in inputs):
+            self.places.append((holds, inputs))
+
+    def _input_of(self, value: Any) -> Input | None:
+        """Return the input in which a value lies, or None."""
+        data = getattr(value, "_dispatch_data", value)
+        if isinstance(data, Pending):
+            memories = self._memories.items() if data.session is self.session else ()
+            key = next((key for key, memory in memories if memory is data.shared), None)
+        else:
+            self.see(value)
+            key = id(data)
+        return None if key is None else self.holders.get(key)
 
     def effect(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Call a function at each replay; live numbers among its arguments are that replay's."""

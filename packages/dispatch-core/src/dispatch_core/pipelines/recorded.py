@@ -202,7 +202,7 @@ class RecordedRun:
         for number, (function, value) in enumerate(self.recording.guards):
             if function() != value:
                 return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"
-        return "the masks, settings, registrations or live numbers are others, or tensors share memory"
+        return "the masks, settings, registrations or live numbers are others, or tensors lie elsewhere in memory"
 
     def release(self) -> None:
         """Let go of all values; call it once the steps have run and the plan is made."""

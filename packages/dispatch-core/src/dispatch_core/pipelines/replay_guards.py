@@ -11,7 +11,7 @@ from ..calls.emit import define, indent, make_function
 from ..keys import context
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS
-from .capture_inputs import layout_of
+from .capture_inputs import byte_offset, layout_of
 from .live_numbers import SIGNS, Expression, in_order
 from .pending import storage_key
 from .recorded import RecordedRun
@@ -65,6 +65,7 @@ class GuardWriter:
             self._input(index)
         self._distinct()
         self._sharing()
+        self._places()
         for number, (ask, value) in enumerate(recording.environment):
             names.scope[f"environment{number}"] = ask
             self.check(f"environment{number}() != {names.add(value)}")
@@ -148,6 +149,15 @@ class GuardWriter:
         if len(firsts) > 1:
             keys = ", ".join(f"o{index}" for index in firsts.values())
             self.check(f"len({{{keys}}}) != {len(firsts)}")
+
+    def _places(self) -> None:
+        """Write lines that see that inputs lie in their memory where what the call found out about it holds."""
+        indices = {id(each): index for index, each in enumerate(self.recorded.inputs)}
+        self.names.scope["start"] = byte_offset
+        for number, (holds, inputs) in enumerate(self.recorded.recording.places):
+            self.names.scope[f"holds{number}"] = holds
+            given = ["0" if each is None else f"start(x{indices[id(each)]}) - {each.start}" for each in inputs]
+            self.check(f"not holds{number}({', '.join(given)})")
 
     def _expressions(self) -> None:
         """Write lines that ask for the live numbers, decide as the recorded call has, and compute with them."""

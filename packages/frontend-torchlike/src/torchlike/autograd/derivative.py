@@ -16,6 +16,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.derivatives import METADATA_SUFFIXES
 from dispatch_aten.gradients import functions_for
+from dispatch_core import frontends
 
 from ..functions import QUICK
 
@@ -33,7 +34,7 @@ def _is_turned(tensor: Any) -> bool:
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_sizes": lambda tensor: tensor._meta()[0],
     "_strides": dc.strides,
-    "_storage_offset": dc.storage_offset,
+    "_storage_offset": frontends.read_offset,
     "_dim": lambda tensor: len(dc.shape(tensor)),
     "_numel": lambda tensor: math.prod(dc.shape(tensor)),
     "_dtype": dc.dtype,

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.shapes.layout import check_apart, check_output_shape, overlap_error
+from dispatch_aten.shapes.layout import are_apart, check_apart, check_output_shape, overlap_error
 from dispatch_aten.variants import base_name
+from dispatch_core import frontends
 
 from ._shared import Array, meta_of
 
@@ -68,8 +69,20 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
                     apart = entirely and argument != may_be
                     if apart and each is out:
                         raise overlap_error(argument)
-                    check_apart(meta_of(out), meta_of(each), argument, entirely=apart)
+                    _check(out, each, argument, entirely=apart)
                     if each is out:
                         check_output_shape(shape, dc.shape(out), argument)
 
     return check
+
+
+def _check(out: Array, read: Array, argument: str, *, entirely: bool) -> None:
+    """Refuse an output that lies where an input is read; replays of a captured call do so where the two lie then."""
+    metas = meta_of(out), meta_of(read)
+    check_apart(*metas, argument, entirely=entirely)
+    if out is not read and (recording := frontends.recording()) is not None:
+
+        def holds(start: int, other: int) -> bool:
+            return are_apart(*metas, other - start, entirely=entirely)
+
+        recording.depend_on_places(holds, out, read)

@@ -129,24 +129,31 @@ def check_written(meta: TensorMeta, argument: str = "self") -> None:
 
 
 def check_apart(written: TensorMeta, read: TensorMeta, argument: str = "self", *, entirely: bool = False) -> None:
-    """Refuse to write to a tensor while one in the same memory is read, unless each element is read where it is written.
+    """Refuse to write to a tensor while one in the same memory is read, unless `are_apart`."""
+    if not are_apart(written, read, entirely=entirely):
+        raise overlap_error(argument)
 
-    With ``entirely`` that is refused as well. Tensors with gaps are let through (source: ``at::assert_no_partial_overlap``
-    and ``at::assert_no_overlap``).
+
+def are_apart(written: TensorMeta, read: TensorMeta, shift: int = 0, *, entirely: bool = False) -> bool:
+    """Return whether each element of two tensors in one memory is read at most where it is written.
+
+    With ``entirely`` not even there. Tensors with gaps are let through (source: ``at::assert_no_partial_overlap`` and
+    ``at::assert_no_overlap``). ``shift`` is by how many bytes ``read`` begins later than it tells.
 
     >>> from dispatch_aten.dtypes import float32
-    >>> check_apart(TensorMeta((2,), (1,), float32, 0), TensorMeta((2,), (1,), float32, 2))
+    >>> one, other = (TensorMeta((2,), (1,), float32, start) for start in (0, 2))
+    >>> are_apart(one, other), are_apart(one, other, -4)
+    (True, False)
     """
     for meta in (written, read):
         if not meta.numel or not is_non_overlapping_and_dense(meta.shape, meta.strides):
-            return
-    starts = [meta.storage_offset * meta.dtype.itemsize for meta in (written, read)]
+            return True
+    starts = [meta.storage_offset * meta.dtype.itemsize + by for meta, by in ((written, 0), (read, shift))]
     ends = [start + meta.numel * meta.dtype.itemsize for start, meta in zip(starts, (written, read), strict=True)]
     if max(starts) >= min(ends):
-        return
+        return True
     same = starts[0] == starts[1] and same_places(written.shape, written.strides, read.shape, read.strides)
-    if entirely or not same:
-        raise overlap_error(argument)
+    return same and not entirely
 
 
 def overlap_error(argument: str) -> OperatorError:
