@@ -1,12 +1,17 @@
 """Loaders with workers: order, seeds, errors and ends."""
 
+import io
 import os
+import pickle
+import random
+import re
+import threading
 import time
 
 import pytest
 
 import torchlike
-from torchlike.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from torchlike.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info, worker
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore::DeprecationWarning"),
@@ -69,6 +74,103 @@ def test_errors_of_the_start_and_of_samples_keep_their_class():
         list(load(Numbers(), worker_init_fn=fail))
     with pytest.raises(IndexError, match=r"Original Traceback(.|\n)*IndexError"):
         list(load(Numbers({4: [].pop})))
+
+
+def raise_local(index):
+    class LocalError(Exception):
+        pass
+
+    raise LocalError("from within")
+
+
+class Refusing:
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):
+        raise self.error
+
+
+#: Makers of values that cannot be pickled, and the end of their types' names.
+UNPICKLABLE = {
+    "function": lambda: lambda: 1,
+    "lock": threading.Lock,
+    "generator": lambda: (each for each in ()),
+    "Refusing": lambda: Refusing(ZeroDivisionError("never")),
+    "TextIOWrapper": lambda: io.TextIOWrapper(io.BytesIO()),
+}
+
+
+def bury(choose, value):
+    """Return a value within containers, and its place in them."""
+    place = ""
+    for _ in range(choose.randrange(5)):
+        kind, others = choose.randrange(3), [torchlike.arange(2), "text", 1.5][: choose.randrange(4)]
+        if kind == 2:
+            value, place = {**dict.fromkeys(map(str, others), 1), "key": value, "last": others}, f"['key']{place}"
+        else:
+            value, place = [tuple, list][kind]([*others, value, *others]), f"[{len(others)}]{place}"
+    return value, place
+
+
+def test_what_cannot_be_pickled_is_an_error_that_names_type_and_place():
+    choose = random.Random(0)
+    cases = [(name, *bury(choose, name)) for name in UNPICKLABLE for _ in range(8)]
+    for name, nested, place in cases:
+        with pytest.raises(pickle.PicklingError) as caught:
+            worker.encode(replace(nested, UNPICKLABLE[name]()), "batch")
+        pattern = rf"batch{re.escape(place)} is a [\w.-]*{name}, which another process cannot be sent"
+        assert re.match(pattern, str(caught.value))
+    deep = within = []
+    for _ in range(100_000):
+        within.append([])
+        within = within[0]
+    with pytest.raises(pickle.PicklingError, match=r"batch is a builtins\.list.*: RecursionError"):
+        worker.encode(deep, "batch")
+
+
+def replace(nested, value):
+    """Return nested containers with a value in the place of its name."""
+    if isinstance(nested, dict):
+        return {key: replace(each, value) for key, each in nested.items()}
+    if isinstance(nested, (list, tuple)):
+        return type(nested)([replace(each, value) for each in nested])
+    return value if nested in UNPICKLABLE else nested
+
+
+def test_a_worker_sends_an_error_for_what_it_cannot_send_and_goes_on():
+    special = {1: lambda index: {"x": [index, lambda: 1]}, 3: raise_local}
+    batches = iter(load(Numbers(special), collate_fn=list))
+    assert next(batches) == [0]
+    with pytest.raises(
+        pickle.PicklingError, match=r"process 1\.\n(.|\n)*batch\[0\]\[.x.\]\[1\] is a builtins\.function"
+    ):
+        next(batches)
+    assert next(batches) == [2]
+    with pytest.raises(RuntimeError, match="Caught LocalError in DataLoader worker process 1"):
+        next(batches)
+    assert [*batches] == [[4], [5]]
+
+
+def test_an_index_that_cannot_be_pickled_and_a_batch_that_cannot_be_read_are_errors():
+    with pytest.raises(pickle.PicklingError, match=r"the sampler's index\[0\] is a builtins\.function"):
+        iter(load(Numbers(), sampler=[lambda: 1]))
+    batches = iter(load(Numbers({0: lambda index: Unreadable()}), collate_fn=list))
+    with pytest.raises(ValueError, match="invalid literal for int"):
+        next(batches)
+    assert next(batches) == [1]
+
+
+def test_an_iterator_that_goes_in_a_worker_of_another_loader_leaves_its_workers_alone():
+    outer = iter(load(Numbers(), prefetch_factor=1))
+    inner = load(Numbers({0: lambda index: outer._close() or 7}), persistent_workers=False)
+    assert [int(each) for each in inner] == [7, 1, 2, 3, 4, 5]
+    assert [int(each) for each in outer] == [0, 1, 2, 3, 4, 5]
+
+
+class Unreadable:
+    def __reduce__(self):
+        return int, ("no number",)
 
 
 def test_streams_end_one_by_one_and_batches_come_unordered_where_that_is_asked_for():

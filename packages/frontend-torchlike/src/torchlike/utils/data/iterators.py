@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 import warnings
 import weakref
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from ...lazy_names import import_lazily
 from .sampler import draw_seed
-from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, work
+from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, decode, encode, work
 
 if TYPE_CHECKING:
     from .dataloader import DataLoader
@@ -79,6 +80,7 @@ class _Pool:
 
     def __init__(self, iterator: WorkerIterator, loader: _Loader) -> None:
         context = loader.multiprocessing_context or multiprocessing
+        self._process = os.getpid()
         self.answers = context.Queue()
         self.done = context.Event()
         self.questions: list[Any] = []
@@ -94,7 +96,9 @@ class _Pool:
             self.workers.append(worker)
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers; nothing in a process that was forked from theirs, where the iterator may go, too."""
+        if os.getpid() != self._process:
+            return
         self.done.set()
         for questions in self.questions:
             questions.put(None)
@@ -149,8 +153,9 @@ class WorkerIterator(_Iterator):
             index = next(self._indices)
         except StopIteration:
             return
+        question = self._sent, encode(index, "the sampler's index")
         worker = next(number for number in self._turn if self._is_active[number])
-        self._pool.questions[worker].put((self._sent, index))
+        self._pool.questions[worker].put(question)
         self._tasks[self._sent] = (worker, _NONE)
         self._sent += 1
 
@@ -208,8 +213,9 @@ class WorkerIterator(_Iterator):
             self._close()
         raise StopIteration
 
-    def _give(self, answer: Any) -> Any:
+    def _give(self, found: bytes) -> Any:
         self._ask()
+        answer = decode(found)
         if isinstance(answer, WorkerFailure):
             answer.reraise()
         return answer

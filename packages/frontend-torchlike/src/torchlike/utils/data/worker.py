@@ -9,13 +9,26 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
+from pickle import PicklingError
 from typing import Any, Final
 
 import numpy as np
 
 from ...random import manual_seed
 
-__all__ = ["Fetcher", "Resume", "StreamEnd", "WorkerFailure", "WorkerInfo", "get_worker_info", "work"]
+__all__ = [
+    "Fetcher",
+    "Resume",
+    "StreamEnd",
+    "WorkerFailure",
+    "WorkerInfo",
+    "decode",
+    "encode",
+    "encode_answer",
+    "get_worker_info",
+    "work",
+]
 
 #: A process looks this often, in seconds, whether the other one lives.
 INTERVAL: Final = 5.0
@@ -68,12 +81,13 @@ class WorkerFailure:
     def __init__(self, where: str) -> None:
         kind, error, trace = sys.exc_info()
         self.kind, self.where = kind, where
+        self.name = getattr(kind, "__name__", "")
         self.text = "".join(traceback.format_exception(kind, error, trace))
 
     def reraise(self) -> None:
         """Raise the error; one that takes other arguments than a text becomes a ``RuntimeError``."""
         kind: Any = self.kind
-        text = f"Caught {kind.__name__} {self.where}.\nOriginal {self.text}"
+        text = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
         try:
             error = kind(message=text) if getattr(kind, "message", None) else kind(_Message(text))
         except Exception:  # noqa: BLE001  # a class of the user's may raise anything
@@ -81,6 +95,57 @@ class WorkerFailure:
         if kind is not KeyError and not getattr(kind, "message", None):
             error.args = (text,)
         raise error
+
+
+def encode(value: Any, name: str) -> bytes:
+    """Return a value as bytes for another process, which `decode` reads; ``name`` is what an error calls it.
+
+    The queues of ``multiprocessing`` pickle in a thread of their own, which can only print an error. Raises
+    ``PicklingError``, which tells the type and the place of what cannot be pickled.
+    """
+    try:
+        return bytes(ForkingPickler.dumps(value))
+    except Exception as error:
+        place, found = (name, value) if isinstance(error, RecursionError) else _find_unpicklable(value, name)
+        raise PicklingError(
+            f"{place} is a {type(found).__module__}.{type(found).__qualname__}, which another process cannot be sent: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _find_unpicklable(value: Any, place: str) -> tuple[str, Any]:
+    """Return the place and the value of the innermost item of lists, tuples and dicts that cannot be pickled."""
+    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, _SEQUENCES) else ()
+    for key, each in items:
+        try:
+            ForkingPickler.dumps(each)
+        except RecursionError:
+            return place, value
+        except Exception:  # noqa: BLE001  # whatever it is, it was raised for the whole
+            # Not for a list in itself.
+            return (place, value) if each is value else _find_unpicklable(each, f"{place}[{key!r}]")
+    return place, value
+
+
+_SEQUENCES: Final = (list, tuple)
+
+
+def encode_answer(value: Any, where: str) -> bytes:
+    """Return a batch, or a failure, as bytes; instead of what cannot be pickled, the failure that says so."""
+    if isinstance(value, WorkerFailure):
+        try:
+            return encode(value, "the error")
+        except PicklingError:  # its class is none that the parent could find
+            value.kind = RuntimeError
+            return encode(value, "the error")
+    try:
+        return encode(value, "batch")
+    except PicklingError:
+        return encode(WorkerFailure(where), "the error")
+
+
+#: Read what `encode` has written.
+decode: Final[Callable[[bytes], Any]] = ForkingPickler.loads
 
 
 class Fetcher:
@@ -134,7 +199,7 @@ def work(
     answers: Any,
     done: Any,
 ) -> None:
-    """Answer questions, pairs of a number and an index, until None comes or the parent is gone."""
+    """Answer questions, pairs of a number and an encoded index, until None comes or the parent is gone."""
     global _info
     worker, count, base, dataset = info
     try:
@@ -143,6 +208,7 @@ def work(
         manual_seed(seed)
         np.random.seed(_hash_seeds(base, worker))  # noqa: NPY002  # the one that programs draw from
         _info = WorkerInfo(worker, count, seed, dataset)
+        where = f"in DataLoader worker process {worker}"
         failure: WorkerFailure | None = None
         fetcher: Any = None
         try:
@@ -150,7 +216,7 @@ def work(
                 init(worker)
             fetcher = make_fetcher()
         except Exception:  # noqa: BLE001  # whatever it is, it is raised in the parent
-            failure = WorkerFailure(f"in DataLoader worker process {worker}")
+            failure = WorkerFailure(where)
         parent, is_over = os.getppid(), False
         while os.getppid() == parent:
             try:
@@ -165,7 +231,7 @@ def work(
                 continue
             if done.is_set() or is_over:
                 continue
-            number, index = question
+            number, index = question[0], decode(question[1])
             answer: Any
             if failure is not None:
                 answer, failure = failure, None
@@ -176,8 +242,8 @@ def work(
                     is_over = True
                     answer = StreamEnd(worker)
                 except Exception:  # noqa: BLE001  # as above
-                    answer = WorkerFailure(f"in DataLoader worker process {worker}")
-            answers.put((number, answer))
+                    answer = WorkerFailure(where)
+            answers.put((number, answer if isinstance(answer, StreamEnd) else encode_answer(answer, where)))
             del answer, question, number, index
     except KeyboardInterrupt:
         pass  # the parent was interrupted too, and says so
