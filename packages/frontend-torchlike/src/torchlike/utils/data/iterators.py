@@ -213,7 +213,7 @@ class WorkerIterator(_Iterator):
             self._close()
         raise StopIteration
 
-    def _give(self, found: bytes) -> Any:
+    def _give(self, found: Any) -> Any:
         self._ask()
         answer = decode(found)
         if isinstance(answer, WorkerFailure):
