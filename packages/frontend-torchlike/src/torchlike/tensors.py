@@ -297,6 +297,9 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
     def storage_offset(self) -> int:
         """Return the place of the first element in its memory, in elements (source: ``torch.Tensor.storage_offset``)."""
+        data = self._dispatch_data
+        if type(data) is _ndarray and not isinstance(data.base, _ndarray) and frontends.recording() is None:
+            return 0
         return frontends.read_offset(self)
 
     def numel(self) -> int:
