@@ -271,7 +271,9 @@ def test_the_command_refuses_what_cannot_be_done_before_it_runs(options, said, t
 
 
 def test_the_report_is_printed_where_the_page_cannot_be_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(Path, "write_text", lambda *args, **options: (_ for _ in ()).throw(OSError("the disk is full")))
+    monkeypatch.setattr(
+        "dispatch_aten.testing.command.write_text", lambda *args: (_ for _ in ()).throw(OSError("the disk is full"))
+    )
     assert main(["verify", "cpu", "--only", "aten::relu", "--html", str(tmp_path / "x.html")]) == 2
     out, err = capsys.readouterr()
     assert out.startswith("device 'cpu'")

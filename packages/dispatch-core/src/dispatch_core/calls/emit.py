@@ -176,8 +176,8 @@ def _discard_unused(cache: dict[str, Any]) -> None:
             watch = _unused[0]
         except IndexError:  # another thread has taken it
             return
-        entry = getattr(watch, "entry", None)
-        if entry is not None and cache.get(entry[-1]) is entry:
+        entry: tuple[Any, ...] = getattr(watch, "entry", ("",))
+        if cache.get(entry[-1]) is entry:
             cache[entry[-1]] = 0, _OUTDATED, [], entry[-1]
         _watches.pop(id(watch), None)
         with suppress(ValueError):

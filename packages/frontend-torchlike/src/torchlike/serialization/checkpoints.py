@@ -252,4 +252,4 @@ def read_checkpoint(data: bytes, name: str, locate: Locator) -> Any:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _CheckpointReader(archive, locate).read()
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, name, "cannot be read", locate)
+        refuse(error, name, "cannot be read", locate.error)

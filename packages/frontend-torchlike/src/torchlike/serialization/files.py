@@ -184,7 +184,7 @@ def read_file(data: bytes, name: str, locate: Locator) -> Any:
         reader = _FileReader(arrays, locate)
         return Decoder(reader.make).decode(json.loads(text))
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, name, "is no safetensors file", locate)
+        refuse(error, name, "is no safetensors file", locate.error)
 
 
 class _FileReader:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from dispatch_core import BackendError, DispatchError
 from dispatch_core.escapes import to_printable
-
-if TYPE_CHECKING:
-    from .locations import Locator
 
 __all__ = ["refuse", "shorten"]
 
@@ -23,9 +20,9 @@ def shorten(text: object, *, length: int = 200, keep: str = "") -> str:
     return shown if len(shown) <= length else f"{shown[: length - 1]}…"
 
 
-def refuse(error: Exception, name: str, fault: str, locate: Locator) -> NoReturn:
-    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices and those of the caller are raised again."""
-    if error is locate.error or isinstance(error, BackendError):
+def refuse(error: Exception, name: str, fault: str, callers: Exception | None) -> NoReturn:
+    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices and the caller's own are raised again."""
+    if error is callers or isinstance(error, BackendError):
         raise error
     # Lines of our own errors are kept; other libraries' may be the file's.
     reason = shorten(error, length=1000, keep="\n" if isinstance(error, DispatchError) else "")
