@@ -111,7 +111,13 @@ def test_names_that_an_import_hook_has_put_on_the_path_stay_as_they_are(tmp_path
     assert children.absolute_path() == [str(Path.cwd()), "__editable__.acme.finder.__path_hook__", *there]
 
 
-@pytest.mark.parametrize("start", [[SCRIPT], [sys.executable, "-P", "-m", "dispatch_core"]], ids=["script", "module"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param([SCRIPT], id="script"),
+        pytest.param([sys.executable, "-P", "-m", "dispatch_core"], id="module", marks=pytest.mark.long),
+    ],
+)
 def test_doctor_sees_the_plugins_that_list_shows_wherever_they_come_from(install, tmp_path, hostile, start):
     if start == [None]:
         pytest.skip("the console script is installed with the distribution")

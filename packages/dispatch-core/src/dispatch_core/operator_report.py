@@ -37,8 +37,9 @@ class _FailedError(DispatchError):
 def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], str]:
     """Return the report for a request, as plain data, and the output of plugins meanwhile.
 
-    ``request`` has the operator's ``name``, the names of ``keys`` and ``devices``, the ``modules`` to import first, and
-    whether the ``source`` and the ``whole`` table are wanted. Raises ``DispatchError`` for unknown names.
+    ``request`` has the operator's ``name``, the names of ``keys`` and ``devices``, the ``modules`` to import first and this
+    process's ``safe_path``, and whether the ``source`` and the ``whole`` table are wanted.
+    Raises ``DispatchError`` for unknown names.
     """
     left_out: dict[str, str] = {}
     printed = ""
@@ -74,7 +75,7 @@ def run(job: dict[str, Any]) -> None:
     try:
         for module in job["modules"]:
             tell(step=f"while {module} was being imported")
-            import_modules([module])
+            import_modules([module], safe_path=job["safe_path"])
         backends = _load(job, tell)
         tell(step="while the operator was being looked at", device="")
         keys = DispatchKeySet(job["keys"])

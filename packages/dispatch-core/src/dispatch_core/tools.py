@@ -29,7 +29,6 @@ __all__ = [
     "CommandParser",
     "Finding",
     "Tool",
-    "add_current_folder",
     "did_you_mean",
     "examine",
     "find_frontends",
@@ -103,12 +102,16 @@ def list_tools() -> dict[str, str]:
     return {name: f"(of {claim.distribution})" for name, claim in claims.items() if claim is not None}
 
 
-def import_modules(names: Sequence[str]) -> None:
-    """Import the modules that the option ``--import`` names, also from the current folder.
+def import_modules(names: Sequence[str], *, safe_path: bool = sys.flags.safe_path) -> None:
+    """Import the modules that the option ``--import`` names, but for ``safe_path`` also from the current folder.
 
+    The folder is the last on ``sys.path``: its files take the place of no module that is installed.
     Raises ``BackendError`` for one that there is not; an error of the module's own is passed on.
     """
-    add_current_folder(names)
+    folder = os.getcwd()  # noqa: PTH109  # an entry is a string
+    # `python -m` has put it first, a console script has not.
+    if names and not safe_path and {"", folder}.isdisjoint(sys.path):
+        sys.path.append(folder)
     for name in names:
         try:
             importlib.import_module(name)
@@ -117,24 +120,10 @@ def import_modules(names: Sequence[str]) -> None:
                 raise
             raise BackendError(
                 f"--import {name}: there is no module {error.name!r}",
-                hint="name a module that is installed, or that lies in the current folder"
-                if _has_current_folder()
-                else "name a module that is installed: -P or PYTHONSAFEPATH keeps the current folder off sys.path",
+                hint="name a module that is installed: -P or PYTHONSAFEPATH keeps the current folder off sys.path"
+                if safe_path
+                else "name a module that is installed, or that lies in the current folder",
             ) from None
-
-
-def add_current_folder(names: Sequence[str]) -> None:
-    """Let the modules that ``--import`` names be found in the current folder, unless Python is told to keep off it.
-
-    The folder is the last on ``sys.path``: its files take the place of no module that is installed.
-    """
-    # `python -m` has put it first, a console script has not.
-    if names and not sys.flags.safe_path and not _has_current_folder():
-        sys.path.append(os.getcwd())  # noqa: PTH109  # an entry is a string
-
-
-def _has_current_folder() -> bool:
-    return not {"", os.getcwd()}.isdisjoint(sys.path)  # noqa: PTH109  # as above
 
 
 def program_name(script: str = "dispatch", module: str = "dispatch_core") -> str:

@@ -12,7 +12,6 @@ from ..environment import parse_names
 from ..escapes import to_printable
 from ..operator_report import left_out_note, report
 from ..origins import Origin
-from ..tools import add_current_folder
 from .arguments import add_import, add_json, add_timeout
 from .output import TextOutput
 
@@ -46,11 +45,10 @@ def run(options: argparse.Namespace) -> int:
         "keys": parse_names(options.keys),
         "devices": parse_names(options.devices),
         "modules": options.modules,
+        "safe_path": sys.flags.safe_path,
         "whole": options.all,
         "source": options.source,
     }
-    # The child has this process's path.
-    add_current_folder(options.modules)
     found, printed = report(request, options.timeout)
     sys.stderr.write(printed)
     texts = [row.pop("text", "") for row in found["operators"]]
