@@ -180,7 +180,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(params=["script", "module"])
+@pytest.fixture(params=["script", pytest.param("module", marks=pytest.mark.long)])
 def command(request):
     """Return the command, as the console script and without the current folder on Python's path."""
     if request.param == "module":
@@ -216,7 +216,9 @@ def plant(folder, ran):
     return folder
 
 
-@pytest.mark.parametrize("kind", ["script", pytest.param("module", marks=pytest.mark.long), "code"])
+@pytest.mark.parametrize(
+    "kind", ["script", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("module", "code"))]
+)
 def test_what_the_library_imports_is_not_taken_from_the_current_folder(command, tmp_path, kind):
     ran = tmp_path / "ran"
     folder = plant(tmp_path / "hostile", ran)
