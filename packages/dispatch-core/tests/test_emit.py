@@ -146,6 +146,7 @@ def test_an_interrupt_between_two_instructions_leaves_no_source_and_no_later_err
     while not is_over:
         number += 1
         emit.make_function(emit.define("f()", ["return 1"]), "first", {})  # unused at once, to be discarded
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for such a frame when the function is set
         sys.settrace(interrupt_at(number, codes))
         try:
             emit.make_function(emit.define("f()", ["return 2"]), "second", {})
