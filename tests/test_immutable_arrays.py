@@ -146,6 +146,17 @@ def test_a_view_that_gets_other_data_leaves_its_base(device):
     assert torchlike.autograd.grad(base.sum(), x)[0].tolist() == ([30.0, 3.0] if device == "cpu" else [3.0, 3.0])
 
 
+def test_a_view_whose_history_is_refused_gets_other_data(device):
+    base = torchlike.tensor([2.0, 3.0], device=device, requires_grad=True) * 3
+    with torchlike.no_grad():
+        view = base[:1]
+    base.mul_(2)
+    view.data = torchlike.tensor([5.0], device=device)
+    assert (view.tolist(), base.tolist()) == ([5.0], [12.0, 18.0])
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        _ = view.grad_fn
+
+
 def test_a_saved_tensor_changed_through_an_alias_is_caught(device):
     x = torchlike.ones(3).to(device).requires_grad_()
     saved = torchlike.ones(3).to(device)

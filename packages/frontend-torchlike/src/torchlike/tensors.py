@@ -223,7 +223,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
             storage.aliases.remove(self)
             storage.aliases = None
         if not dc.is_mutable(value):
-            if self._state.is_view:
+            if self._state.is_view and self._state.refusal is None:
                 self._state.keep_history()  # its chain is now the other tensor's, and leads from no base of its own
             own = Storage()
             own.version = self._version
