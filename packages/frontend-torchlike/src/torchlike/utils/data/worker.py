@@ -115,7 +115,9 @@ def encode(value: Any, name: str) -> bytes:
 
 def _find_unpicklable(value: Any, place: str) -> tuple[str, Any]:
     """Return the place and the value of the innermost item of lists, tuples and dicts that cannot be pickled."""
-    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, _SEQUENCES) else ()
+    items: Any = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+    )
     for key, each in items:
         try:
             ForkingPickler.dumps(each)
@@ -125,9 +127,6 @@ def _find_unpicklable(value: Any, place: str) -> tuple[str, Any]:
             # Not for a list in itself.
             return (place, value) if each is value else _find_unpicklable(each, f"{place}[{key!r}]")
     return place, value
-
-
-_SEQUENCES: Final = (list, tuple)
 
 
 def encode_answer(value: Any, where: str) -> bytes:
