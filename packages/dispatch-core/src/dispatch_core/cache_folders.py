@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -107,12 +108,13 @@ def _private_root() -> Path:
 
 
 def write_once(path: Path, text: str) -> None:
-    """Write a file that other processes may write and read at the same time; nothing is done where it is there.
+    """Write a file that other processes may write and read at the same time; nothing is done where it has this text.
 
     Raises ``OSError`` where it cannot be written.
     """
-    if path.exists():
-        return
+    with suppress(OSError):
+        if path.read_bytes() == text.encode():
+            return
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replace_file(path, is_synced=False) as file:

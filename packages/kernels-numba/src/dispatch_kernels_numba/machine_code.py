@@ -1,32 +1,16 @@
-"""Machine code on disk, which several processes write at once.
-
-Note [Files named after their signatures]
-    Numba numbers a function's files, one for each signature, and keeps the numbers in an index. Two processes that compile
-    a function for different dtypes at the same time may choose one number for both; later processes would then load the
-    loop for float64 in the place of that for float32, and each call would fail, for as long as the file is there
-    (https://github.com/numba/numba/issues/4807 tells of worse). Here a file has the name of its signature and machine, so
-    the most that a lost index entry costs is a compilation.
-"""
+"""Machine code on disk, which several processes write at once; see `dispatch_core.files`."""
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core import caching, config
+from numba.core.caching import CompileResultCacheImpl, _CacheLocator
 
 from dispatch_core.cache_folders import cache_folder
-
-
-class _NamedFiles(IndexDataCacheFile):
-    def save(self, key: Any, data: Any) -> None:
-        name = f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"
-        # The index comes last, so that what it names is there.
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
+from dispatch_core.files import checked_cache
 
 
 class _FolderLocator(_CacheLocator):
@@ -62,16 +46,7 @@ class _Implementation(CompileResultCacheImpl):
     _locator_classes: list[type[object]] = [_FolderLocator]  # noqa: RUF012  # as Numba's own
 
 
-class _MachineCode(FunctionCache):
-    _impl_class = _Implementation
-
-    def __init__(self, py_func: Any) -> None:
-        super().__init__(py_func)
-        self._cache_file = _NamedFiles(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
-        )
+_MachineCode: Final = checked_cache(caching, _impl_class=_Implementation)
 
 
 def keep_on_disk(function: Any) -> Any:

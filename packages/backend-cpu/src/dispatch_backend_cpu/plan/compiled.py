@@ -17,15 +17,18 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, cast
 
 import numpy as np
 
 from dispatch_core.cache_folders import cache_folder, write_once
+from dispatch_core.files import checked_cache
 from dispatch_core.logs import Log
 
 from .tape import Operation, Symbol
@@ -120,17 +123,16 @@ def compile_loop(
     source = "\n".join(
         [
             "from math import inf, sqrt",
-            "from numba import boolean, float32, float64, njit, void",
+            "from numba import boolean, float32, float64",
             "from numpy import ceil, floor, trunc",  # those of `math` give integers, which hold no nan and no inf
             "",
-            f"@njit(void({', '.join(types)}), cache=CACHE, error_model='numpy', nogil=True)",
             f"def loop({', '.join(arguments)}):",
             f"    for i in range({size}.size):",
             *(f"        {line}" for line in body),
             "",
         ]
     )
-    return _load_or_compile(source)
+    return _load_or_compile(source, f"void({', '.join(types)})")
 
 
 def _expression(operation: Operation, names: list[str]) -> str:
@@ -143,30 +145,31 @@ def _expression(operation: Operation, names: list[str]) -> str:
     return f"{kind}({names[0]})" if operation.kind == "cast" else names[0]
 
 
-def _load_or_compile(source: str) -> Callable[..., Any]:
+def _load_or_compile(source: str, signature: str) -> Callable[..., Any]:
     """Return the compiled function, from the disk if it is there, and kept there if that is possible."""
     try:
-        path = _write_source(source.replace("CACHE", "True"))
-        spec = spec_from_file_location(f"dispatch_backend_cpu_{path.stem}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        # Numba asks for the module by its name.
-        sys.modules[module.__name__] = module
-        spec.loader.exec_module(module)
-        return module.loop
+        path: Path | None = _write_source(source, signature)
     except OSError as error:
         _LOG.warning("a compiled chain is not kept on disk: %s", error)
-    scope: dict[str, Any] = {}
-    exec(compile(source.replace("CACHE", "False"), "<compiled chain>", "exec"), scope)  # noqa: S102  # it is written here
-    return scope["loop"]
+        path = None
+    module = ModuleType("compiled_chain" if path is None else f"dispatch_backend_cpu_{path.stem}")
+    # The file says by its name and time which machine code is whose; what runs is the source as it is written here.
+    exec(compile(source, path or "<compiled chain>", "exec"), vars(module))  # noqa: S102
+    loop = import_module("numba").njit(error_model="numpy", nogil=True)(module.loop)
+    if path is not None:
+        sys.modules[module.__name__] = module  # Numba asks for the module by its name
+        with suppress(RuntimeError):  # Numba found no folder
+            loop._cache = checked_cache(import_module("numba.core.caching"))(loop.py_func)
+    loop.compile(signature)
+    loop.disable_compile()
+    return cast("Callable[..., Any]", loop)
 
 
-def _write_source(source: str) -> Path:
+def _write_source(source: str, signature: str) -> Path:
     """Write a loop's source to the cache folder, unless it is there: Numba looks at the file's time."""
     # Machines and versions of Numba that share the folder do not share files: Numba would number them alike.
     machine = import_module("numba.core.registry").cpu_target.target_context.codegen().magic_tuple()
-    text = f"{source}{import_module('numba').__version__}{machine}"
+    text = f"{source}{signature}{import_module('numba').__version__}{machine}"
     path = _folder() / f"loop_{hashlib.sha256(text.encode()).hexdigest()[:24]}.py"
     write_once(path, source)
     return path

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dispatch_core.logs import Log
+
 from ..fp_errors import ignore_fp_errors_in_step
 from .chain import Chain
 from .compiled import CompiledWriter, can_compile, is_available, runs_before
@@ -18,6 +20,7 @@ from .space import Space
 from .tiled import TiledWriter
 from .whole import WholeWriter
 
+_LOG: Final = Log("caches")
 #: Up to so many elements values are computed whole.
 WHOLE: Final = 16384
 
@@ -51,7 +54,10 @@ def _compile_later(
         elif left > 0:
             left -= 1
             if not left:
-                compiled = CompiledWriter(chain, space).compile()
+                try:
+                    compiled = CompiledWriter(chain, space).compile()
+                except Exception as error:  # noqa: BLE001  # the other form is at hand
+                    _LOG.warning("a chain is not compiled: %s", error)
         run(values)
 
     return either
