@@ -2,13 +2,21 @@
 
 It is platformdirs' folder for ``dispatch``, or the one that ``DISPATCH_CACHE_DIR`` names; each part has a folder in it.
 Everything in it can be deleted at any time. Files come into place by a rename, so that another process never finds half of
-one. Where the folder cannot be written to, a process has a private one, which goes with it.
+one. Where the folder cannot be used, a process has a private one, which goes with it.
+
+Note [Folders that others may write to]
+    A user who can write to the folder can run code here. So it is made for its user alone, and used only by its owner. One
+    that is the user's own and that others could write to is emptied, and closed to them; not one that
+    ``DISPATCH_CACHE_DIR`` names, which is not used then. A folder above it may be a link, a group's or another user's, as
+    homes are, but not one in which everybody may rename everything: one that all may write to, without the sticky bit.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +31,8 @@ VARIABLE: Final = "DISPATCH_CACHE_DIR"
 _LOG: Final = Log("caches")
 #: The file by which programs for backups know a cache (source: https://bford.info/cachedir/), and `clear`, too.
 _TAG: Final = "CACHEDIR.TAG"
+#: The folders of all caches that the log has told of.
+_refused: Final[set[Path]] = set()
 _SIGNATURE: Final = "Signature: 8a477f597d28d172789f06886806bc55"
 
 
@@ -32,21 +42,27 @@ def cache_root() -> Path:
     >>> cache_root().is_absolute()
     True
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
+    if given := _named_folder():
         return Path(given).expanduser().absolute()
     from platformdirs import user_cache_path  # only caches need it
 
-    found = user_cache_path("dispatch", appauthor=False)
-    # The specification of XDG_CACHE_HOME says to ignore a path that is not absolute.
-    return found if found.is_absolute() else Path("~/.cache/dispatch").expanduser()
+    try:
+        found = user_cache_path("dispatch", appauthor=False)
+        # The specification of XDG_CACHE_HOME says to ignore a path that is not absolute.
+        return found if found.is_absolute() else Path("~/.cache/dispatch").expanduser()
+    except RuntimeError:  # a user without a home, as in containers
+        return Path(os.sep, ".cache", "dispatch")
+
+
+def _named_folder() -> str:
+    return os.environ.get(VARIABLE, "").strip()
 
 
 def cache_folder(part: str, *, may_be_private: bool = True) -> Path:
     """Return the folder of one part of the caches, made if it is not there.
 
-    Where it cannot be written to it is a private one, which goes with the process; with ``may_be_private=False`` that raises
-    ``OSError``.
+    Where it cannot be used it is a private one, which goes with the process; with ``may_be_private=False`` that raises
+    ``OSError``. See Note [Folders that others may write to].
     """
     folder = cache_root() / part
     if may_be_private:
@@ -70,11 +86,41 @@ def _is_tagged(folder: Path) -> bool:
 
 def _prepare(folder: Path) -> None:
     """Make a folder that can be written to, and tag it, so that it is known as a cache; raises ``OSError``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / f".writable-{os.getpid()}"
-    probe.touch()
-    probe.unlink(missing_ok=True)
+    import tempfile
+
+    _secure(folder.parent)
+    folder.mkdir(exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
     write_once(folder / _TAG, f"{_SIGNATURE}\n# Compiled files of dispatch, which can be deleted.\n")
+
+
+def _secure(root: Path) -> None:
+    """Make the folder of all caches, or raise ``PermissionError``; see Note [Folders that others may write to]."""
+    if not hasattr(os, "geteuid"):
+        root.mkdir(parents=True, exist_ok=True)
+        return
+    for above in {*root.parents, *Path(os.path.realpath(root)).parents}:
+        mode = above.stat().st_mode if above.exists() else 0
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise _refusal(f"everybody may write to {above}", root)
+    for each in (*reversed(root.parents), root):
+        if not each.exists():
+            each.mkdir(0o700, exist_ok=True)
+    status = root.stat()
+    if status.st_uid != os.geteuid():
+        raise _refusal(f"it belongs to user {status.st_uid}, not {os.geteuid()}", root)
+    if not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return
+    if _named_folder():
+        raise _refusal(f"others may write to it (chmod go-w {root})", root)
+    root.chmod(0o700)
+    for each in root.iterdir():
+        shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+    _LOG.warning("the cache folder %s has been emptied: others could write to it", root)
+
+
+def _refusal(reason: str, folder: Path) -> PermissionError:
+    return PermissionError(errno.EPERM, reason, str(folder))
 
 
 @cache
@@ -84,7 +130,9 @@ def _usable(folder: Path) -> Path:
     except OSError as error:
         found = _private_root() / folder.name
         found.mkdir(exist_ok=True)
-        _LOG.warning("the cache folder %s cannot be written to (%s): this process uses %s", folder, error, found)
+        if folder.parent not in _refused:
+            _refused.add(folder.parent)
+            _LOG.warning("the cache folder %s cannot be used (%s): this process uses %s", folder, error, found)
         return found
     _LOG.debug("the cache folder is %s", folder)
     return folder
