@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import uint8
 from dispatch_aten.fixed_point import integer_taps
-from dispatch_aten.shapes import RESAMPLERS, RULES, ignored_scales
+from dispatch_aten.shapes import RESAMPLERS, RULES, ignored_scales, scale_sizes
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
@@ -304,7 +304,7 @@ def _by_vectors(name: str) -> Kernel:
         sizes = input.shape[2:]
         if output_size is not None or scales is None or len(scales) != len(sizes) or len(sizes) != count:
             return NotImplemented
-        wanted = [int(size * scale) for size, scale in zip(sizes, scales, strict=True)]
+        wanted = scale_sizes(sizes, scales, "scale_factors")
         return kernel(input, wanted, *align, *scales)
 
     return way

@@ -15,7 +15,7 @@ from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.fixed_point import integer_taps
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.meta import suggests_channels_last
-from dispatch_aten.shapes.resampling import RESAMPLERS, ignored_scales
+from dispatch_aten.shapes.resampling import RESAMPLERS, ignored_scales, scale_sizes
 
 from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, overload, prims
 from .grids import cubic_weights
@@ -275,7 +275,7 @@ def _by_vectors(name: str) -> Callable[..., Array]:
         sizes = dc.shape(input)[2:]
         if len(scales) != len(sizes) or len(sizes) != count:
             raise ShapeError(f"It is expected input_size equals to {count + 2}, but got size {ndim(input)}")
-        wanted = [int(size * scale) for size, scale in zip(sizes, scales, strict=True)]
+        wanted = scale_sizes(sizes, scales, "scale_factors")
         return overload(name)(input, wanted, *align, *scales)
 
     return kernel

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .padding import padding_pairs
     from .pooling import PoolWindows, pool_windows
     from .reduction import warn_of_freedom
-    from .resampling import RESAMPLERS, ignored_scales
+    from .resampling import RESAMPLERS, ignored_scales, scale_sizes
     from .sizes import view_strides
 
 __all__ = [
@@ -82,6 +82,7 @@ __all__ = [
     "preserved_strides",
     "rule_key",
     "same_places",
+    "scale_sizes",
     "storage_extent",
     "view_strides",
     "warn_of_freedom",
@@ -97,6 +98,7 @@ _BY_KIND: Final = {
     "columns_grid": "convolution",
     "convolution_geometry": "convolution",
     "ignored_scales": "resampling",
+    "scale_sizes": "resampling",
     "padding_pairs": "padding",
     "pool_windows": "pooling",
     "view_strides": "view",

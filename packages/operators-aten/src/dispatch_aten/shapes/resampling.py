@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import uint8
-from dispatch_aten.errors import ShapeError
+from dispatch_aten.errors import OperatorError, ShapeError
 
 from .meta import TensorMeta, channels_last_strides
 from .padding import fresh_in_format
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _LETTERS: Final = "DHW"
+_LIMIT: Final = 1 << 63
 
 #: Operator → its dimensions, and how it weights elements; all but the nearest take ``align_corners``.
 RESAMPLERS: Final[dict[str, tuple[int, str]]] = {
@@ -39,6 +40,22 @@ _KERNELS: Final = {
 
 _FEW: Final = 128
 """Images whose sizes in the result sum to at most so much have a kernel of their own in torch."""
+
+
+def scale_sizes(sizes: Sequence[int], scales: Sequence[float], argument: str) -> list[int]:
+    """Return sizes times factors, rounded down; raises ``OperatorError`` where one is no number of 64 bits, as torch does.
+
+    >>> scale_sizes((4, 5), (2.0, 0.5), "scale_factors")
+    [8, 2]
+    """
+    try:
+        found = [int(size * scale) for size, scale in zip(sizes, scales, strict=True)]
+    except (OverflowError, ValueError):  # of an infinity or nan
+        found = [_LIMIT]
+    for each in found:  # a loop takes half the time of min() and max(), and each call of an upsampling comes here
+        if not -_LIMIT <= each < _LIMIT:
+            raise OperatorError("value cannot be converted to type int64_t without overflow", argument=argument)
+    return found
 
 
 def ignored_scales(shape: Sequence[int], strides: Sequence[int], output_size: Sequence[int]) -> tuple[bool, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import dispatch_core as dc
+from dispatch_aten.shapes import scale_sizes
 
 from ...arguments import check_tensor
 from ...creation import FACTORIES
@@ -168,7 +169,7 @@ def _make_fractional(count: int) -> tuple[Callable[..., Any], Callable[..., Any]
                 output_ratio = (output_ratio,) * count
             if len(output_ratio) != count:
                 raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
-            output_size = [int(size * ratio) for size, ratio in zip(input.shape[-count:], output_ratio, strict=True)]
+            output_size = scale_sizes(input.shape[-count:], output_ratio, "output_ratio")
         if _random_samples is None:
             batch = 1 if len(input.shape) == count + 1 else input.shape[0]
             sizes = (batch, input.shape[-count - 1], count)

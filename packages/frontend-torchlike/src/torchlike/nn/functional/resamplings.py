@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import dispatch_core as dc
+from dispatch_aten.shapes import scale_sizes
 
 from ...arguments import check_tensor
 from ...functions import FUNCTIONS
@@ -74,7 +75,7 @@ def _choose_sizes(
         raise ValueError("either size or scale_factor should be defined")
     scales = [float(each) for each in _spread_sizes(input, scale_factor, "scale_factor")]
     if recompute or mode == "area":
-        return [int(length * scale) for length, scale in zip(input.shape[2:], scales, strict=True)], None
+        return scale_sizes(input.shape[2:], scales, "scale_factor"), None
     return None, scales
 
 
