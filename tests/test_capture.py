@@ -4,18 +4,20 @@ import copy
 import dataclasses
 import gc
 import math
+import random
 import subprocess
 import sys
 import threading
 import warnings
 import weakref
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 
 import numpy as np
 import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core.pipelines.capture import CaptureStats
 from torchlike.nn import functional as F  # torch's own abbreviation
 
 pytestmark = pytest.mark.no_pipeline(reason="opens its own")
@@ -559,6 +561,34 @@ def test_too_many_variants_are_said_once():
     assert captured.stats().variants == 2
     captured.clear()
     assert captured.stats().variants == 0
+
+
+def test_the_most_frequent_reasons_are_kept_and_the_others_are_counted():
+    for seed in range(20):
+        choose, stats, all_of_them = random.Random(seed), CaptureStats(), Counter()
+        for call in range(1000):
+            why = f"argument {choose.randrange(6)}" if choose.random() < 0.5 else f"call {call}"
+            stats.count_miss(why)
+            all_of_them[why] += 1
+        frequent = [why for why in all_of_them if why.startswith("argument")]
+        # A reason that was rare at first may have been among the others then.
+        assert all(0 <= all_of_them[why] - stats.misses[why] <= 3 for why in frequent)
+        assert stats.misses.total() == 1000
+        assert len(stats.misses) <= 33
+
+
+def test_a_function_whose_calls_all_differ_keeps_few_reasons():
+    captured = dc.capture(lambda x, n: x * 2, max_variants=1)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for n in range(80):
+            captured(tensor(1), n // 2)
+            captured(tensor(1), n // 2)
+    assert all("of other reasons" not in str(each.message) for each in said)
+    stats = captured.stats()
+    assert (len(stats.misses) <= 33, stats.misses.total()) == (True, 40)
+    assert "of other reasons" in captured.explain()
+    assert "of other reasons" in str(stats)
 
 
 def test_nothing_is_kept_alive():

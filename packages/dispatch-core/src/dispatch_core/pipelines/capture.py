@@ -93,6 +93,11 @@ def _run_nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return MISS
 
 
+#: How many reasons are kept at least, and what stands for all others: a program whose shapes change gives ever new ones.
+_REASONS: Final = 16
+_OTHERS: Final = "of other reasons"
+
+
 class CaptureStats:
     """The figures of a captured function so far: how often it was replayed, recorded and run eagerly, and why.
 
@@ -105,9 +110,19 @@ class CaptureStats:
         self.recordings = 0
         #: Reason → calls that ran eagerly.
         self.eager: Counter[str] = Counter()
-        #: Reason → calls that no variant fitted.
+        #: Reason → calls that no variant fitted; the most frequent reasons, and a count of the others.
         self.misses: Counter[str] = Counter()
         self.variants = 0
+
+    def count_miss(self, why: str) -> None:
+        """Count a call that no variant fitted."""
+        self.misses[why] += 1
+        if len(self.misses) > 2 * _REASONS:
+            rest = self.misses.pop(_OTHERS, 0)
+            for each, calls in self.misses.most_common()[_REASONS:]:
+                rest += calls
+                del self.misses[each]
+            self.misses[_OTHERS] = rest
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as a dictionary for JSON."""
@@ -285,7 +300,8 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             self._use(variant)
             return found
         why = self._why(args, kwargs)
-        self._stats.misses[why] += 1
+        with self._lock:
+            self._stats.count_miss(why)
         tell = _LOG.info if self._variants else _LOG.debug
         tell("%s is recorded, because %s; variants so far: %d", self._name, why, len(self._variants))
         return self._record(function, args, kwargs, None)
@@ -374,9 +390,10 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 self._has_warned |= warns
                 self._variants = (made, *self._variants)[: self._most]
         if warns:
+            why = next(why for why, _ in self._stats.misses.most_common() if why != _OTHERS)
             warnings.warn(
-                f"{self._name} is captured in more than {self._most} variants, because"
-                f" {max(self._stats.misses, key=self._stats.misses.__getitem__)}; the least used ones are dropped",
+                f"{self._name} is captured in more than {self._most} variants, because {why}; the least used ones are"
+                " dropped",
                 RuntimeWarning,
                 stacklevel=4,
             )
