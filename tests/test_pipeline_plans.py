@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 
 import numpy as np
 import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core import caches
 from dispatch_core.discovery import loader
 from dispatch_core.pipelines import plan as plans
 
@@ -375,3 +378,29 @@ def test_numbers_that_differ_in_the_signs_of_zeros_are_other_numbers(number):
             made = torchlike.where(x == x, value, x).neg()
         found.append(made.item())
     assert repr(found) == repr([torchlike.where(x == x, value, x).neg().item() for value in given])
+
+
+def count_while_shapes_change(sizes):
+    """Return how many objects there are at most while pipelines compute with shapes that were not there before."""
+    most = 0
+    for size in sizes:
+        with torchlike.pipeline():
+            x = torchlike.ones(size, 3, requires_grad=True)
+            (x * 2 + x[:, :1]).relu().sum().backward()
+        if size % 50 == 0:
+            gc.collect()
+            most = max(most, len(gc.get_objects()))
+    return most
+
+
+@pytest.mark.long
+@pytest.mark.no_pipeline(reason="it opens its own")
+def test_shapes_that_change_in_1000_rounds_take_a_bounded_number_of_objects(monkeypatch):
+    count_while_shapes_change(range(1, 20))
+    # All caches of shapes are full soon.
+    keep = caches.keep
+    for module in [each for each in sys.modules.values() if vars(each).get("keep") is keep]:
+        monkeypatch.setattr(module, "keep", lambda cache, key, value, limit: keep(cache, key, value, min(limit, 32)))
+    monkeypatch.setattr(plans, "KEPT", 32)
+    first = count_while_shapes_change(range(20, 220))
+    assert count_while_shapes_change(range(220, 1020)) < first + 800
