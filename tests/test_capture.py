@@ -158,6 +158,19 @@ def test_copies_of_one_tensor_to_two_devices_are_two_steps(frozen_backend, strid
     assert captured.stats().replays >= 1
 
 
+def test_a_captured_function_may_outlive_the_modules():
+    kept = """
+import sys, torchlike
+x = torchlike.ones(3)
+step = torchlike.capture(lambda: x + 1)
+for _ in range(3):
+    step()
+sys.unraisablehook = lambda error, step=step: sys.__unraisablehook__(error)  # one of the last objects to go
+"""
+    done = subprocess.run([sys.executable, "-c", kept], check=True, capture_output=True, text=True)
+    assert not done.stderr
+
+
 def test_results_of_two_calls_share_nothing():
     captured = dc.capture(lambda x: (x * 2, torchlike.tensor([1.0])))
     x = tensor(3)

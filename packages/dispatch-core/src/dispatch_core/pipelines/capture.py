@@ -445,9 +445,10 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             self._variants = self._candidates = ()
         before_read()
 
-    def __del__(self) -> None:
-        # Python only prints what is raised here: the devices keep it for the thread that ran the replay.
-        if self._variants and not sys.is_finalizing():
+    def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Python only prints what is raised here: the devices keep it for the thread that ran the replay. As the interpreter
+        # ends, the names of this module may be gone.
+        if self._variants and not is_over():
             with suppress(Exception):
                 before_read(GIVEN_UP)
 
