@@ -10,6 +10,8 @@ import signal
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
+from timeit import repeat
 from types import SimpleNamespace
 
 import pytest
@@ -161,6 +163,29 @@ def compute_values(fall=None):
     return torchlike.func.functionalize(write)(SOURCE).tolist()
 
 
+def make_step():
+    written = torchlike.ones(3)
+
+    @torchlike.capture
+    def step(x):
+        written.copy_(x * 0 + 3)
+        return x * 2 + written
+
+    return step
+
+
+def record():
+    """Make two recordings and a replay."""
+    step = make_step()
+    return [step(SOURCE).tolist() for _ in range(3)]
+
+
+def replay(fall=None):
+    x = STEP(SOURCE)
+    fall and fall[signal.SIGINT]
+    return x.tolist()
+
+
 def loops(fall=None):
     """Be interrupted where a loop jumps back: inside the block, whose handler takes the mode back."""
     with torchlike.no_grad():
@@ -170,6 +195,7 @@ def loops(fall=None):
 
 SIZES = range(3)
 SOURCE, WRITTEN = torchlike.ones(3), torchlike.ones(3)
+STEP = make_step()
 GUARDS = [
     PassOn,
     torchlike.no_grad,
@@ -195,11 +221,17 @@ PROGRAMS = [
     modes,
     *WITHOUT_WRITES,
     loops,
+    replay,
 ]
 
 
 def name_of(program):
     return program.__name__
+
+
+def sets_by_its_call(program):
+    """Return whether the mode is set by a call, as torch does it: Ctrl-C after it cannot be told from a call alone."""
+    return program.__name__ == "set_off"
 
 
 def assert_nothing_is_on():
@@ -278,8 +310,8 @@ def test_an_interrupt_before_any_third_line_leaves_nothing_on(program):
     step = int(os.environ.get("DISPATCH_TEST_EVERY", "3")) if lines > 100 else 1
     step *= 6 if program in (transforms, *WITHOUT_WRITES) else 1  # layers deep, and slow under a trace function
     for place in range(1, lines + 1, step):
-        if program.__name__ == "set_off" and place <= 4:
-            continue  # torch's way: the mode is set by the call, and Ctrl-C after it cannot be told from a call alone
+        if sets_by_its_call(program) and place <= 4:
+            continue
         interrupt(program, place)
         assert_nothing_is_on()
         assert program() == expected, place
@@ -298,9 +330,17 @@ def test_ctrl_c_that_comes_as_the_block_ends_leaves_nothing_on(program):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that interrupts")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised where an object dies
-@pytest.mark.parametrize("program", [several, backward], ids=name_of)
-def test_ctrl_c_at_any_moment_leaves_nothing_on(program):
-    expected = program()
+def test_ctrl_c_at_any_moment_leaves_nothing_on(tmp_path):
+    path = tmp_path / "checkpoint.pt"
+
+    def files():
+        torchlike.save({"x": SOURCE}, path)
+        return torchlike.load(path)["x"].tolist(), [each.name for each in tmp_path.iterdir()]
+
+    random = Random(os.environ.get("DISPATCH_TEST_SEED", "moments"))
+    programs = [*(each for each in PROGRAMS if not sets_by_its_call(each)), files, record]
+    expected = {program: [program() for _ in range(4)][-1] for program in programs}
+    seconds = {program: min(repeat(program, number=1, repeat=5)) for program in programs}
     armed = False
 
     def handle(*_):
@@ -311,16 +351,17 @@ def test_ctrl_c_at_any_moment_leaves_nothing_on(program):
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        for number in range(200):
+        for _ in range(int(os.environ.get("DISPATCH_TEST_INTERRUPTS", "1000"))):
+            program = random.choice(programs)
             try:
                 armed = True
-                signal.setitimer(signal.ITIMER_REAL, 1e-5 + number * 3e-6)
+                signal.setitimer(signal.ITIMER_REAL, max(1e-6, random.uniform(0, 1.2) * seconds[program]))
                 program()
                 armed = False
             except Interrupt:
                 pass
             assert_nothing_is_on()
-            assert program() == expected
+            assert program() == expected[program]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
