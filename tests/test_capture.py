@@ -158,16 +158,16 @@ def test_copies_of_one_tensor_to_two_devices_are_two_steps(frozen_backend, strid
     assert captured.stats().replays >= 1
 
 
-def test_a_captured_function_may_outlive_the_modules():
+def test_a_captured_function_may_outlive_the_modules(tmp_path):
+    steps = "import torchlike\nx = torchlike.ones(3)\nstep = torchlike.capture(lambda x: x + 1)\nstep(x), step(x), step(x)\n"
+    (tmp_path / "steps.py").write_text(steps)
+    # A hook of sys is one of the last objects to go.
     kept = """
-import sys, torchlike
-x = torchlike.ones(3)
-step = torchlike.capture(lambda: x + 1)
-for _ in range(3):
-    step()
-sys.unraisablehook = lambda error, step=step: sys.__unraisablehook__(error)  # one of the last objects to go
+import sys, steps
+assert steps.step.stats().replays
+sys.unraisablehook = lambda error, step=steps.step, show=sys.__unraisablehook__: show(error)
 """
-    done = subprocess.run([sys.executable, "-c", kept], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", kept], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert not done.stderr
 
 
