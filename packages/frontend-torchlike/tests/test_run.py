@@ -206,9 +206,7 @@ def start(command, *arguments, cwd, **environment):
 def plant(folder, ran):
     """Write files with the names of everything that the library imports, and of all of Python's own modules."""
     folder.mkdir()
-    packages = (
-        "numpy dispatch_core dispatch_aten dispatch_backend_cpu dispatch_backend_meta torchlike torch safetensors"
-    )
+    packages = "numpy dispatch_core dispatch_aten dispatch_backend_cpu dispatch_backend_meta torchlike torch"
     others = "packaging platformdirs pluggy importlib_metadata sitecustomize usercustomize"
     for name in [*packages.split(), *others.split(), *sys.stdlib_module_names]:
         note = f"open({str(ran)!r}, 'a').write('{name} ')"

@@ -38,9 +38,9 @@ __all__ = ["Finder", "install", "list_missing", "name_missing"]
 #: What this library and those that it needs import at first use; see Note [Imports before the program's].
 _LATER: Final = """
 argparse base64 cmath concurrent.futures.thread csv difflib dispatch_backend_meta email.message gzip hashlib html
-importlib.resources importlib_metadata json logging multiprocessing.connection multiprocessing.pool
+importlib.resources importlib_metadata json logging mmap multiprocessing.connection multiprocessing.pool
 multiprocessing.queues numpy.random packaging.requirements pickletools pkgutil platformdirs pluggy queue
-safetensors.numpy secrets statistics string timeit tomllib traceback unicodedata zipfile email.parser
+secrets statistics string timeit tomllib traceback unicodedata zipfile email.parser
 """
 _CPU: Final = "dispatch_backend_cpu"
 #: The environment variable that tells workers of a process that torchlike stands in for torch there.

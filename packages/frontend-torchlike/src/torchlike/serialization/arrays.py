@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.shapes import is_contiguous
 
 from ..creation import FACTORIES
 from ..nn.parameter import Parameter
 from ..tensors import Tensor, wrap
 from .locations import Locator
+from .sources import Bytes
 
-__all__ = ["Placed", "check_numbers", "find_dtype", "finish", "numpy_dtype", "view_storage"]
+__all__ = ["LARGEST_ALIGNMENT", "Placed", "Storage", "check_numbers", "find_dtype", "finish", "numpy_dtype"]
+
+#: Where a mapped storage begins: at a multiple of the largest alignment of a dtype, in bytes.
+LARGEST_ALIGNMENT: Final = 8
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
@@ -35,26 +43,27 @@ def check_numbers(values: Any, name: str) -> tuple[int, ...]:
     return tuple(values)
 
 
-def view_storage(
-    storage: np.ndarray[Any, Any], dtype: ScalarType, offset: Any, size: Any, stride: Any
-) -> np.ndarray[Any, Any]:
-    """Return an array in the memory of a storage, which is one of bytes; all but ``offset``'s unit, bytes, is in elements.
+@dataclass(frozen=True, slots=True, eq=False)
+class Storage:
+    """A file's bytes in which tensors lie, which are read when the first tensor is found to lie within them."""
+
+    nbytes: int
+    read: Callable[[], Bytes]
+
+
+def _check_view(storage: Storage, itemsize: int, node: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Return a node's sizes and strides, in elements, and its offset, in bytes.
 
     Raises ``ValueError`` where an element lies beyond the storage.
     """
-    sizes, strides = check_numbers(size, "size"), check_numbers(stride, "stride")
-    (start,) = check_numbers([offset], "offset")
+    sizes, strides = check_numbers(node["shape"], "size"), check_numbers(node["stride"], "stride")
+    (start,) = check_numbers([node["offset"]], "offset")
     if len(sizes) != len(strides):
         raise ValueError(f"{len(sizes)} sizes and {len(strides)} strides")
-    kind = numpy_dtype(dtype)
-    if 0 in sizes:
-        return np.empty(sizes, kind)
     last = sum((count - 1) * step for count, step in zip(sizes, strides, strict=True))
-    if start + (last + 1) * kind.itemsize > storage.nbytes:
+    if 0 not in sizes and start + (last + 1) * itemsize > storage.nbytes:
         raise ValueError("a tensor lies beyond its storage")
-    steps = tuple(step * kind.itemsize for step in strides)
-    # NumPy checks the bounds once more.
-    return np.ndarray(sizes, kind, storage.data, start, steps)
+    return sizes, strides, start
 
 
 def finish(array: np.ndarray[Any, Any], requires_grad: bool, is_parameter: bool, device: dc.Device) -> Tensor:
@@ -77,33 +86,58 @@ class Placed:
     """The storages of a file on the devices that their tensors go to: the first tensor brings one there for all."""
 
     def __init__(self) -> None:
-        #: The storage's address and the device → a tensor of all of its elements.
-        self._wholes: dict[tuple[int, dc.Device], Tensor] = {}
+        self._contents: dict[Storage, Bytes] = {}
+        #: The storage and the device → a tensor of all of its elements.
+        self._wholes: dict[tuple[Storage, dc.Device], Tensor] = {}
 
-    def make(self, storage: np.ndarray[Any, Any], dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
-        """Return the tensor of a node in a storage, which is one of bytes; see `view_storage`."""
-        array = view_storage(storage, dtype, node["offset"], node["shape"], node["stride"])
+    def view(self, storage: Storage, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:
+        """Return the array of a node in the memory of a storage, which is read once."""
+        kind = numpy_dtype(dtype)
+        sizes, _, _ = _check_view(storage, kind.itemsize, node)
+        if 0 in sizes:
+            return np.empty(sizes, kind)
+        if storage not in self._contents:
+            self._contents[storage] = storage.read()
+        return _view(self._contents[storage], kind, node)
+
+    def make(self, storage: Storage, dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
+        """Return the tensor of a node in a storage.
+
+        Raises ``ValueError`` for sizes and strides that are none, or that lead out of the storage, before that is read.
+        """
+        kind = numpy_dtype(dtype)
+        sizes, strides, offset = _check_view(storage, kind.itemsize, node)
         requires_grad, is_parameter = bool(node.get("requires_grad")), bool(node.get("parameter"))
         device = locate(node.get("device", "cpu"))
-        if device.type == "cpu" or node["offset"] % dtype.itemsize or not array.size:
-            return finish(array, requires_grad, is_parameter, device)
+        if device.type == "cpu" or 0 in sizes:
+            return finish(self.view(storage, dtype, node), requires_grad, is_parameter, device)
+        if offset % kind.itemsize:
+            return finish(_view(storage.read(), kind, node), requires_grad, is_parameter, device)
         FACTORIES["empty"](0, device="cpu")  # loads the cpu's backend
-        whole = self._wholes.get((id(storage), device))
+        whole = self._wholes.get((storage, device))
         if whole is None:
+            content = storage.read()
+            array = _view(content, kind, node)
             if array.nbytes == storage.nbytes and array.flags.c_contiguous:
-                made = self._wholes[id(storage), device] = wrap(array).to(device)
+                made = self._wholes[storage, device] = wrap(array).to(device)
                 return complete(made, requires_grad, is_parameter)
             count = storage.nbytes // dtype.itemsize
-            whole = wrap(storage[: count * dtype.itemsize].view(array.dtype)).to(device)
-            self._wholes[id(storage), device] = whole
+            whole = wrap(content[: count * dtype.itemsize].view(kind)).to(device)
+            self._wholes[storage, device] = whole
         flat = whole.detach().view(-1)
         flat = flat if flat.dtype == dtype else flat.view(dtype)
-        start = node["offset"] // dtype.itemsize
-        if array.flags.c_contiguous:
-            part = flat[start : start + array.size].view(array.shape)
+        start, count = offset // dtype.itemsize, math.prod(sizes)
+        if is_contiguous(sizes, strides):
+            part = flat[start : start + count].view(sizes)
         else:
-            part = flat.as_strided(node["shape"], node["stride"], start)
+            part = flat.as_strided(sizes, strides, start)
         return complete(part.detach(), requires_grad, is_parameter)
+
+
+def _view(content: Bytes, kind: np.dtype[Any], node: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Return the array of a node that has been checked; NumPy checks the bounds once more."""
+    steps = tuple(step * kind.itemsize for step in node["stride"])
+    return np.ndarray(tuple(node["shape"]), kind, content.data, node["offset"], steps)
 
 
 def find_dtype(name: Any) -> ScalarType:

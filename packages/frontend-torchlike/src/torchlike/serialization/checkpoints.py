@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
-
-import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
@@ -16,10 +12,12 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from ..creation import FACTORIES
 from ..size import Size
 from ..tensors import Tensor
-from .arrays import Placed, check_numbers
+from .archive import Archive
+from .arrays import LARGEST_ALIGNMENT, Placed, Storage, check_numbers
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .refusals import refuse
+from .sources import Source
 from .sparse_tensors import read_layout, rebuild_sparse
 
 __all__ = ["read_checkpoint"]
@@ -36,27 +34,19 @@ _STORAGES: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SavedStorage:
-    """The bytes of a storage, the dtype of its elements, and the device that it was on."""
+    """A storage, the dtype of its elements, and the device that it was on."""
 
-    content: np.ndarray[Any, Any]
+    content: Storage
     dtype: ScalarType
     location: str
 
 
 class _CheckpointReader:
-    """Reads the entries of a zip file, and makes tensors of them."""
+    """Makes tensors of the entries of a zip file."""
 
-    def __init__(self, archive: zipfile.ZipFile, locate: Locator) -> None:
+    def __init__(self, archive: Archive, locate: Locator) -> None:
         self._archive, self._locate, self._placed = archive, locate, Placed()
-        self._entries: dict[str, zipfile.ZipInfo] = {}
-        for entry in archive.infolist():
-            name = entry.filename
-            if name in self._entries or name.startswith("/") or ".." in name.split("/") or "\\" in name:
-                raise ValueError(f"the entry {name!r} is there twice, or is a path")
-            if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
-                raise ValueError(f"the entry {name!r} is compressed")
-            self._entries[name] = entry
-        pickles = [name for name in self._entries if name.endswith("/data.pkl") and name.count("/") == 1]
+        pickles = [name for name in archive.sizes if name.endswith("/data.pkl") and name.count("/") == 1]
         if len(pickles) != 1:
             raise ValueError("it has no data.pkl")
         self._root = pickles[0].removesuffix("data.pkl")
@@ -66,12 +56,12 @@ class _CheckpointReader:
 
     def read(self) -> Any:
         """Return the structure."""
-        if f"{self._root}byteorder" in self._entries and self._read("byteorder") != b"little":
+        if f"{self._root}byteorder" in self._archive.sizes and self._read("byteorder") != b"little":
             raise ValueError("its byte order is not little-endian")
         return unpickle(self._read("data.pkl"), self._globals, self._load_storage)
 
     def _read(self, name: str) -> bytes:
-        return self._archive.read(self._entries[self._root + name])
+        return self._archive.take(self._root + name).tobytes()
 
     def _list_globals(self) -> dict[str, Any]:
         """Return the functions of ours that stand for what a pickle may name; None for what is named but not called."""
@@ -109,10 +99,11 @@ class _CheckpointReader:
         (count,) = check_numbers([count], "the number of elements")
         found = self._storages.get(key)
         if found is None:
-            entry = self._entries.get(f"{self._root}data/{key}")
-            if entry is None or entry.file_size != count * dtype.itemsize:
+            name = f"{self._root}data/{key}"
+            size = self._archive.sizes.get(name)
+            if size != count * dtype.itemsize:
                 raise ValueError(f"the storage {key!r} is missing, or has another size")
-            content = np.frombuffer(self._archive.read(entry), np.uint8).copy()
+            content = Storage(size, lambda: self._archive.take(name, alignment=LARGEST_ALIGNMENT))
             found = self._storages[key] = _SavedStorage(content, dtype, location)
         elif found.content.nbytes != count * dtype.itemsize:
             raise ValueError(f"the storage {key!r} has another size")
@@ -246,10 +237,9 @@ def _make_device(kind: Any, index: Any = None) -> dc.Device:
     return dc.Device(kind, index)
 
 
-def read_checkpoint(data: bytes, name: str, locate: Locator) -> Any:
+def read_checkpoint(source: Source, locate: Locator) -> Any:
     """Return the structure of a file that ``torch.save`` wrote; ``ValueError`` for anything but tensors and plain data."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _CheckpointReader(archive, locate).read()
+        return _CheckpointReader(Archive(source), locate).read()
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, name, "cannot be read", locate.error)
+        refuse(error, source.name, "cannot be read", locate.error)

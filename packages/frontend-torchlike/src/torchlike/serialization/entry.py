@@ -37,17 +37,18 @@ def save(
     # Most programs save at their end, if at all, and each would pay for the imports.
     from dispatch_core.files import replace_file
 
-    from .files import write_file
+    from .files import FileContent
+    from .sources import write_all
 
     if hasattr(f, "write"):
-        f.write(write_file(obj))
+        write_all(f, FileContent(obj).parts())
         return
     if not isinstance(f, (str, bytes, os.PathLike)):
         hint = "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
         raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{hint}")
-    data = write_file(obj)
+    content = FileContent(obj)
     with replace_file(f) as file:
-        file.write(data)
+        write_all(file, content.parts())
 
 
 @api_boundary
@@ -64,21 +65,25 @@ def load(
 
     ``map_location`` is a device for all tensors, a dict of devices by the saved ones' names, or a function of a storage and
     such a name. Tensors that it leaves where they were go to cpu, meta and devices that are loaded already: no backend is
-    loaded because a file names it. Raises ``RuntimeError`` for other devices, ``FileNotFoundError`` for a missing file,
-    ``ValueError`` for one that holds anything but data, or an object of a class that was not allowed by
+    loaded because a file names it.
+
+    ``mmap=True`` maps the file at a path into memory in the place of reading it: elements are read when they are used, what
+    is written to a tensor stays in this process, and no checksum is compared. The tensors stay as they are when `save`
+    replaces the file; a program that writes into it changes them. A file object is read from where it stands, and left
+    at its end.
+
+    Raises ``RuntimeError`` for other devices, ``FileNotFoundError`` for a missing file, ``ValueError`` for ``mmap=True``
+    with a file object, for a file that holds anything but data, or an object of a class that was not allowed by
     ``torch.serialization.add_safe_globals``, ``NotImplementedError`` for ``weights_only=False``.
     """
     if weights_only is False:
         raise NotImplementedError(_NO_PICKLE)
-    if hasattr(f, "read"):
-        name, data = str(getattr(f, "name", "the file")), f.read()
-    else:
-        name = os.fspath(f)
-        with open(name, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
-            data = file.read()
-    locate = make_locator(map_location)
-    if data[:4] == b"PK\x03\x04":
-        from .checkpoints import read_checkpoint as read
-    else:
-        from .files import read_file as read
-    return read(bytes(data), name, locate)
+    from .sources import open_source
+
+    with open_source(f, bool(mmap)) as source:
+        locate = make_locator(map_location)
+        if source.starts_with(b"PK\x03\x04"):
+            from .checkpoints import read_checkpoint as read
+        else:
+            from .files import read_file as read
+        return read(source, locate)

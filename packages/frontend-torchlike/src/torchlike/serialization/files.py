@@ -9,12 +9,16 @@ Note [Shared memory in files]
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.shapes import contiguous_strides, is_contiguous
 from dispatch_core.escapes import to_printable
 
 from ..creation import FACTORIES
@@ -22,60 +26,78 @@ from ..interop import read_elements
 from ..layouts import refuse_layout
 from ..nn.parameter import Parameter
 from ..tensors import Tensor
-from .arrays import Placed, check_numbers, find_dtype, finish, numpy_dtype, view_storage
+from .arrays import LARGEST_ALIGNMENT, Placed, Storage, check_numbers, find_dtype, finish, numpy_dtype
 from .locations import Locator
 from .memory import find_place
 from .refusals import refuse
+from .safetensors_format import PLAIN, Entry, Placement, read_header, write_header
+from .sources import Bytes, Source, as_bytes
 from .structure import Decoder, Encoder
 
-__all__ = ["read_file", "write_file"]
+__all__ = ["FileContent", "read_file"]
 
 _FORMAT: Final = "torchlike.2"
-#: The kinds of NumPy's dtypes that safetensors has.
-_PLAIN: Final = frozenset("bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64".split())
 
 
-class _FileWriter:
-    """Collects the arrays of a structure."""
+class FileContent:
+    """The content of a file: everything but the elements is known, and checked, before the first part.
 
-    def __init__(self) -> None:
+    Raises ``TypeError`` for what is no data.
+    """
+
+    def __init__(self, obj: Any) -> None:
         #: Every tensor and array.
         self._found: list[_Saved] = []
         #: The keys of memory on devices → their numbers; 0 is the cpu's.
         self._memories: dict[Any, int] = {}
-        self.entries: dict[str, np.ndarray[Any, Any]] = {}
+        self._entries: dict[str, Entry] = {}
+        self._makers: dict[str, Callable[[], Bytes]] = {}
+        structure = Encoder(self._describe).encode(obj)
+        self._make_entries()
+        text = json.dumps(structure, allow_nan=False, separators=(",", ":"))
+        self._header, self._names = write_header(self._entries, {"format": _FORMAT, "structure": text})
 
-    def describe(self, value: Any, place: str) -> dict[str, Any]:
+    def parts(self) -> Iterator[memoryview]:
+        """Yield the file's parts in their order; see Note [Memory of load and save] in `.sources`."""
+        yield memoryview(self._header)
+        for name in self._names:
+            yield self._makers[name]().data
+
+    def _describe(self, value: Any, place: str) -> dict[str, Any]:
         """Return the node of a tensor or an array, to be completed when all are known."""
-        if isinstance(value, Tensor):
-            refuse_layout(value, "save()")
-            node: dict[str, Any] = {"tensor": "", "dtype": value.dtype.short}
-            if isinstance(value, Parameter):
-                node["parameter"] = True
-            if value.requires_grad:
-                node["requires_grad"] = True
-            if not value.is_cpu:
-                node["device"] = str(value.device)
-            if value.is_meta:
-                node |= {"shape": list(value.shape)}
-                return node
-            array = read_elements(value)
-        else:
+        if not isinstance(value, Tensor):
             array = np.asarray(value)
-            if array.dtype.name not in _PLAIN and array.dtype.kind != "c":
+            if array.dtype.name not in PLAIN and array.dtype.kind != "c":
                 raise TypeError(f"save() cannot write {place or 'the value'}, an array of dtype {array.dtype}")
-            node = {"ndarray" if isinstance(value, np.ndarray) else "scalar": "", "dtype": array.dtype.name}
-        steps: Sequence[int]
-        number, low, steps = 0, array.__array_interface__["data"][0], [step // array.itemsize for step in array.strides]
-        if isinstance(value, Tensor) and not value.is_cpu:
-            # Arrays of devices may share the host's memory though their tensors do not.
-            key, offset, steps = find_place(value) or (("alone", id(value)), 0, steps)
-            number, low = self._memories.setdefault(key, len(self._memories) + 1), offset * array.itemsize
-        self._found.append(_Saved(node, array, place or "tensor", number, low, steps))
+            node: dict[str, Any] = {
+                "ndarray" if isinstance(value, np.ndarray) else "scalar": "",
+                "dtype": array.dtype.name,
+            }
+            self._found.append(_Saved.of_array(node, array, place))
+            return node
+        refuse_layout(value, "save()")
+        node = {"tensor": "", "dtype": value.dtype.short}
+        if isinstance(value, Parameter):
+            node["parameter"] = True
+        if value.requires_grad:
+            node["requires_grad"] = True
+        if value.is_cpu:
+            self._found.append(_Saved.of_array(node, read_elements(value), place))
+            return node
+        node["device"] = str(value.device)
+        if value.is_meta:
+            return node | {"shape": list(value.shape)}
+        # Arrays of devices may share the host's memory though their tensors do not.
+        key, offset, steps = find_place(value) or (("alone", id(value)), 0, contiguous_strides(tuple(value.shape)))
+        number = self._memories.setdefault(key, len(self._memories) + 1)
+        kind = numpy_dtype(value.dtype)
+        read = functools.partial(read_elements, value)
+        self._found.append(
+            _Saved(node, read, kind, tuple(value.shape), tuple(steps), place, number, offset * kind.itemsize)
+        )
         return node
 
-    def finish(self) -> None:
-        """Make the entries."""
+    def _make_entries(self) -> None:
         spans = [(each.memory, each.low, each.high) for each in self._found]
         groups: list[list[int]] = []
         before = end = -1
@@ -91,109 +113,128 @@ class _FileWriter:
         # In the order in which they were met.
         for numbers in sorted(map(sorted, groups)):
             if len(numbers) == 1:
-                alone = self._found[numbers[0]]
-                self._write_alone(alone.node, alone.array, alone.place)
+                self._add_alone(self._found[numbers[0]])
             else:
-                self._write_shared([self._found[number] for number in numbers])
+                self._add_shared([self._found[number] for number in numbers])
 
-    def _name(self, place: str) -> str:
+    def _add(self, place: str, entry: Entry, make: Callable[[], Bytes]) -> str:
+        """Add an entry that is named after the place of its tensor; return its name."""
+        place = place or "tensor"
         name, number = place, 1
-        while name in self.entries or name == "__metadata__":
+        while name in self._entries or name == "__metadata__":
             number += 1
             name = f"{place}#{number}"
+        self._entries[name], self._makers[name] = entry, make
         return name
 
-    def _write_alone(self, node: dict[str, Any], array: np.ndarray[Any, Any], place: str) -> None:
-        kind = next(iter(node))
-        name = node[kind] = self._name(place)
+    def _add_alone(self, saved: _Saved) -> None:
+        node, shape = saved.node, saved.shape
         # Elements in the order of memory, where there are no gaps: strides are kept.
-        order = sorted(range(array.ndim), key=lambda dim: -abs(array.strides[dim]))
-        turned = array.transpose(order)
-        if order != list(range(array.ndim)) and turned.flags.c_contiguous and array.size:
-            node["order"] = order
-            array = turned
-        if array.dtype.name in _PLAIN:
-            self.entries[name] = np.ascontiguousarray(array).reshape(array.shape)
-        else:
-            node["shape"] = list(array.shape)
-            self.entries[name] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+        order = sorted(range(len(shape)), key=lambda dim: -abs(saved.steps[dim]))
+        turned = tuple(shape[dim] for dim in order)
+        is_turned = order != list(range(len(shape))) and is_contiguous(turned, tuple(saved.steps[dim] for dim in order))
+        is_turned = is_turned and 0 not in shape
 
-    def _write_shared(self, group: list[_Saved]) -> None:
+        def make() -> Bytes:
+            array = saved.read()
+            return as_bytes(array.transpose(order) if is_turned else array)
+
+        if is_turned:
+            node["order"] = order
+        if saved.kind.name in PLAIN:
+            entry = Entry(PLAIN[saved.kind.name], turned if is_turned else shape, saved.nbytes, saved.kind.itemsize)
+        else:
+            node["shape"] = list(turned if is_turned else shape)
+            entry = Entry("U8", (saved.nbytes,), saved.nbytes, saved.kind.itemsize)
+        node[next(iter(node))] = self._add(saved.place, entry, make)
+
+    def _add_shared(self, group: list[_Saved]) -> None:
         start, end = min(each.low for each in group), max(each.high for each in group)
         # Whole elements of every dtype, so that `load` can show the memory as each of them.
-        widest = max(each.array.itemsize for each in group)
+        widest = max(each.kind.itemsize for each in group)
         start, end = start - start % widest, end + -end % widest
-        name = self._name(group[0].place)
-        storage = np.zeros(end - start, np.uint8)
+
+        def make() -> Bytes:
+            for each in group:
+                if (each.low, each.high) == (start, end) and is_contiguous(each.shape, each.steps):
+                    return as_bytes(each.read())
+            storage = np.zeros(end - start, np.uint8)
+            for each in group:
+                if each.nbytes:
+                    strides = [step * each.kind.itemsize for step in each.steps]
+                    np.ndarray(each.shape, each.kind, storage.data, each.low - start, strides)[...] = each.read()
+            return storage
+
+        name = self._add(group[0].place, Entry("U8", (end - start,), end - start, widest), make)
         for each in group:
-            node, array = each.node, each.array
-            node[next(iter(node))] = name
-            node["shape"], node["offset"], node["stride"] = list(array.shape), each.low - start, list(each.steps)
-            strides = [step * array.itemsize for step in each.steps]
-            view = np.ndarray(array.shape, array.dtype, storage.data, each.low - start, strides)
-            if array.size:
-                view[...] = array
-        self.entries[name] = storage
+            each.node[next(iter(each.node))] = name
+            each.node["shape"], each.node["offset"] = list(each.shape), each.low - start
+            each.node["stride"] = list(each.steps)
 
 
 class _Saved(NamedTuple):
-    """A tensor or array: its node, its elements, the name that its entry is to have, and where it lies in which memory."""
+    """A tensor or array: its node, its elements when they are asked for, where it was met, where it lies in which memory."""
 
     node: dict[str, Any]
-    array: np.ndarray[Any, Any]
+    read: Callable[[], np.ndarray[Any, Any]]
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
     place: str
     memory: int
     low: int
-    steps: Sequence[int]
+
+    @classmethod
+    def of_array(cls, node: dict[str, Any], array: np.ndarray[Any, Any], place: str) -> _Saved:
+        """Return an array of the host, which is held."""
+        steps = tuple(step // array.itemsize for step in array.strides)
+        address: int = array.__array_interface__["data"][0]
+        return cls(node, lambda: array, array.dtype, array.shape, steps, place, 0, address)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its elements are."""
+        return math.prod(self.shape) * self.kind.itemsize
 
     @property
     def high(self) -> int:
         """Where the byte after the last one lies."""
-        if not self.array.size:
+        if not self.nbytes:
             return self.low
-        last = sum((count - 1) * step for count, step in zip(self.array.shape, self.steps, strict=True))
-        return self.low + (last + 1) * self.array.itemsize
+        last = sum((count - 1) * step for count, step in zip(self.shape, self.steps, strict=True))
+        return self.low + (last + 1) * self.kind.itemsize
 
 
-def write_file(obj: Any) -> bytes:
-    """Return the content of a file; raises ``TypeError`` for what is no data."""
-    from safetensors.numpy import save
-
-    writer = _FileWriter()
-    structure = Encoder(writer.describe).encode(obj)
-    writer.finish()
-    text = json.dumps(structure, allow_nan=False, separators=(",", ":"))
-    return bytes(save(writer.entries, metadata={"format": _FORMAT, "structure": text}))
-
-
-def read_file(data: bytes, name: str, locate: Locator) -> Any:
+def read_file(source: Source, locate: Locator) -> Any:
     """Return the structure of a file, or a dict of tensors for one without; ``ValueError`` for one of another format."""
-    from safetensors.numpy import load
-
     # A safetensors file may begin with any byte: the length of its header, which begins with a brace.
-    if data[:1] == b"\x80" and data[8:9] != b"{":
+    if source.starts_with(b"\x80") and (source.end - source.start < 9 or source.read(source.start + 8, 1) != b"{"):
         raise ValueError(
-            f"{to_printable(name)} is a pickle, which may hold code; the zip files of torch.save can be read"
+            f"{to_printable(source.name)} is a pickle, which may hold code; the zip files of torch.save can be read"
         )
     try:
-        arrays = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        text = header.get("__metadata__", {}).get("structure")
-        if header.get("__metadata__", {}).get("format") != _FORMAT:
-            return {key: finish(array.copy(), False, False, locate("cpu")) for key, array in arrays.items()}
-        reader = _FileReader(arrays, locate)
-        return Decoder(reader.make).decode(json.loads(text))
+        entries, metadata = read_header(source)
+        if metadata.get("format") != _FORMAT:
+            device = locate("cpu")
+            return {name: finish(_read_plain(source, entry), False, False, device) for name, entry in entries.items()}
+        reader = _FileReader(source, entries, locate)
+        return Decoder(reader.make).decode(json.loads(metadata["structure"]))
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, name, "is no safetensors file", locate.error)
+        refuse(error, source.name, "is no safetensors file", locate.error)
+
+
+def _read_plain(source: Source, entry: Placement) -> np.ndarray[Any, Any]:
+    kind = numpy_dtype(BY_NAME[entry.dtype])
+    return source.take(entry.place, entry.nbytes, alignment=kind.alignment).view(kind).reshape(entry.shape)
 
 
 class _FileReader:
     """Makes tensors and arrays of a file's entries."""
 
-    def __init__(self, arrays: dict[str, np.ndarray[Any, Any]], locate: Locator) -> None:
-        # Copies: the reader's arrays are parts of the file's content, which is not to be written to.
-        self._arrays = {name: array.copy() for name, array in arrays.items()}
+    def __init__(self, source: Source, entries: dict[str, Placement], locate: Locator) -> None:
+        self._source, self._entries = source, entries
         self._locate, self._placed = locate, Placed()
+        self._storages: dict[str, Storage] = {}
 
     def make(self, node: dict[str, Any]) -> Any:
         """Return the tensor or array of a node."""
@@ -204,22 +245,37 @@ class _FileReader:
         if node.get("device") == "meta":
             made = FACTORIES["empty"](check_numbers(node["shape"], "shape"), dtype=dtype, device="meta")
             return Parameter(made, bool(node.get("requires_grad"))) if node.get("parameter") else made
-        array = self._arrays[name]
         if "offset" in node:
-            if array.dtype != np.uint8 or array.ndim != 1:
-                raise ValueError(f"{name!r} is no storage")
             if kind == "tensor":
-                return self._placed.make(array, dtype, node, self._locate)
-            array = view_storage(array, dtype, node["offset"], node["shape"], node["stride"])
-        elif "shape" in node:
-            array = array.view(numpy_dtype(dtype)).reshape(check_numbers(node["shape"], "shape"))
-        if array.dtype != numpy_dtype(dtype):
-            raise ValueError(f"{name!r} has another dtype")
-        if "order" in node:
-            array = array.transpose(np.argsort(check_numbers(node["order"], "order")))
+                return self._placed.make(self._find_storage(name), dtype, node, self._locate)
+            array = self._placed.view(self._find_storage(name), dtype, node)
+        else:
+            array = self._read(name, dtype, node)
         if kind == "ndarray":
             return array
         if kind == "scalar":
             return array[()]
         device = self._locate(node.get("device", "cpu"))
         return finish(array, bool(node.get("requires_grad")), bool(node.get("parameter")), device)
+
+    def _find_storage(self, name: str) -> Storage:
+        """Return the storage of an entry, which is one for all tensors in it."""
+        if name not in self._storages:
+            entry = self._entries[name]
+            if entry.dtype != "uint8" or len(entry.shape) != 1:
+                raise ValueError(f"{name!r} is no storage")
+            take = functools.partial(self._source.take, entry.place, entry.nbytes, alignment=LARGEST_ALIGNMENT)
+            self._storages[name] = Storage(entry.nbytes, take)
+        return self._storages[name]
+
+    def _read(self, name: str, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:
+        """Return the array of an entry of its own."""
+        entry, kind = self._entries[name], numpy_dtype(dtype)
+        shape = check_numbers(node["shape"], "shape") if "shape" in node else entry.shape
+        if ("shape" not in node and entry.dtype != dtype.short) or math.prod(shape) * kind.itemsize != entry.nbytes:
+            raise ValueError(f"{name!r} has another dtype or size")
+        order = check_numbers(node["order"], "order") if "order" in node else range(len(shape))
+        if sorted(order) != list(range(len(shape))):
+            raise ValueError(f"{name!r} has another order")
+        array = self._source.take(entry.place, entry.nbytes, alignment=kind.alignment).view(kind).reshape(shape)
+        return array.transpose(np.argsort(order)) if "order" in node else array

@@ -1,0 +1,130 @@
+"""Where the bytes of a file come from: read into the arrays that tensors keep, or mapped.
+
+Note [Memory of load and save]
+    What is read goes into the final array, and what is written comes from the tensor's own memory, so neither needs room for
+    a second copy. Only what must be converted, is strided or lies on a device takes that of one more tensor, one at a time.
+    That is why the formats' libraries are not used for the elements: they return copies, or parts of a copy of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Final
+
+import numpy as np
+
+__all__ = ["Bytes", "Source", "as_bytes", "open_source", "write_all"]
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+#: How many bytes are read, added to a checksum or written at a time.
+_CHUNK: Final = 1 << 22
+
+
+class Source:
+    """A file from ``start`` to ``end``, by places counted from the file's own start; ``ValueError`` for what lies beyond."""
+
+    def __init__(self, file: IO[bytes], name: str, mapped: Bytes | None = None) -> None:
+        self.file, self.name, self.start = file, name, file.tell()
+        self.end = max(file.seek(0, os.SEEK_END), self.start)
+        self._mapped = mapped
+
+    def starts_with(self, text: bytes) -> bool:
+        """Return whether these are the file's first bytes."""
+        return self.end - self.start >= len(text) and self.read(self.start, len(text)) == text
+
+    def read(self, place: int, count: int) -> bytes:
+        """Return some bytes."""
+        return self._read_array(place, count, None).tobytes()
+
+    def take(self, place: int, count: int, *, alignment: int = 1, crc: int | None = None) -> Bytes:
+        """Return an array of bytes that nothing else holds, and that can be written to without changing the file.
+
+        A mapped file is not read, and the checksum not compared, unless the place does not fit the alignment. Raises
+        ``ValueError`` where the CRC-32 is another.
+        """
+        if self._mapped is None or place % alignment:
+            return self._read_array(place, count, crc)
+        self._check(place, count)
+        return self._mapped[place : place + count]
+
+    def _check(self, place: int, count: int) -> None:
+        if not (self.start <= place and 0 <= count <= self.end - place):
+            raise ValueError(f"it ends before byte {place + count}")
+
+    def _read_array(self, place: int, count: int, crc: int | None) -> Bytes:
+        self._check(place, count)
+        array = np.empty(count, np.uint8)
+        self.file.seek(place)
+        found = 0
+        for part in _split(array.data):
+            while part:
+                read: int = self.file.readinto(part) or 0  # type: ignore[attr-defined]  # typeshed's IO has none
+                if not read:
+                    raise ValueError(f"it ends before byte {place + count}")
+                found = zlib.crc32(part[:read], found) if crc is not None else 0
+                part = part[read:]  # noqa: PLW2901
+        if crc is not None and crc != found:
+            raise ValueError("bytes have changed since they were written: their CRC-32 is another")
+        return array
+
+
+def _split(view: memoryview) -> Iterator[memoryview]:
+    return (view[place : place + _CHUNK] for place in range(0, len(view), _CHUNK))
+
+
+@contextmanager
+def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
+    """Open a path, or a file from where it stands, which is left at its end.
+
+    Raises ``ValueError`` for a file object that should be mapped, ``TypeError`` for one of text, ``OSError``.
+    """
+    if hasattr(f, "read"):
+        if is_mapped:
+            raise ValueError("load(): mmap=True takes a path, not a file object")
+        name = str(getattr(f, "name", "the file"))
+        if not (hasattr(f, "readinto") and f.seekable()):
+            f = io.BytesIO(_read_whole(f))
+        source = Source(f, name)
+        try:
+            yield source
+        finally:
+            f.seek(0, os.SEEK_END)
+        return
+    name = os.fspath(f)
+    with open(name, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
+        mapped = None
+        if is_mapped and os.fstat(file.fileno()).st_size:
+            # The pages are private: what is written to them stays in this process. Arrays keep the mapping.
+            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+        if file.seekable():
+            yield Source(file, name, mapped)
+        else:  # a pipe
+            yield Source(io.BytesIO(file.read()), name)
+
+
+def _read_whole(f: Any) -> bytes:
+    content = f.read()
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise TypeError(f"load() reads files that are open for reading bytes: this one gives {type(content).__name__}")
+    return bytes(content)
+
+
+def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
+    """Return the elements of an array one after another, little-endian; in its own memory where they lie so."""
+    little = array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else array.dtype
+    return np.ascontiguousarray(array, little).reshape(-1).view(np.uint8)
+
+
+def write_all(file: Any, parts: Iterable[memoryview]) -> None:
+    """Write parts to a file; one that takes less than it is given is asked again."""
+    for part in parts:
+        for piece in _split(part):
+            while piece:
+                written = file.write(piece)
+                is_part = isinstance(written, int) and 0 < written < len(piece)
+                piece = piece[written:] if is_part else piece[:0]  # noqa: PLW2901
