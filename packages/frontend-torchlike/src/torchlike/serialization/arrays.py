@@ -19,7 +19,7 @@ from ..tensors import Tensor, wrap
 from .locations import Locator
 from .sources import Bytes
 
-__all__ = ["LARGEST_ALIGNMENT", "Placed", "Storage", "check_numbers", "find_dtype", "finish", "numpy_dtype"]
+__all__ = ["LARGEST_ALIGNMENT", "FileStorage", "Placed", "check_numbers", "find_dtype", "finish", "numpy_dtype"]
 
 #: Where a mapped storage begins: at a multiple of the largest alignment of a dtype, in bytes.
 LARGEST_ALIGNMENT: Final = 8
@@ -44,14 +44,16 @@ def check_numbers(values: Any, name: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Storage:
+class FileStorage:
     """A file's bytes in which tensors lie, which are read when the first tensor is found to lie within them."""
 
     nbytes: int
     read: Callable[[], Bytes]
 
 
-def _check_view(storage: Storage, itemsize: int, node: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+def _check_view(
+    storage: FileStorage, itemsize: int, node: dict[str, Any]
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Return a node's sizes and strides, in elements, and its offset, in bytes.
 
     Raises ``ValueError`` where an element lies beyond the storage.
@@ -86,11 +88,11 @@ class Placed:
     """The storages of a file on the devices that their tensors go to: the first tensor brings one there for all."""
 
     def __init__(self) -> None:
-        self._contents: dict[Storage, Bytes] = {}
+        self._contents: dict[FileStorage, Bytes] = {}
         #: The storage and the device → a tensor of all of its elements.
-        self._wholes: dict[tuple[Storage, dc.Device], Tensor] = {}
+        self._wholes: dict[tuple[FileStorage, dc.Device], Tensor] = {}
 
-    def view(self, storage: Storage, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:
+    def view(self, storage: FileStorage, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:
         """Return the array of a node in the memory of a storage, which is read once."""
         kind = numpy_dtype(dtype)
         sizes, _, _ = _check_view(storage, kind.itemsize, node)
@@ -100,7 +102,7 @@ class Placed:
             self._contents[storage] = storage.read()
         return _view(self._contents[storage], kind, node)
 
-    def make(self, storage: Storage, dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
+    def make(self, storage: FileStorage, dtype: ScalarType, node: dict[str, Any], locate: Locator) -> Tensor:
         """Return the tensor of a node in a storage.
 
         Raises ``ValueError`` for sizes and strides that are none, or that lead out of the storage, before that is read.

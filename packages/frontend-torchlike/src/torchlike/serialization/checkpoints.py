@@ -13,7 +13,7 @@ from ..creation import FACTORIES
 from ..size import Size
 from ..tensors import Tensor
 from .archive import Archive
-from .arrays import LARGEST_ALIGNMENT, Placed, Storage, check_numbers
+from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .refusals import refuse
@@ -36,7 +36,7 @@ _STORAGES: Final = {
 class _SavedStorage:
     """A storage, the dtype of its elements, and the device that it was on."""
 
-    content: Storage
+    content: FileStorage
     dtype: ScalarType
     location: str
 
@@ -103,7 +103,7 @@ class _CheckpointReader:
             size = self._archive.sizes.get(name)
             if size != count * dtype.itemsize:
                 raise ValueError(f"the storage {key!r} is missing, or has another size")
-            content = Storage(size, lambda: self._archive.take(name, alignment=LARGEST_ALIGNMENT))
+            content = FileStorage(size, lambda: self._archive.take(name, alignment=LARGEST_ALIGNMENT))
             found = self._storages[key] = _SavedStorage(content, dtype, location)
         elif found.content.nbytes != count * dtype.itemsize:
             raise ValueError(f"the storage {key!r} has another size")

@@ -26,11 +26,11 @@ from ..interop import read_elements
 from ..layouts import refuse_layout
 from ..nn.parameter import Parameter
 from ..tensors import Tensor
-from .arrays import LARGEST_ALIGNMENT, Placed, Storage, check_numbers, find_dtype, finish, numpy_dtype
+from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, find_dtype, finish, numpy_dtype
 from .locations import Locator
 from .memory import find_place
 from .refusals import refuse
-from .safetensors_format import PLAIN, Entry, Placement, read_header, write_header
+from .safetensors_format import PLAIN, ReadEntry, WrittenEntry, read_header, write_header
 from .sources import Bytes, Source, as_bytes
 from .structure import Decoder, Encoder
 
@@ -50,7 +50,7 @@ class FileContent:
         self._found: list[_Saved] = []
         #: The keys of memory on devices → their numbers; 0 is the cpu's.
         self._memories: dict[Any, int] = {}
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, WrittenEntry] = {}
         self._makers: dict[str, Callable[[], Bytes]] = {}
         structure = Encoder(self._describe).encode(obj)
         self._make_entries()
@@ -117,7 +117,7 @@ class FileContent:
             else:
                 self._add_shared([self._found[number] for number in numbers])
 
-    def _add(self, place: str, entry: Entry, make: Callable[[], Bytes]) -> str:
+    def _add(self, place: str, entry: WrittenEntry, make: Callable[[], Bytes]) -> str:
         """Add an entry that is named after the place of its tensor; return its name."""
         place = place or "tensor"
         name, number = place, 1
@@ -142,10 +142,12 @@ class FileContent:
         if is_turned:
             node["order"] = order
         if saved.kind.name in PLAIN:
-            entry = Entry(PLAIN[saved.kind.name], turned if is_turned else shape, saved.nbytes, saved.kind.itemsize)
+            entry = WrittenEntry(
+                PLAIN[saved.kind.name], turned if is_turned else shape, saved.nbytes, saved.kind.itemsize
+            )
         else:
             node["shape"] = list(turned if is_turned else shape)
-            entry = Entry("U8", (saved.nbytes,), saved.nbytes, saved.kind.itemsize)
+            entry = WrittenEntry("U8", (saved.nbytes,), saved.nbytes, saved.kind.itemsize)
         node[next(iter(node))] = self._add(saved.place, entry, make)
 
     def _add_shared(self, group: list[_Saved]) -> None:
@@ -165,7 +167,7 @@ class FileContent:
                     np.ndarray(each.shape, each.kind, storage.data, each.low - start, strides)[...] = each.read()
             return storage
 
-        name = self._add(group[0].place, Entry("U8", (end - start,), end - start, widest), make)
+        name = self._add(group[0].place, WrittenEntry("U8", (end - start,), end - start, widest), make)
         for each in group:
             each.node[next(iter(each.node))] = name
             each.node["shape"], each.node["offset"] = list(each.shape), each.low - start
@@ -223,7 +225,7 @@ def read_file(source: Source, locate: Locator) -> Any:
         refuse(error, source.name, "is no safetensors file", locate.error)
 
 
-def _read_plain(source: Source, entry: Placement) -> np.ndarray[Any, Any]:
+def _read_plain(source: Source, entry: ReadEntry) -> np.ndarray[Any, Any]:
     kind = numpy_dtype(BY_NAME[entry.dtype])
     return source.take(entry.place, entry.nbytes, alignment=kind.alignment).view(kind).reshape(entry.shape)
 
@@ -231,10 +233,10 @@ def _read_plain(source: Source, entry: Placement) -> np.ndarray[Any, Any]:
 class _FileReader:
     """Makes tensors and arrays of a file's entries."""
 
-    def __init__(self, source: Source, entries: dict[str, Placement], locate: Locator) -> None:
+    def __init__(self, source: Source, entries: dict[str, ReadEntry], locate: Locator) -> None:
         self._source, self._entries = source, entries
         self._locate, self._placed = locate, Placed()
-        self._storages: dict[str, Storage] = {}
+        self._storages: dict[str, FileStorage] = {}
 
     def make(self, node: dict[str, Any]) -> Any:
         """Return the tensor or array of a node."""
@@ -258,14 +260,14 @@ class _FileReader:
         device = self._locate(node.get("device", "cpu"))
         return finish(array, bool(node.get("requires_grad")), bool(node.get("parameter")), device)
 
-    def _find_storage(self, name: str) -> Storage:
+    def _find_storage(self, name: str) -> FileStorage:
         """Return the storage of an entry, which is one for all tensors in it."""
         if name not in self._storages:
             entry = self._entries[name]
             if entry.dtype != "uint8" or len(entry.shape) != 1:
                 raise ValueError(f"{name!r} is no storage")
             take = functools.partial(self._source.take, entry.place, entry.nbytes, alignment=LARGEST_ALIGNMENT)
-            self._storages[name] = Storage(entry.nbytes, take)
+            self._storages[name] = FileStorage(entry.nbytes, take)
         return self._storages[name]
 
     def _read(self, name: str, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -14,7 +14,7 @@ from dispatch_aten.dtypes import BY_NAME
 from .arrays import check_numbers
 from .sources import Source
 
-__all__ = ["PLAIN", "Entry", "Placement", "read_header", "write_header"]
+__all__ = ["PLAIN", "ReadEntry", "WrittenEntry", "read_header", "write_header"]
 
 #: NumPy's names of the dtypes that every reader of the format has → its names.
 PLAIN: Final = {
@@ -42,7 +42,7 @@ _DTYPES: Final = {
 _LENGTH, _ALIGNMENT = 8, 8
 
 
-class Entry(NamedTuple):
+class WrittenEntry(NamedTuple):
     """What is to be written: the format's name of a dtype, the shape, and in bytes the size and the alignment."""
 
     dtype: str
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     alignment: int
 
 
-class Placement(NamedTuple):
+class ReadEntry(NamedTuple):
     """What was found: our name of a dtype, the shape, and in bytes the place in the file and the size."""
 
     dtype: str
@@ -60,7 +60,7 @@ class Placement(NamedTuple):
     nbytes: int
 
 
-def write_header(entries: dict[str, Entry], metadata: dict[str, str]) -> tuple[bytes, list[str]]:
+def write_header(entries: dict[str, WrittenEntry], metadata: dict[str, str]) -> tuple[bytes, list[str]]:
     """Return a file's header, and the order in which the entries follow: by falling alignment, so that all are aligned.
 
     Raises ``UnicodeEncodeError`` for names that are no Unicode text.
@@ -77,7 +77,7 @@ def write_header(entries: dict[str, Entry], metadata: dict[str, str]) -> tuple[b
     return len(text).to_bytes(_LENGTH, "little") + text, names
 
 
-def read_header(source: Source) -> tuple[dict[str, Placement], dict[str, str]]:
+def read_header(source: Source) -> tuple[dict[str, ReadEntry], dict[str, str]]:
     """Return a file's entries and metadata; ``ValueError`` where they do not fill the file, without a gap or an overlap."""
     length = int.from_bytes(source.read(source.start, _LENGTH), "little")
     begin = source.start + _LENGTH
@@ -88,7 +88,7 @@ def read_header(source: Source) -> tuple[dict[str, Placement], dict[str, str]]:
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(each, str) for each in metadata.values()):
         raise ValueError("its metadata is no text")
-    found: dict[str, Placement] = {}
+    found: dict[str, ReadEntry] = {}
     begin += length
     for name, entry in header.items():
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
@@ -99,7 +99,7 @@ def read_header(source: Source) -> tuple[dict[str, Placement], dict[str, str]]:
             raise ValueError(f"the entry {name!r} is of dtype {dtype!r}")
         if end - first != math.prod(shape) * BY_NAME[_DTYPES[dtype]].itemsize:
             raise ValueError(f"the entry {name!r} has another size")
-        found[name] = Placement(_DTYPES[dtype], shape, begin + first, end - first)
+        found[name] = ReadEntry(_DTYPES[dtype], shape, begin + first, end - first)
     place = begin
     for each in sorted(found.values(), key=lambda each: (each.place, each.nbytes)):
         if each.place != place:
