@@ -81,8 +81,11 @@ _GREATEST_DEGREE: Final = 10**7
 
 
 def _degrees(n: Array) -> Array:
-    """Return degrees as integers; refuse those that would be computed for ever."""
-    degree = n.astype(np.int64)
+    """Return degrees as integers, -1 for every negative one; refuse those that would be computed for ever.
+
+    NaN and infinities become the least integer, as in C, of which nothing can be subtracted.
+    """
+    degree = np.maximum(n.astype(np.int64), -1)
     if degree.size and degree.max() > _GREATEST_DEGREE:
         raise OperatorError(
             f"a polynomial's degree may be {_GREATEST_DEGREE} at most, and is {degree.max()}", argument="n"
