@@ -109,7 +109,7 @@ def _check_types(signature: CallSignature, returned: Any, values: Sequence[Any],
                 raise plain_error(signature, index, fault, who())
         elif result.is_list and not isinstance(value, list | tuple):
             raise bad_list(signature.name, value, who())
-        else:
+        elif not signature.leaves_out(index, values):
             for item in value if result.is_list else (value,):
                 if item is None and result.is_optional:
                     continue

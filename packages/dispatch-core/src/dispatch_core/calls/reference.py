@@ -291,9 +291,11 @@ def make_result_wrapper(
             later.append((argument, check_view(data)))
         return argument
 
-    def one(result: Result, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
+    def one(index: int, result: Result, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
         if result.kind == "other":
             return data
+        if signature.leaves_out(index, values):
+            return None
         if result.is_list:
             if not isinstance(data, list | tuple):
                 raise bad_list(signature.name, data)
@@ -319,8 +321,8 @@ def make_result_wrapper(
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
         # Bound to other data once every result was found good: a call that fails has changed no argument.
         later: Rebinds = []
-        results = zip(signature.results, signature.unpack(returned), strict=True)
-        found = [one(result, data, values, later) for result, data in results]
+        results = enumerate(zip(signature.results, signature.unpack(returned), strict=True))
+        found = [one(index, result, data, values, later) for index, (result, data) in results]
         if frontend is not None:
             for argument, data in later:
                 frontend.rebind(argument, data)

@@ -29,6 +29,9 @@ def result_lines(signature: CallSignature, boundary: Boundary, views: Sequence[V
     for index, result in enumerate(signature.results):
         # See Note [Nothing is written before everything is checked].
         first, last, output = _one_result(signature, result, names[index], f"__r{index}", boundary, views)
+        if result.output_mask >= 0:
+            # See Note [Results that a call leaves out] in `signature`.
+            first = [f"if {left_out(signature, index)}:", f"    {output} = None", "else:", *indent(first)]
         made += first
         written += last
         outputs.append(output)
@@ -44,6 +47,11 @@ def result_lines(signature: CallSignature, boundary: Boundary, views: Sequence[V
                 written += [f"__mutated({name})"]
     returned = "None" if not outputs else outputs[0] if count == 1 else f"({', '.join(outputs)})"
     return [*made, *written, f"return {returned}"]
+
+
+def left_out(signature: CallSignature, index: int) -> str:
+    """Return the condition under which a call does without a result, as `CallSignature.leaves_out` says."""
+    return f"not {signature.parameters[signature.results[index].output_mask].word}[{index}]"
 
 
 def _one_result(

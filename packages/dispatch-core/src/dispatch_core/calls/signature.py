@@ -2,6 +2,11 @@
 
 The schema decides that for each result: ``Tensor`` is a fresh wrapper, ``Tensor(a!)`` the argument itself,
 ``Tensor(a)`` a view of the argument, lists and tuples element by element, anything else passes untouched.
+
+Note [Results that a call leaves out]
+    The argument ``bool[N] output_mask`` of an operator with N results says which of them its caller wants. The others are
+    None for callers, as in torch. Kernels may return None or any array for these, and shape rules describe arrays of no
+    elements, so that plans and steps have a place for every result.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ _CALLED: Final = frozenset(
     "AttributeError Exception KeyError TypeError float getattr int isinstance len list tuple type zip".split()
 )
 _DATA: Final = attrgetter("_dispatch_data")
+_OUTPUT_MASK: Final = "output_mask"
 TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
 
 
@@ -65,6 +71,8 @@ class Result(Record):
     is_optional: bool
     #: The index of the argument that a view or a written argument belongs to.
     source: int
+    #: The index of the argument that says at the result's place whether the call has it; -1 where every call has it.
+    output_mask: int = -1
 
 
 class CallSignature(Record):
@@ -153,6 +161,11 @@ class CallSignature(Record):
         """Return results as a call does: the only one itself, several as a tuple, None where there is none."""
         return results[0] if len(results) == 1 else tuple(results) or None
 
+    def leaves_out(self, index: int, values: Sequence[Any]) -> bool:
+        """Return whether a call does without a result; see Note [Results that a call leaves out]."""
+        mask = self.results[index].output_mask
+        return mask >= 0 and not values[mask][index]
+
     def result_tensors(self, results: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield the tensors among results, each with the index of its result; None is left out."""
         for index, (result, value) in enumerate(zip(self.results, results, strict=True)):
@@ -166,7 +179,7 @@ class CallSignature(Record):
                 mutated(tensor)
 
 
-def _result(item: Return, arguments: tuple[Argument, ...]) -> Result:
+def _result(item: Return, arguments: tuple[Argument, ...], output_mask: int) -> Result:
     kind = tensor_kind(item.type)
     flags = {"is_list": kind in ("list", "optional_list"), "is_optional": kind in ("optional", "optional_list")}
     if not kind:
@@ -181,7 +194,16 @@ def _result(item: Return, arguments: tuple[Argument, ...]) -> Result:
                 and (theirs.before & alias.before or "*" in theirs.after)
             ):
                 return Result("self" if alias.is_write else "view", **flags, source=index)
-    return Result("fresh", **flags, source=-1)
+    return Result("fresh", **flags, source=-1, output_mask=output_mask)
+
+
+def _find_output_mask(schema: FunctionSchema) -> int:
+    """Return the index of the argument that says which results a call has, or -1."""
+    wanted = f"bool[{len(schema.returns)}]"
+    found = (
+        index for index, each in enumerate(schema.arguments) if each.name == _OUTPUT_MASK and str(each.type) == wanted
+    )
+    return next(found, -1)
 
 
 def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> CallSignature:
@@ -204,11 +226,12 @@ def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) 
         for index, parameter in enumerate(parameters)
         if parameter.name == "device" and parameter.type.rstrip("?") == "Device"
     ]
+    output_mask = _find_output_mask(schema)
     return CallSignature(
         schema,
         str(schema.name),
         tuple(parameters),
-        tuple(_result(item, schema.arguments) for item in schema.returns),
+        tuple(_result(item, schema.arguments, output_mask) for item in schema.returns),
         devices[0] if devices else None,
     )
 

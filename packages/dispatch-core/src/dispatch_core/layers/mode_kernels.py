@@ -298,7 +298,8 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
                 f" {signature.schema}",
                 hint="return the result of func(*args, **kwargs), or as many of the same kinds",
             )
-        found = [accept_one(*each, given) for each in zip(results, value, strict=True)]
+        pairs = enumerate(zip(results, value, strict=True))
+        found = [None if signature.leaves_out(index, given) else accept_one(*pair, given) for index, pair in pairs]
         check_memory(found, given)
         return signature.pack(found)
 

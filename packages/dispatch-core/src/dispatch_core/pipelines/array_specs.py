@@ -38,7 +38,12 @@ def intern_spec(meta: Any) -> Any:
 
 
 def row_major_spec(meta: Any) -> Any:
-    """Return the spec like another of an array that has its elements in row-major order at the beginning of its memory."""
+    """Return the spec like another of an array that has its elements in row-major order at the beginning of its memory.
+
+    None stays: a result that the call leaves out has no array.
+    """
+    if meta is None:
+        return None
     sizes = access.shape(meta)
     return intern_spec(_make_meta(sizes, access.row_major_strides(sizes), access.dtype(meta)))
 

@@ -27,6 +27,7 @@ from ..arrays.lent_memory import LENT, is_lent
 from ..calls import codegen
 from ..calls.boundary import Boundary
 from ..calls.emit import indent
+from ..calls.result_lines import left_out
 from ..calls.signature import CallParameter, CallSignature
 from ..calls.source import values
 from ..keys import context
@@ -186,8 +187,11 @@ def _recorder_lines(
         lines += [*_made_lines("__d", "__i", memory), *_step_lines(signature, "__d")]
     else:
         names = _several(signature)
-        for index, name in enumerate(names):
-            lines += _made_lines(name, f"__i[{index}]", "None")
+        for index, (name, result) in enumerate(zip(names, signature.results, strict=True)):
+            made = _made_lines(name, f"__i[{index}]", "None")
+            # See Note [Results that a call leaves out] in `signature`.
+            absent = [f"if {left_out(signature, index)}:", f"    {name} = None", "else:"]
+            lines += made if result.output_mask < 0 else [*absent, *indent(made)]
         lines += _step_lines(signature, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
     lines += [f"__t.written_keys.add(__p{index})" for index in signature.writes]
@@ -339,19 +343,23 @@ def _return_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
         names = _several(signature)
         if frontend is None:
             return [f"return {', '.join(names)}"]
-        lines = []
-        for index, name in enumerate(names):
-            tensor = f"__r{index}"
-            lines += [f"{tensor} = __record_new()", f"{tensor}._dispatch_mask = {boundary.mask}"]
-            lines += [f"{tensor}._dispatch_data = {name}"]
-        return [*lines, f"return {', '.join(f'__r{index}' for index in range(len(names)))}"]
+        tensors, lines = [f"__r{index}" for index in range(len(names))], []
+        for name, tensor, each in zip(names, tensors, signature.results, strict=True):
+            made = _tensor_lines(tensor, boundary, name)
+            lines += made if each.output_mask < 0 else [f"{tensor} = {name}", f"if {name} is not None:", *indent(made)]
+        return [*lines, f"return {', '.join(tensors)}"]
     if frontend is None:
         return ["return __d"]
     if result.kind == "view" and frontend.view is not None:
         return [
             f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in signature.parameters)}))"
         ]
-    return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
+    return [*_tensor_lines("__r", boundary, "__d"), "return __r"]
+
+
+def _tensor_lines(name: str, boundary: Boundary, data: str) -> list[str]:
+    """Return lines that make the tensor of a pending value."""
+    return [f"{name} = __record_new()", f"{name}._dispatch_mask = {boundary.mask}", f"{name}._dispatch_data = {data}"]
 
 
 def _may_be_none(parameter: CallParameter) -> bool:

@@ -160,7 +160,7 @@ class ReplayWriter(GuardWriter):
         if not any(each is not None for each in node.outputs):
             return [call]
         if all(each.kind != "self" and not each.is_list and not each.is_optional for each in results):
-            targets = [f"{name}[{each.index}]" for each in node.outputs if each is not None]
+            targets = ["_" if each is None else f"{name}[{each.index}]" for each in node.outputs]
             return [f"{', '.join(targets)} = {call}"]
         self.names.scope[f"store{place}"] = node.store
         return [f"store{place}({name}, {call})"]

@@ -331,12 +331,12 @@ def _set_outputs(step: Step, found: Any) -> None:
     signature = step.entry.signature
     assert signature is not None
     outputs = iter(step.outputs)
-    for result, value in zip(signature.results, signature.unpack(found), strict=True):
+    for index, (result, value) in enumerate(zip(signature.results, signature.unpack(found), strict=True)):
         if result.kind == "self":
             continue
         for each in value if result.is_list else (value,):
             output = next(outputs)
-            if output is not None:
+            if output is not None and not signature.leaves_out(index, step.values):
                 if output.meta not in step.compared:
                     _compare(step, output, each)
                 output.value = each

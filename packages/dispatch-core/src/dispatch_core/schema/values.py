@@ -278,10 +278,14 @@ def _optional(check: Check) -> Check:
 def _list(type: ListType, check: Check) -> Check:
     element = type.element
     expands = type.size is not None and isinstance(element, BaseType) and element.name != "Tensor"
+    # Of ints a kernel may take another number, as in torch.
+    is_fixed = expands and element == BaseType("bool")
 
     def check_list(value: object) -> object:
         if isinstance(value, list | tuple):
             checked = [_element(type, position, item, check) for position, item in enumerate(value)]
+            if is_fixed and len(value) != type.size:
+                raise TypeError(f"must be tuple of {type.size} bools, not of {len(value)}")
             return _same(value, checked)
         if expands:
             try:

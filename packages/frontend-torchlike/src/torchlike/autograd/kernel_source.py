@@ -112,7 +112,9 @@ def _write_node(derivative: Derivative) -> list[str]:
         lines += plain if derivative.plain_arrays else ["_n.meta = _r._meta()"]
     else:
         every = "[(_d.shape, _d.dtype) for _d in [_t._dispatch_data for _t in _r]]"
-        lines += [f"_n.metas = tuple({every if derivative.plain_arrays else '[_t._meta() for _t in _r]'})"]
+        if not derivative.plain_arrays or derivative.leaves_out:
+            every = f"[{'None if _t is None else ' * derivative.leaves_out}_t._meta() for _t in _r]"
+        lines += [f"_n.metas = tuple({every})"]
     return lines
 
 
@@ -173,7 +175,7 @@ def _write_attaching(derivative: Derivative) -> list[str]:
         return ["for _i, _t in enumerate(_r):", *indent(_write_output("_i"))]
     return [
         "for _i, _t in enumerate(_r):",
-        "    if _dtype(_t).is_differentiable:",
+        f"    if {'_t is not None and ' * derivative.leaves_out}_dtype(_t).is_differentiable:",
         *indent(indent(_write_output("_i"))),
     ]
 

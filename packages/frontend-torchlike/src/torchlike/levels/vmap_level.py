@@ -24,7 +24,7 @@ from dispatch_core.keys import AUTOCAST, LAYOUTS
 
 from ..tensors import Tensor, frontend
 from .batching import Batch, find_rule_in_order
-from .calls import call_in_order, shape_of, signature_of, tensors_of, wrap_results, written_tensors
+from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import run_random
 from .refusals import NotBatchableError, check_call, check_writes, closed_error, may_refuse
@@ -120,23 +120,10 @@ class VmapLevel(TransformLevel):
         marked = shape.map_tensors(self._mark, values)
         with below():
             found = rule(op, self.size, marked)
-            if isinstance(found, tuple) and any(each is None for each in found):
-                found = self._fill_unwanted(op, found, values)
         if shape.writes:
             for tensor in written_tensors(op, values):
                 note_write(tensor)
         return wrap_results(op, Batched, self, found, values)
-
-    def _fill_unwanted(self, op: Any, found: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results with empty tensors in the place of those that the call did not want, as devices return."""
-        first = tensors_of(op, values)[0]
-        like = first._dispatch_data.value if self.owns(first) else first
-        return tuple(
-            dc.ops.aten.new_empty.default(like, [self.size, 0])
-            if each is None and result.kind == "fresh" and not result.is_optional
-            else each
-            for each, result in zip(found, signature_of(op).results, strict=True)
-        )
 
     def _mark(self, tensor: Any) -> Any:
         data = getattr(tensor, "_dispatch_data", None)

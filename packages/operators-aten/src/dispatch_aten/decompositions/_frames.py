@@ -85,11 +85,11 @@ def differentiate(
     weight: Array | None,
     weight_shape: Sequence[int],
     mask: Sequence[bool],
-) -> tuple[Array, Array, Array]:
-    """Return the gradients of input, weight and bias; an array without elements for those that ``mask`` leaves out."""
+) -> list[Array | None]:
+    """Return the gradients of input, weight and bias; None for those that ``mask`` leaves out."""
     grad = frame.view(grad)
     sizes = dc.shape(input)
-    found = [aten.new_empty.default(grad, (0,))] * 3
+    found: list[Array | None] = [None, None, None]
     if mask[0] or mask[1]:
         mean, rstd, weight = frame.view_statistics(mean), frame.view_statistics(rstd), frame.view_weight(weight)
         normal = aten.mul.Tensor(aten.sub.Tensor(frame.view(input), mean), rstd)
@@ -100,7 +100,7 @@ def differentiate(
             found[1] = frame.sum_weight(aten.mul.Tensor(grad, normal), weight_shape)
     if mask[2]:
         found[2] = frame.sum_weight(grad, weight_shape)
-    return found[0], found[1], found[2]
+    return found
 
 
 def project(frame: Frame, array: Array, normal: Array) -> Array:

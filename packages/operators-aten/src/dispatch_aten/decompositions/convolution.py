@@ -173,16 +173,16 @@ def _convolution_backward(
     output_padding: Sequence[int],
     groups: int,
     output_mask: Sequence[bool],
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array | None, ...]:
     options = (stride, padding, dilation, transposed, output_padding, groups)
     metas = (meta_of(grad_output), meta_of(input), meta_of(weight))
     RULES["convolution_backward"](*metas, bias_sizes, *options, output_mask)
     g = convolution_geometry(dc.shape(weight), *options)
     empty = 0 in dc.shape(grad_output)
 
-    def make(wanted: bool, like: Array, compute: Callable[[], Array]) -> Array:
+    def make(wanted: bool, like: Array, compute: Callable[[], Array]) -> Array | None:
         if not wanted:
-            return aten.new_zeros.default(input, (0,))
+            return None
         return aten.new_zeros.default(like, dc.shape(like)) if empty or 0 in dc.shape(like) else compute()
 
     return (
@@ -190,7 +190,7 @@ def _convolution_backward(
         make(output_mask[1], weight, lambda: _weight_gradient(grad_output, input, weight, g)),
         cast(aten.sum.dim_IntList(grad_output, [0, *range(2, ndim(grad_output))]), dc.dtype(grad_output))
         if output_mask[2]
-        else aten.new_zeros.default(input, (0,)),
+        else None,
     )
 
 

@@ -41,6 +41,7 @@ _RESIZED: Final = (
 )
 
 
+_MASK_HINT: Final = "call the operator without outputs, which returns None for what the mask leaves out"
 #: Factories of vectors whose output may have any shape with as many elements.
 _SEQUENCES: Final = frozenset({"arange", "linspace", "logspace", "range"})
 
@@ -165,6 +166,10 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
         fits = True
         try:
             for name, out, result in zip(names, outputs, results, strict=True):
+                if result is None:
+                    raise OperatorError(
+                        f"output_mask leaves out the result that {name} is given for", argument=name, hint=_MASK_HINT
+                    )
                 shape = dc.shape(result)
                 check_output_dtype(dc.dtype(result), dc.dtype(out), qualified, name)
                 same = dc.shape(out) == shape

@@ -309,7 +309,7 @@ def _native_layer_norm_backward(
     weight: Array | None,
     bias: Array | None,
     output_mask: Sequence[bool],
-) -> tuple[Array, ...]:
+) -> tuple[Array | None, ...]:
     frame = frame_layers(dc.shape(input), normalized_shape)
     found = differentiate(frame, grad_out, input, mean, rstd, weight, normalized_shape, output_mask)
     return _cast_all(found, input, bias if weight is None else weight)
@@ -326,7 +326,7 @@ def _native_group_norm_backward(
     HxW: int,  # torch's name
     group: int,
     output_mask: Sequence[bool],
-) -> tuple[Array, ...]:
+) -> tuple[Array | None, ...]:
     frame = frame_groups(N, C, HxW, group)
     return _cast_all(differentiate(frame, grad_out, input, mean, rstd, weight, (C,), output_mask), input, weight)
 
@@ -342,7 +342,7 @@ def _native_batch_norm_backward(
     train: bool,
     eps: float,
     output_mask: Sequence[bool],
-) -> tuple[Array, ...]:
+) -> tuple[Array | None, ...]:
     if not train:
         save_mean, save_invstd = running_mean, aten.rsqrt.default(aten.add.Scalar(widen(running_var), eps))
     frame, channels = frame_batch(dc.shape(input), train), dc.shape(input)[1]
@@ -350,10 +350,10 @@ def _native_batch_norm_backward(
     return _cast_all(found, input, weight)
 
 
-def _cast_all(found: Sequence[Array], input: Array, weight: Array | None) -> tuple[Array, ...]:
+def _cast_all(found: Sequence[Array | None], input: Array, weight: Array | None) -> tuple[Array | None, ...]:
     """Return gradients in the dtypes of input and weight."""
     dtypes = [dc.dtype(input), *[dc.dtype(input if weight is None else weight)] * 2]
-    return tuple(cast(each, dtype) for each, dtype in zip(found, dtypes, strict=True))
+    return tuple(None if each is None else cast(each, dtype) for each, dtype in zip(found, dtypes, strict=True))
 
 
 def _weight_norm(v: Array, g: Array, dim: int = 0) -> Array:

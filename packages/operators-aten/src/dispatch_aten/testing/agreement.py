@@ -236,6 +236,10 @@ def compare_value(device: TestedDevice, name: str, where: str, result: Any, othe
 
     Raises ``DisagreementError``.
     """
+    if other is None or result is None:
+        if result is not other:
+            raise DisagreementError(f"{where} is {_kind(result)}, the cpu's {_kind(other)}")
+        return
     if not isinstance(other, np.ndarray | np.generic):
         same = result == other or str(result) == str(other) == "nan"
         close = isinstance(other, float) and isinstance(result, float) and bool(np.isclose(result, other, 1e-5))
@@ -253,6 +257,10 @@ def compare_value(device: TestedDevice, name: str, where: str, result: Any, othe
     if not device.has_values or has_no_values(name):
         return
     compare_values(name, where, get(result), np.asarray(other))
+
+
+def _kind(result: Any) -> str:
+    return "None" if result is None else type(result).__name__
 
 
 def compare_values(name: str, where: str, found: Array, other: Array) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from itertools import product
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -58,6 +59,8 @@ class Draw:
 
 
 Make: TypeAlias = Callable[..., tuple[Any, ...]]
+#: Which of three gradients calls ask for, all of them first.
+MASKS: Final = tuple(product((True, False), repeat=3))
 
 
 class CallRow(NamedTuple):

@@ -179,11 +179,6 @@ def shift_all(dims: Any, rank: int) -> list[int]:
     return [shift(dim, rank) for dim in ((dims,) if isinstance(dims, int) else dims)]
 
 
-def fill_gaps(found: list[Any], like: Any) -> tuple[Any, ...]:
-    """Return the results of a backward operator, an empty vector for each row in the place of one that is not wanted."""
-    return tuple(aten.new_empty.default(like, [like.shape[0], 0]) if each is None else each for each in found)
-
-
 def map_results(result: Any, change: Callable[[Any], Any]) -> Any:
     """Return results with a function applied to each, where there are several."""
     return tuple(map(change, result)) if isinstance(result, tuple | list) else change(result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .calls import Batch, BatchedCall, Rule, aten, fill_gaps, with_batch
+from .calls import Batch, BatchedCall, Rule, aten, with_batch
 from .empty_batches import run_on_a_row
 
 
@@ -90,7 +90,7 @@ def _convolve_backward(call: BatchedCall) -> Any:
             found[0] = _split(made[0], 1, 1, size)
         if wants_weight:
             found[1] = aten.view.default(made[1], weight.shape)
-    return fill_gaps(found, grad)
+    return tuple(found)
 
 
 def _backward(call: BatchedCall, grad: Any, own: Any, weight: Any, groups: int, mask: list[bool]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from dispatch_aten.gradients import FUNCTIONS
 
 from ..stack import current_levels
-from .calls import Batch, BatchedCall, Rule, align, aten, fill_gaps
+from .calls import Batch, BatchedCall, Rule, align, aten
 from .empty_batches import run_on_a_row
 
 
@@ -51,7 +51,7 @@ def _layer_norm_backward(call: BatchedCall) -> Any:
         found[1] = _sum(aten.mul.Tensor(grad, aten._to_copy.default(normalized, dtype=grad.dtype)), outer)
     if wants_bias:
         found[2] = _sum(grad, outer)
-    return fill_gaps(found, grad)
+    return tuple(found)
 
 
 def _sum(tensor: Any, dims: list[int]) -> Any:
@@ -117,7 +117,7 @@ def _group_norm_backward(call: BatchedCall) -> Any:
         found[1] = _sum(aten.mul.Tensor(grad, normalized), others)
     if wants_bias:
         found[2] = _sum(grad, others)
-    return fill_gaps(found, grad)
+    return tuple(found)
 
 
 _BATCH_NORMS: Final = """
@@ -134,7 +134,7 @@ def _batch_norm(call: BatchedCall) -> Any:
         tensor = call.with_batch(name)
         changed[name] = _join_vectors(tensor) if name in _STATISTICS else _join_channels(tensor)
     results = call.run(**changed)
-    return tuple(_part_channels(each, call.size) for each in results)
+    return tuple(None if each is None else _part_channels(each, call.size) for each in results)
 
 
 def _join_vectors(tensor: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from dispatch_core import ops
 
-from ..drawing import CallRow, Draw, Make, call
+from ..drawing import MASKS, CallRow, Draw, Make, call
 
 Options: TypeAlias = tuple[list[int], list[int], list[int], bool, list[int], int]
 #: A convolution's options: stride, padding, dilation, transposed, output padding, groups.
@@ -33,11 +33,11 @@ def _convolution(options: Options) -> Make:
     return lambda r: (*_input_and_weight(r, options), *options)
 
 
-def _convolution_backward(options: Options) -> Make:
+def _convolution_backward(options: Options, mask: tuple[bool, ...] = MASKS[0]) -> Make:
     def make(r: Draw) -> tuple[Any, ...]:
         input, weight, bias = _input_and_weight(r, options)
         made = ops.aten.convolution(input, weight, bias, *options)
-        return r.f(*made.shape), input, weight, [4], *options, [True, True, True]
+        return r.f(*made.shape), input, weight, [4], *options, list(mask)
 
     return make
 
@@ -49,6 +49,8 @@ def _list_calls() -> Iterator[CallRow]:
     for options in CONVOLUTIONS:
         yield call("convolution", _convolution(options))
         yield call("convolution_backward", _convolution_backward(options))
+    for mask in MASKS[1:]:
+        yield call("convolution_backward", _convolution_backward(CONVOLUTIONS[3], mask))
     yield call("_convolution", lambda r: (*_convolution(CONVOLUTIONS[3])(r), False, False, False, False))
     for count in (1, 2, 3):
         sizes, kernel = (6, 7, 5)[:count], (3, 2, 2)[:count]
