@@ -281,9 +281,9 @@ def test_a_factory_does_not_run_for_an_excluded_device(registry, factory):
         registry.ops.t.full(5, device="toy")
 
 
-def test_a_backends_own_select_kernel_beats_the_rule(registry, library, factory):
-    library.impl("full", lambda n, *, device: "selected", "BackendSelect")
-    assert registry.ops.t.full(5, device="toy") == "selected"
+def test_a_backends_own_select_kernel_beats_the_rule(registry, library, factory, toy):
+    library.impl("full", lambda n, *, device: toy.array([-n]), "BackendSelect")
+    assert registry.ops.t.full(5, device="toy") == [-5]
 
 
 def test_a_composite_factory_goes_through_its_device(registry, library, factory):

@@ -46,24 +46,27 @@ class Body:
         }
         count = len(signature.results)
 
+        def who() -> str:
+            return entry.describe_kernel(boundary.key)
+
         def several(value: Any) -> Any:
             if isinstance(value, (tuple, list)) and len(value) == count:
                 return value
-            raise bad_count(signature.name, count, value)
+            raise bad_count(signature.name, count, value, who())
 
         def as_list(value: Any) -> Any:
             if isinstance(value, (tuple, list)):
                 return value
-            raise bad_list(signature.name, value)
+            raise bad_list(signature.name, value, who())
 
         def unequal(value: Any, base: Any) -> None:
-            raise bad_count(signature.name, len(base), value)
+            raise bad_count(signature.name, len(base), value, who())
 
         self.constants: dict[str, Any] = {
             "__kernel": kernel,
             "__array": boundary.array_type,
-            "__coerce": make_coercer(boundary, signature.name),
-            "__view_of": make_view_checker(boundary, signature.name),
+            "__coerce": make_coercer(boundary, signature.name, who),
+            "__view_of": make_view_checker(boundary, signature.name, who),
             "__several": several,
             "__list": as_list,
             "__unequal": unequal,

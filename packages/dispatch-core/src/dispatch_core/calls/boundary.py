@@ -63,11 +63,11 @@ def make_wrapper(tensor_type: type) -> Callable[[Any], Any]:
     return wrap
 
 
-def make_coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
     """Return a function that makes an array of a fresh result that is not of the expected type.
 
     It raises ``KernelResultError`` for a value that is no array of the boundary's backend; where no backend has described
-    its array types, it lets everything pass.
+    its array types, it lets everything pass. ``who`` tells whose the value is.
     """
 
     def coerce(value: Any) -> Any:
@@ -84,19 +84,19 @@ def make_coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
                 if isinstance(made, array_type.type):
                     return made
         if boundary.array_types:
-            raise bad_result(name, boundary, value)
+            raise bad_result(name, boundary, value, who())
         return value
 
     return coerce
 
 
-def make_view_checker(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
     """Return a function that refuses a view result that is no array: a scalar is a copy, never a view."""
 
     def check(value: Any) -> Any:
         if not boundary.array_types or any(isinstance(value, array_type.type) for array_type in boundary.array_types):
             return value
-        raise bad_result(name, boundary, value)
+        raise bad_result(name, boundary, value, who())
 
     return check
 

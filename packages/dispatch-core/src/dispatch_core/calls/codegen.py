@@ -37,7 +37,8 @@ from .bodies import Body, takes_in_order
 from .boundary import Boundary, frontend_of_type, make_wrapper
 from .emit import indent, make_function, prefix_constant, rename_constants, rename_parameters
 from .lazy_function import FirstCalls, LazyFunction
-from .signature import CallSignature, SpecializedKernels
+from .result_lines import all_values
+from .signature import CallSignature, ResultCheck, SpecializedKernels
 from .source import (
     SpecializedMask,
     SpecializedState,
@@ -272,18 +273,24 @@ def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
     return _compile(fast_redispatch_source(signature), "redispatch", names, signature)
 
 
-def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+def make_caller_runner(
+    entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...], check: ResultCheck | None = None
+) -> Runner:
     """Return a generated runner for a kernel that sees the caller's arguments (see `reference.make_caller_runner`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.make_caller_runner(entry, kernel, prefix)
-    if not prefix and takes_in_order(kernel, signature):
+        return reference.make_caller_runner(entry, kernel, prefix, check)
+    if not prefix and check is None and takes_in_order(kernel, signature):
         return kernel
     arguments = kernel_arguments(signature, len(prefix), unwrap=False)
-    names = {f"__before{number}": value for number, value in enumerate(prefix)}
-    return _compile(
-        runner_source(signature, [f"return __kernel({arguments})"]), "kernel", names | {"__kernel": kernel}, signature
-    )
+    names = {f"__before{number}": value for number, value in enumerate(prefix)} | {"__kernel": kernel}
+    lines = [f"return __kernel({arguments})"]
+    if check is not None:
+        names |= {"__check": check.check, "__usual": check.usual}
+        first, *others = signature.results
+        unusual = "" if others or first.is_list or check.usual is None else "if type(__d) is not __usual: "
+        lines = [f"__d = __kernel({arguments})", f"{unusual}__check(__d, ({all_values(signature)}))", "return __d"]
+    return _compile(runner_source(signature, lines), "kernel", names, signature)
 
 
 def make_backend_runner(

@@ -81,14 +81,13 @@ def check_results(
     values: Sequence[Any],
     who: Callable[[], str],
     *,
-    has_types: bool,
+    has_plain: bool,
 ) -> None:
     """Raise ``KernelResultError`` where a call's results, as its caller gets them, differ from the schema.
 
-    Without ``has_types`` only their memory is compared.
+    Without ``has_plain`` those that carry no tensors may have any type.
     """
-    if has_types:
-        _check_types(signature, returned, values, who)
+    check_types(signature, returned, values, who, has_plain=has_plain)
     results = returned if len(signature.results) > 1 else (returned,)
     if not isinstance(results, tuple | list):
         return
@@ -97,15 +96,18 @@ def check_results(
         raise memory_error(signature, *strange, who())
 
 
-def _check_types(signature: CallSignature, returned: Any, values: Sequence[Any], who: Callable[[], str]) -> None:
+def check_types(
+    signature: CallSignature, returned: Any, values: Sequence[Any], who: Callable[[], str], *, has_plain: bool = False
+) -> None:
+    """Raise ``KernelResultError`` where results are no tensors, or not as many, as the schema promises."""
     # A caller with a frontend's tensors gets such; `is_tensor` is true of arrays, too.
     is_wrapped = any(frontend_of(tensor) is not None for _, tensor in signature.tensors(values))
     found = signature.unpack(returned, who)
-    if not found and returned is not None:
+    if has_plain and not found and returned is not None:
         raise bad_count(signature.name, 0, returned, who())
     for index, (result, value, check) in enumerate(zip(signature.results, found, plain_checks(signature), strict=True)):
         if result.kind == "other":
-            if fault := check_plain(check, value):
+            if has_plain and (fault := check_plain(check, value)):
                 raise plain_error(signature, index, fault, who())
         elif result.is_list and not isinstance(value, list | tuple):
             raise bad_list(signature.name, value, who())

@@ -17,7 +17,7 @@ from ..keys.keyset import as_mask
 from ..keys.table import MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, make_coercer, make_view_checker
-from .signature import CallSignature, Result, SpecializedKernels, bad_count, bad_list, copies_signature
+from .signature import CallSignature, Result, ResultCheck, SpecializedKernels, bad_count, bad_list, copies_signature
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
@@ -144,10 +144,12 @@ def _run(tables: Tables, mask: int) -> Runner:
     return tables.call[mask] if state is None else tables.masked[mask, state]
 
 
-def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+def make_caller_runner(
+    entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...], check: ResultCheck | None = None
+) -> Runner:
     """Return a runner for a kernel that sees the caller's arguments: layers and composites.
 
-    ``prefix`` holds the values before the arguments: the keyset, the operator, both or nothing.
+    ``prefix`` holds the values before the arguments: the keyset, the operator, both or nothing. ``check`` sees every result.
     """
     signature = entry.signature
     if signature is None:
@@ -155,7 +157,10 @@ def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, 
 
     def run(*values: Any) -> Any:
         positional, keywords = signature.split(values)
-        return kernel(*prefix, *positional, **keywords)
+        found = kernel(*prefix, *positional, **keywords)
+        if check is not None:
+            check.check(found, values)
+        return found
 
     return run
 
@@ -267,7 +272,11 @@ def make_result_wrapper(
 ) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Return a function from a kernel's results and the caller's arguments to the results of the call."""
     frontend, op = boundary.frontend, entry.op
-    coerce, check_view = make_coercer(boundary, signature.name), make_view_checker(boundary, signature.name)
+
+    def who() -> str:
+        return entry.describe_kernel(boundary.key)
+
+    coerce, check_view = make_coercer(boundary, signature.name, who), make_view_checker(boundary, signature.name, who)
 
     def fresh(data: Any) -> Any:
         data = coerce(data)
@@ -298,9 +307,9 @@ def make_result_wrapper(
             return None
         if result.is_list:
             if not isinstance(data, list | tuple):
-                raise bad_list(signature.name, data)
+                raise bad_list(signature.name, data, who())
             if result.kind == "self" and len(data) != len(values[result.source]):
-                raise bad_count(signature.name, len(values[result.source]), data)
+                raise bad_count(signature.name, len(values[result.source]), data, who())
             if result.kind == "view" and frontend is not None and frontend.views is not None:
                 return frontend.views(values[result.source], [check_view(item) for item in data], op, values)
             bases = (
@@ -321,7 +330,7 @@ def make_result_wrapper(
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
         # Bound to other data once every result was found good: a call that fails has changed no argument.
         later: Rebinds = []
-        results = enumerate(zip(signature.results, signature.unpack(returned), strict=True))
+        results = enumerate(zip(signature.results, signature.unpack(returned, who), strict=True))
         found = [one(index, result, data, values, later) for index, (result, data) in results]
         if frontend is not None:
             for argument, data in later:

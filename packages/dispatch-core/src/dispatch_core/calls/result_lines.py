@@ -70,7 +70,7 @@ def _one_result(
     if result.kind == "view" and boundary.frontend is not None and boundary.frontend.views is not None:
         # A comprehension costs as much as two such loops.
         lines += [f"for __i in {data}:", "    if type(__i) is not __array:", "        __view_of(__i)"]
-        return [*lines, f"{made} = __views({base}, {data}, __op, ({_all_values(signature)}))"], [], made
+        return [*lines, f"{made} = __views({base}, {data}, __op, ({all_values(signature)}))"], [], made
     lines += [f"{made} = []", f"for __i in {data}:"]
     inner, output = _made_result(signature, result, "__i", "__x", boundary, base)
     return [*lines, *(f"    {line}" for line in inner), f"    {made}.append({output})"], [], made
@@ -116,7 +116,7 @@ def _made_result(
     if frontend is None:
         made = data
     elif is_view and frontend.view is not None:
-        asked = [f"{made} = __view({base}, {data}, __op, ({_all_values(signature)}))"]
+        asked = [f"{made} = __view({base}, {data}, __op, ({all_values(signature)}))"]
         rest = "".join(f"{each.word}, " for index, each in enumerate(signature.parameters) if index != result.source)
         for number, view in enumerate(views):
             test = f"{base}._dispatch_mask == {view.base_mask}" + f" and {view.condition}" * bool(view.condition)
@@ -135,6 +135,6 @@ def _new(made: str, mask: int, data: str) -> list[str]:
     return [f"{made} = __new()", f"{made}._dispatch_mask = {mask}", f"{made}._dispatch_data = {data}"]
 
 
-def _all_values(signature: CallSignature) -> str:
+def all_values(signature: CallSignature) -> str:
     """Return all arguments in schema order, as the items of a tuple."""
     return "".join(f"{parameter.word}, " for parameter in signature.parameters)

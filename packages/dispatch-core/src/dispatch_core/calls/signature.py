@@ -75,6 +75,14 @@ class Result(Record):
     output_mask: int = -1
 
 
+class ResultCheck(Record):
+    """A check of the results of a kernel that sees the caller's arguments; it takes them and the arguments in order."""
+
+    #: The type of a tensor that needs no further look, if there is one.
+    usual: type | None
+    check: Callable[[Any, tuple[Any, ...]], None]
+
+
 class CallSignature(Record):
     """An operator's parameters and results, as the code that calls its kernels needs them."""
 

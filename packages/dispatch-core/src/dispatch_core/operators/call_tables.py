@@ -83,8 +83,8 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
     A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
-    for itself. A frontend's layer calls a composite itself and gives its results, so their types are compared; a layer of
-    the program may return what stands for them.
+    for itself. A frontend's layer calls a composite itself and gives its results, so what carries no tensors is compared,
+    too; a layer of the program may return what stands for that.
     """
     tables = table.tables
     signature = tables.signature
@@ -98,7 +98,7 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
 
     below = _resolve(tables.entry, mask & ARRAYS, 0)
     compared = (found, below) if registration.level is Level.BACKEND else (found,)
-    has_types = any(hasattr(each, "slot") and each.is_composite() for each in compared)
+    has_plain = any(hasattr(each, "slot") and each.is_composite() for each in compared)
 
     def name_kernel() -> str:
         text = describe_kernel(found.key or registration.key, registration)
@@ -113,7 +113,7 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
             returned = run(*values)
             if not is_paused():
                 tags = tables.entry.tags
-                check_results(signature, tags, returned, values, name_kernel, has_types=has_types)
+                check_results(signature, tags, returned, values, name_kernel, has_plain=has_plain)
                 has_passed = True
         finally:
             if not has_passed:

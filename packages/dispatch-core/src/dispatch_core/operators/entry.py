@@ -16,6 +16,7 @@ from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
+from .conformance import describe_kernel
 from .dispatch_table import Slot, compute_slot
 from .overloads import OpOverload, make_overload
 from .registration import Registration, Registrations
@@ -166,6 +167,10 @@ class OperatorEntry:
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""
         return self._registrations
+
+    def describe_kernel(self, key: DispatchKey) -> str:
+        """Return the text that names the kernel under a device's key, for errors about its results."""
+        return describe_kernel(key, self.slot(key).registration)
 
     def slot(self, key: DispatchKey | None) -> Slot:
         """Return the slot of ``key``; None stands for the empty keyset."""

@@ -30,6 +30,7 @@ from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
+from ..levels import Level
 from ..schema.check import bind
 from . import call_trace, runners
 from .conformance import describe_kernel
@@ -177,13 +178,16 @@ class Resolution(Record):
             run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch, below)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
-        run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
+        who = partial(describe_kernel, key or registration.key, registration)
+        # Those of libraries and frontends answer for themselves, once a first call has passed.
+        is_held = registration.level is Level.PROGRAM and not isinstance(registration.fn, KernelFactory)
+        check = runners.make_result_check(entry, self.mask, who) if is_held else None
+        run = fn if in_order else engine.make_caller_runner(entry, fn, prefix, check)
         # The kernels of a layout call operators on its components, as composites do on their arguments.
         of_layout = registration.key.kind == "layout"
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not hasattr(registration.fn, "answers_for_results"):
-            who = partial(describe_kernel, key or registration.key, registration)
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run

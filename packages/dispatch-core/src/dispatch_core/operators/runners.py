@@ -25,12 +25,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
-from ..arrays.frontend import Frontend
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
 from ..caches import keep
 from ..calls.boundary import Boundary
+from ..calls.declared_results import check_types, has_fixed_results
 from ..calls.reference import make_result_wrapper, unchecked_mask
-from ..calls.signature import Result, SpecializedKernels, bad_list
+from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
@@ -41,7 +42,7 @@ from ..keys.table import AUTOCAST, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
-from .result_watch import make_watch
+from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -117,6 +118,26 @@ def open_device(device: Device) -> None:
         with suppress(BackendNotFoundError):  # device_key has found the backend already
             loader().open_device(device.type, device.index)
         _opened.add(device)
+
+
+def make_result_check(entry: OperatorEntry, mask: int, who: Callable[[], str]) -> ResultCheck | None:
+    """Return the check of a program's kernel that sees the caller's arguments; None where the schema promises no tensors.
+
+    ``who`` tells whose the results are.
+    """
+    signature = entry.signature
+    if signature is None or not has_fixed_results(signature):
+        return None
+    if all(result.kind == "other" for result in signature.results):
+        return None
+    frontend = FRONTENDS.get(mask & MARKERS)
+    usual = None if frontend is None else frontend.tensor_type
+
+    def check(returned: Any, values: tuple[Any, ...]) -> None:
+        if not is_paused():
+            check_types(signature, returned, values, who)
+
+    return ResultCheck(usual, check)
 
 
 def conform_results(
