@@ -552,6 +552,7 @@ class Run:
 def restore() -> None:
     """Reset the settings of the process that a call may have changed."""
     torchlike.set_default_dtype(torchlike.float32)
+    torchlike.set_default_device(None)
     torchlike.set_grad_enabled(True)
     torchlike.set_printoptions(profile="default")
 

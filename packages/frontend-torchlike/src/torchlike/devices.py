@@ -19,7 +19,10 @@ def set_default_device(device: Any) -> None:
 
     ``with torchlike.device("meta"):`` chooses it for a block, and ``@torchlike.device("meta")`` for a function.
     """
-    devices.set_default_device(as_device(device))
+    chosen = as_device(device)
+    if chosen is not None:
+        dc.device_key(chosen.type)  # which refuses a name that no backend has
+    devices.set_default_device(chosen)
 
 
 def get_default_device() -> dc.Device:
