@@ -58,6 +58,12 @@ ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "register_parameter": (KeyError,),
     "register_buffer": (KeyError,),
     "pop": (KeyError,),
+    "embedding": (AssertionError,),
+    "embedding_bag": (AssertionError,),
+    "Embedding": (AssertionError,),
+    "EmbeddingBag": (AssertionError,),
+    # A lazy layer whose parameters have been made is one of another class.
+    "initialize_parameters": (AttributeError,),
     **dict.fromkeys(
         (
             "step MultiheadAttention Transformer TransformerDecoderLayer TransformerEncoderLayer Embedding EmbeddingBag"

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import torchlike
@@ -84,6 +85,20 @@ FIRST = {
     "a type of no name": lambda: X.type("nonsense"),
     "more pieces than memory holds": lambda: torchlike.tensor_split(X, 2**31),
     "as many empty pieces": lambda: torchlike.ones(0).chunk(2**40),
+    "a tensor as a class": lambda: X.as_subclass(X),
+    "a number as a loss's weight": lambda: nn.LinearCrossEntropyLoss(3, 4, weight=5),
+    "an infinite factor of integers": lambda: torchlike.addmv(
+        NUMBERS, NUMBERS.expand(2, 2), NUMBERS, alpha=-float("inf")
+    ),
+    "a list for an operand of map2_": lambda: X.clone().map2_([X], X, lambda a, b, c: a),
+    "an array as logits": lambda: nn.functional.gumbel_softmax(np.ones(3)),
+    "a negative number of repeated rows": lambda: torchlike.repeat_interleave(NUMBERS, output_size=-1),
+    "another number of repeated rows": lambda: torchlike.repeat_interleave(NUMBERS, output_size=5),
+    "a tensor as a device's name": lambda: torchlike.is_autocast_available(X),
+    "a deep list as a default dtype": lambda: torchlike.set_default_dtype(deep()),
+    "no device as the default": lambda: torchlike.set_default_device("sum"),
+    "a dtype among outputs": lambda: torchlike.autograd.grad(torchlike.float32, [X], [X], is_grads_batched=True),
+    "a number among gradients": lambda: torchlike.autograd.grad([X], [X], [-9], is_grads_batched=True),
     "a scalar out= elsewhere": lambda: torchlike.exp2(META, out=torchlike.ones(())),
 }
 

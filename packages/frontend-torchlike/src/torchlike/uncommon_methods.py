@@ -50,6 +50,8 @@ def _compute(name: str, self: Tensor, function: Callable[..., Any], others: Sequ
         raise TypeError(f"{name} is only implemented on CPU tensors")
     if not callable(function):
         raise TypeError(f"{name}(): argument 'callable' must be callable, not {type(function).__name__}")
+    for each in others:
+        check_tensor(each, name, "tensor")
     wide = [read_elements(each.expand(self.shape)) for each in others]
     rows = zip(*(each.reshape(-1).tolist() for each in (read_elements(self), *wide)), strict=True)
     made = tensor([function(*row) for row in rows] or [0], dtype=self.dtype)
@@ -78,6 +80,8 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """Return the same data as an object of a subclass (source: ``torch.Tensor.as_subclass``)."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"cls must be a type that is derived from Tensor, not {type(cls).__name__}")
     return _as_subclass(cls, dc.ops.aten.alias.default(self))
 
 

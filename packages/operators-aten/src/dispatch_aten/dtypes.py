@@ -262,8 +262,10 @@ def set_default_dtype(dtype: ScalarType) -> None:
     Raises ``ArgumentTypeError`` for a dtype that is not floating point.
     """
     if not isinstance(dtype, ScalarType) or not dtype.is_floating_point:
+        # Another object's own text may be anything.
+        got = dtype if isinstance(dtype, ScalarType) else type(dtype).__name__
         raise ArgumentTypeError(
-            f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"
+            f"only floating-point types are supported as the default type, got {got}", operator="set_default_dtype"
         )
     # In this order: a cache reads the dtype first, so that it never takes one dtype's answer for that of another.
     DEFAULT_DTYPE.generation += 1

@@ -106,6 +106,12 @@ def _repeat_places(repeats: Array, *, output_size: int | None = None) -> Array:
         )
     if output_size is None:
         return np.arange(repeats.size, dtype=repeats.dtype).repeat(repeats)
+    if output_size != (count := int(repeats.sum())):
+        raise OperatorError(
+            f"allocated size does not match required size: {output_size} is given, and the repeats come to {count}",
+            operator="aten::repeat_interleave.Tensor",
+            argument="output_size",
+        )
     return repeats.cumsum().searchsorted(np.arange(output_size), "right").astype(repeats.dtype)
 
 

@@ -67,6 +67,10 @@ def is_autocast_available(device_type: str) -> bool:
 
     Raises ``RuntimeError`` for a text that cannot be a device's name.
     """
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"is_autocast_available(): argument 'device_type' must be str, not {type(device_type).__name__}"
+        )
     if device_type in _DEFAULTS:
         return True
     if not device_type.isidentifier():

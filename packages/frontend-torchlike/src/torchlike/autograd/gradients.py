@@ -302,6 +302,8 @@ def _grad_of_batch(
     outputs: list[Any], inputs: list[Any], weights: list[Any], keep: bool, options: dict[str, Any]
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients for each row of the weights, one after another, stacked."""
+    _check(outputs, "grad", "outputs")
+    check_tensors([weight for weight in weights if weight is not None], "grad", "grad_outputs")
     for number, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         if weight is not None and tuple(weight.shape[1:]) != _look(output)[0]:
             raise RuntimeError(

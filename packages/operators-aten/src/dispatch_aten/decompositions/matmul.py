@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -136,7 +136,11 @@ def _dot(self: Array, tensor: Array) -> Array:
 
 def _as_factor(self: Array, factor: Number) -> Number:
     """Return a factor as the elements of ``self`` are: an integer beside integers."""
-    return int(factor) if dc.dtype(self).is_integral and isinstance(factor, float) else factor
+    if not dc.dtype(self).is_integral or not isinstance(factor, float):
+        return factor
+    if not isfinite(factor):
+        raise OperatorError("value cannot be converted to type int64_t without overflow", argument="alpha")
+    return int(factor)
 
 
 def _add_scaled(self: Array, product: Array, beta: Number, alpha: Number) -> Array:

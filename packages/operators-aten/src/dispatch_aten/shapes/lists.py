@@ -162,6 +162,10 @@ def _repeat_places(repeats: TensorMeta, *, output_size: int | None = None) -> Te
         )
     if output_size is None:
         raise DataDependentShapeError("the number of indices is in the values", argument="repeats")
+    if output_size < 0:
+        raise OperatorError(
+            f"Trying to create tensor with negative dimension {output_size}: [{output_size}]", argument="output_size"
+        )
     return contiguous((output_size,), repeats.dtype)
 
 

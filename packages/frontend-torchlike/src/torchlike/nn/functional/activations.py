@@ -159,6 +159,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """Draw from the Gumbel-softmax distribution (Jang et al., 2017), as one-hot vectors with its gradient if ``hard``."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    check_tensor(logits, "gumbel_softmax", "logits")
     empty_like, zeros_like = FUNCTIONS["empty_like"], FUNCTIONS["zeros_like"]
     noise: Any = -empty_like(logits, memory_format=0).exponential_().log()
     soft: Tensor = ((logits + noise) / tau).softmax(dim)

@@ -9,6 +9,7 @@ from typing import Any
 from dispatch_aten.dtypes import bfloat16, float16, float32, float64
 
 from ...argument_types import DeviceLike, DTypeLike
+from ...arguments import check_tensor
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .linear import Linear
@@ -64,6 +65,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         label_smoothing: float = 0.0,
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
+        if weight is not None:
+            check_tensor(weight, "LinearCrossEntropyLoss", "weight")
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
