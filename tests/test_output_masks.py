@@ -22,19 +22,19 @@ def in_pipeline(call):
     return found
 
 
-def captured(call):
-    captured = dc.capture(call)
-    captured()
-    captured()
-    return captured()
+def replay(call):
+    again = dc.capture(call)
+    again()
+    again()
+    return again()
 
 
-def traced(call):
+def trace(call):
     with dc.trace():
         return call()
 
 
-def profiled(call):
+def profile(call):
     with dc.profile():
         return call()
 
@@ -49,7 +49,7 @@ def read(value):
     return elements(value.detach().cpu() if isinstance(value, torchlike.Tensor) else value)
 
 
-WAYS = {each.__name__: each for each in (many_times, in_pipeline, captured, traced, profiled)}
+WAYS = {each.__name__: each for each in (many_times, in_pipeline, replay, trace, profile)}
 
 
 def calls_of(name, make):
@@ -86,7 +86,7 @@ MAKERS = {
 def test_what_a_mask_leaves_out_is_none(request, name, device, way):
     if device == "npu":
         request.getfixturevalue("npu")
-    if device == "array" and way is captured:
+    if device == "array" and way is replay:
         pytest.skip("captured calls take tensors")
     for call in list(calls_of(name, MAKERS[device]))[:1]:
         expected = call(MASKS[0])

@@ -59,13 +59,13 @@ def in_pipeline(call, x):
     return [each.tolist() for each in found] if isinstance(found, (list, tuple)) else found.tolist()
 
 
-def captured(call, x):
+def replay(call, x):
     again = dc.capture(call)
     for _ in range(3):
         again(x)
 
 
-def differentiated(call, x):
+def differentiate(call, x):
     func.grad(lambda x: sum((each.sum() for each in call(x)), x.sum()))(x)
 
 
@@ -78,9 +78,9 @@ WAYS = {
     "eager": lambda call, x: call(x),
     "with history": lambda call, x: call(x.requires_grad_()),
     "pipeline": in_pipeline,
-    "captured": captured,
+    "captured": replay,
     "vmap": lambda call, x: func.vmap(call)(x.expand(2, 3)),
-    "grad": differentiated,
+    "grad": differentiate,
     "late": many_times,
 }
 
