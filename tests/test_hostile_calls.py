@@ -99,6 +99,9 @@ FIRST = {
     "no device as the default": lambda: torchlike.set_default_device("sum"),
     "a dtype among outputs": lambda: torchlike.autograd.grad(torchlike.float32, [X], [X], is_grads_batched=True),
     "a number among gradients": lambda: torchlike.autograd.grad([X], [X], [-9], is_grads_batched=True),
+    "a list as an option of a loss": lambda: nn.LinearCrossEntropyOptions(2, acc_dtype=deep()),
+    "a number for an operand of tensordot": lambda: torchlike.tensordot(3, X, 1),
+    "text as a loss's input": lambda: nn.functional.gaussian_nll_loss("cpu", X, X),
     "a scalar out= elsewhere": lambda: torchlike.exp2(META, out=torchlike.ones(())),
 }
 
@@ -109,6 +112,23 @@ def test_what_was_found_first_is_refused(call):
     run.attempt("f", "call", call, str)
     assert run.findings == []
     assert run.raised.total() == 1
+
+
+def test_the_least_diagonal_leaves_all_or_nothing():
+    for triangle in (torchlike.triu, torchlike.tril):
+        for diagonal in (-(2**63), 2**63 - 1):
+            whole = torchlike.ones(2, 3)
+            found = triangle(whole, diagonal), triangle(whole.expand(2, 2, 3).clone(), diagonal), whole.clone()
+            getattr(found[2], f"{triangle.__name__}_")(diagonal)
+            is_kept = (triangle is torchlike.triu) is (diagonal < 0)
+            assert all(bool((each == is_kept).all()) for each in found)
+
+
+@pytest.mark.parametrize("flag", [None, 0, 1, "", [1]])
+def test_flags_of_layer_norm_are_read_as_truth(flag):
+    layer = nn.LayerNorm(3, elementwise_affine=flag, bias=flag)
+    assert (layer.weight is None) is (layer.bias is None) is (not flag)
+    assert repr(layer).startswith("LayerNorm((3,)")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ def _adapt_tensordot(function: Callable[..., Any]) -> Callable[..., Any]:
         elif isinstance(dims, int):
             if dims < 0:
                 raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+            check_tensor(a, "tensordot", "a")
+            check_tensor(b, "tensordot", "b")
             if dims > min(a.dim(), b.dim()):
                 raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
             first, second = list(range(-dims, 0)), list(range(dims))

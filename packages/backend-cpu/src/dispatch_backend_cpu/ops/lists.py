@@ -72,7 +72,8 @@ def _roll(spec: OutputSpec, self: Array, shifts: Any, dims: Any = ()) -> Any:
 
 def _make_triangle(rows: int, columns: int, diagonal: int) -> Array:
     """Return a mask that is true on and below a diagonal."""
-    return np.tri(rows, columns, diagonal, np.bool_)
+    # NumPy takes no more than 64 bits.
+    return np.tri(rows, columns, max(-rows, min(diagonal, columns)), np.bool_)
 
 
 _keep_triangle: Final = lru_cache(maxsize=64)(_make_triangle)
@@ -215,7 +216,7 @@ def _rotate(self: Array, shifts: Any, dims: Any = ()) -> Any:
 
 def _make_words(rows: int, columns: int, diagonal: int, words: np.dtype[Any], *, lower: bool) -> Array:
     """Return -1, whose bits are all set, for the elements of a triangle, and 0 for the others."""
-    below = np.tri(rows, columns, diagonal if lower else diagonal - 1, np.bool_)
+    below = _make_triangle(rows, columns, diagonal if lower else diagonal - 1)
     return np.negative((below if lower else ~below).astype(words))
 
 

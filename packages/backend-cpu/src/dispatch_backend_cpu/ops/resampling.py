@@ -108,7 +108,8 @@ def _smooth(numbers: Array, size: int, ratio: float, kind: str) -> _Taps:
     start = np.maximum((center - number(support, numbers) + middle).astype(np.int64), 0)
     stop = np.minimum((center + number(support, numbers) + middle).astype(np.int64), size)
     taps, weights = [], []
-    for step in range(math.ceil(support) * 2 + 1):
+    # A window is as wide as its scale is small, and no further than the input.
+    for step in range(math.ceil(min(support * 2, size)) + 1):
         place = start + step
         away = place.astype(numbers.dtype) - center + middle
         weight = kernel(away * number(1.0 / ratio if ratio >= 1 else 1.0, numbers))
@@ -117,6 +118,8 @@ def _smooth(numbers: Array, size: int, ratio: float, kind: str) -> _Taps:
     total = weights[0]
     for weight in weights[1:]:
         total = total + weight
+    # Windows that lie beyond all numbers have no weights.
+    total = np.where(total == 0, number(1, numbers), total)
     return taps, [weight / total for weight in weights]
 
 
@@ -127,6 +130,7 @@ def _ratio(size: int, wanted: int, align: bool, scale: float | None) -> float:
     return 1.0 / scale if scale is not None and scale > 0 else size / wanted
 
 
+@np.errstate(all="ignore")  # absurd scales give places beyond all numbers, as in C
 def _make_taps(
     kind: str, size: int, wanted: int, align: bool, scale: float | None, held: np.dtype[Any], dtype: np.dtype[Any]
 ) -> _Taps | None:

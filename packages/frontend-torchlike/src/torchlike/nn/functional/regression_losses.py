@@ -129,6 +129,7 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log likelihood of ``target`` under normal distributions of mean ``input`` and variance ``var``."""
+    check_tensor(input, "gaussian_nll_loss")
     if isinstance(var, float):
         if var < 0.0:
             raise ValueError("var has negative entry/entries")

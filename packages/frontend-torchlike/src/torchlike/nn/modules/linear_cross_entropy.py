@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dispatch_aten.dtypes import bfloat16, float16, float32, float64
+from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, float64
 
 from ...argument_types import DeviceLike, DTypeLike
 from ...arguments import check_tensor
@@ -40,11 +40,16 @@ class LinearCrossEntropyOptions:
         size = self.batch_chunk_size
         if size is not None and not (isinstance(size, int) and size > 0):
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
-        if self.acc_dtype not in (None, float16, bfloat16, float32, float64):
+        if not any(self.acc_dtype is each for each in (None, float16, bfloat16, float32, float64)):
             raise ValueError(
                 "acc_dtype must be one of {None, torchlike.float16, torchlike.bfloat16, torchlike.float32, "
-                f"torchlike.float64}}, got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically."
+                f"torchlike.float64}}, got {_name(self.acc_dtype)}. Pass acc_dtype=None to let the op pick automatically."
             )
+
+
+def _name(value: Any) -> str:
+    """Return a dtype's name; of anything else, whose text may be endless, that of its class."""
+    return str(value) if isinstance(value, ScalarType) else type(value).__name__
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):

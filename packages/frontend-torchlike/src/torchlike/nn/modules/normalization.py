@@ -98,7 +98,8 @@ class LayerNorm(_Affine):
         super().__init__()
         self.normalized_shape = _to_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._register_affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        has_bias = bool(elementwise_affine and bias)
+        self._register_affine(self.normalized_shape, bool(elementwise_affine), has_bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
