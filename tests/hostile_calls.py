@@ -351,6 +351,7 @@ def _parameter_names(function: Callable[..., Any]) -> list[str]:
 
 #: Functions that are no calls of the library, or whose purpose is to end or change the process.
 LEFT_OUT = {
+    "dispatch_core.BackendHandle",  # register_backend makes it
     "torchlike.pipeline",  # a pipeline that is opened and left open is the user's to close
     "dispatch_core.pipeline",
     "dispatch_core.register_frontend",  # a registered frontend stays for good

@@ -102,6 +102,7 @@ FIRST = {
     "a list as an option of a loss": lambda: nn.LinearCrossEntropyOptions(2, acc_dtype=deep()),
     "a number for an operand of tensordot": lambda: torchlike.tensordot(3, X, 1),
     "text as a loss's input": lambda: nn.functional.gaussian_nll_loss("cpu", X, X),
+    "a deep list as a way to compute": lambda: torchlike.cdist(META, META, 2.0, deep()),
     "a scalar out= elsewhere": lambda: torchlike.exp2(META, out=torchlike.ones(())),
 }
 
@@ -122,6 +123,14 @@ def test_the_least_diagonal_leaves_all_or_nothing():
             getattr(found[2], f"{triangle.__name__}_")(diagonal)
             is_kept = (triangle is torchlike.triu) is (diagonal < 0)
             assert all(bool((each == is_kept).all()) for each in found)
+
+
+def test_flags_of_hooks_are_read_as_truth():
+    seen = []
+    layer = nn.ReLU()
+    layer.register_forward_hook(lambda *given: seen.append(len(given)), with_kwargs=65536, always_call=2**70)
+    layer(X)
+    assert seen == [4]
 
 
 @pytest.mark.parametrize("flag", [None, 0, 1, "", [1]])

@@ -226,7 +226,8 @@ def _adapt_cdist(function: Callable[..., Any]) -> Callable[..., Any]:
         x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
     ) -> Tensor:
         if compute_mode not in _DISTANCE_MODES:
-            raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+            got = compute_mode if isinstance(compute_mode, str) else f"an object of type {type(compute_mode).__name__}"
+            raise ValueError(f"{got} is not a valid value for compute_mode")
         return function(x1, x2, p, _DISTANCE_MODES[compute_mode])
 
     return cdist

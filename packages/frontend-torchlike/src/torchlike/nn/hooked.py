@@ -62,7 +62,7 @@ class Hooked(Tree):
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)``, which returns both, or None.
         """
-        marks = (self._forward_pre_hooks_with_kwargs,) * with_kwargs
+        marks = (self._forward_pre_hooks_with_kwargs,) * bool(with_kwargs)
         return RemovableHandle(self._forward_pre_hooks, hook, marks, prepend)
 
     def register_forward_hook(
@@ -73,7 +73,9 @@ class Hooked(Tree):
         With ``with_kwargs`` it is ``hook(module, args, kwargs, result)``; with ``always_call`` it is called also where
         ``forward`` raises, with None for the result.
         """
-        marks = (self._forward_hooks_with_kwargs,) * with_kwargs + (self._forward_hooks_always_called,) * always_call
+        marks = (self._forward_hooks_with_kwargs,) * bool(with_kwargs) + (self._forward_hooks_always_called,) * bool(
+            always_call
+        )
         return RemovableHandle(self._forward_hooks, hook, marks, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
