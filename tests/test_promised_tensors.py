@@ -137,8 +137,8 @@ def test_a_result_that_is_no_tensor_is_refused_by_name(call_with, key, number):
             assert __file__.rpartition("/")[2] in text, where
             refused += 1
         elif isinstance(error, (dc.DispatchError, NotImplementedError)):
-            # A kernel without a shape rule is not captured, and one without a derivative not differentiated.
-            assert "no shape rule" in text or "derivative" in text, where
+            # What has no shape rule, or a layer of hooks around it, is not captured, and without a derivative not differentiated.
+            assert isinstance(error, dc.CaptureError) or "derivative" in text, where
         else:
             assert error is None, where
             assert not calls, where
