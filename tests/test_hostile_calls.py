@@ -149,6 +149,7 @@ def test_flags_of_layer_norm_are_read_as_truth(flag):
         lambda: X.clone().fill_(Hostile()),
         lambda: torchlike.manual_seed(Hostile()),
         lambda: torchlike.zeros(Hostile()),
+        lambda: nn.TransformerEncoder(nn.ReLU(), Hostile()),
         lambda: nn.init.kaiming_uniform_(torchlike.ones(2, 2), Hostile()),
     ],
 )

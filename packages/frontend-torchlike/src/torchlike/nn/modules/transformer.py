@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from ...argument_types import DeviceLike, DTypeLike
@@ -53,7 +54,13 @@ def _detect_is_causal_mask(mask: _Maybe, is_causal: bool | None, size: int) -> b
 
 def _get_clones(module: Any, N: int) -> ModuleList:  # torch's name
     """Return copies of a module."""
-    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+    try:
+        count = index(N)
+    except Exception:  # noqa: BLE001  # it is the caller's, and may raise anything
+        count = None
+    if count is None:
+        raise TypeError(f"a number of layers is an int, not {type(N).__name__}")
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
