@@ -308,7 +308,7 @@ def test_a_compiled_chain_gives_what_the_kernels_give(shape, dtype, tmp_path, mo
         for one, two in zip(found, choosing(x, y), strict=True):
             same(one, two)
     assert pipe.stats().fused == 14
-    assert len(list(tmp_path.glob("*.py"))) == 1
+    assert len(list(tmp_path.rglob("*.nbi"))) == 1
 
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 2.5, -2.5, 1e-40, 1e30, -1e30]

@@ -158,7 +158,7 @@ def mode(path):
 
 
 def is_private(folder):
-    return folder.parent == cache_folders._private_root() and mode(folder.parent) == 0o700
+    return folder.parent == cache_folders._private_root(cache_folders._user()) and mode(folder.parent) == 0o700
 
 
 @posix
@@ -237,8 +237,8 @@ def test_another_users_home_and_a_link_in_it_are_parents_like_others(home, told,
     (home / ".cache").symlink_to(tmp_path / "elsewhere")
     for each in (home, tmp_path / "elsewhere"):
         os.chown(each, 1234, 1234)
-    assert cache_folder("acme") == home / ".cache" / "dispatch" / "acme"
-    assert (tmp_path / "elsewhere" / "dispatch" / "acme" / "CACHEDIR.TAG").exists()
+    assert cache_folder("acme") == tmp_path / "elsewhere" / "dispatch" / "acme"
+    assert (home / ".cache" / "dispatch" / "acme" / "CACHEDIR.TAG").exists()
     (tmp_path / "elsewhere").chmod(0o777)
     cache_folders._usable.cache_clear()
     assert is_private(cache_folder("acme"))

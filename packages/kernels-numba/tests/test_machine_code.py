@@ -14,9 +14,9 @@ pytestmark = pytest.mark.no_pipeline(reason="compiles functions, and calls no op
 
 SOURCE = """
 from numba import njit
-from dispatch_kernels_numba.machine_code import keep_on_disk
+from dispatch_kernels_numba.machine_code import prepare_loop
 
-@keep_on_disk
+@prepare_loop
 @njit
 def double(x, out):
     for i in range(out.size):

@@ -1,14 +1,16 @@
 """The folder of the user's caches: compiled loops, machine code, the simulator.
 
-It is platformdirs' folder for ``dispatch``, or the one that ``DISPATCH_CACHE_DIR`` names; each part has a folder in it.
+It is platformdirs' folder for ``dispatch``, or the one that ``DISPATCH_CACHE_DIR`` names, or, for one part, another
+variable. Each part has a folder in it.
 Everything in it can be deleted at any time. Files come into place by a rename, so that another process never finds half of
 one. Where the folder cannot be used, a process has a private one, which goes with it.
 
 Note [Folders that others may write to]
     A user who can write to the folder can run code here. So it is made for its user alone, and used only by its owner. One
-    that is the user's own and that others could write to is emptied, and closed to them; not one that
-    ``DISPATCH_CACHE_DIR`` names, which is not used then. A folder above it may be a link, a group's or another user's, as
-    homes are, but not one in which everybody may rename everything: one that all may write to, without the sticky bit.
+    that is the user's own and that others could write to is emptied, and closed to them; not one that a variable names,
+    which is not used then. The same holds for the parts, whose own contents are made as the umask says. A folder above may
+    be a link, a group's or another user's, as homes are, but not one in which everybody may rename everything: one that
+    all may write to, without the sticky bit. Links are followed once, before anything is judged: what was judged is used.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -58,17 +61,25 @@ def _named_folder() -> str:
     return os.environ.get(VARIABLE, "").strip()
 
 
-def cache_folder(part: str, *, may_be_private: bool = True) -> Path:
+def cache_folder(part: str, *, named: str = "", may_be_private: bool = True) -> Path:
     """Return the folder of one part of the caches, made if it is not there.
 
-    Where it cannot be used it is a private one, which goes with the process; with ``may_be_private=False`` that raises
-    ``OSError``. See Note [Folders that others may write to].
+    ``named`` is the folder of all caches that a variable names for this part. Where the part cannot be used it is a private
+    one, which goes with the process; with ``may_be_private=False`` that raises ``OSError``. See Note [Folders that others
+    may write to].
     """
-    folder = cache_root() / part
+    root = Path(named).expanduser().absolute() if named.strip() else cache_root()
+    is_named = bool(named.strip() or _named_folder())
     if may_be_private:
-        return _usable(folder)
-    _prepare(folder)
-    return folder
+        return _usable(root, part, is_named, _user())
+    return _prepare(root, part, is_named)
+
+
+def _user() -> int:
+    """Return the number of the user whose rights the process has; 0 where there are no such numbers."""
+    if sys.platform == "win32":
+        return 0
+    return os.geteuid()
 
 
 def cache_parts() -> dict[str, Path]:
@@ -84,39 +95,52 @@ def _is_tagged(folder: Path) -> bool:
         return False
 
 
-def _prepare(folder: Path) -> None:
-    """Make a folder that can be written to, and tag it, so that it is known as a cache; raises ``OSError``."""
+def _prepare(root: Path, part: str, is_named: bool) -> Path:
+    """Return a part's folder, made, writable and tagged, so that it is known as a cache; raises ``OSError``."""
     import tempfile
 
-    _secure(folder.parent)
-    folder.mkdir(exist_ok=True)
+    real = Path(os.path.realpath(root))
+    has_owners = sys.platform != "win32"
+    if has_owners:
+        _judge_parents(root, real)
+    folder = real / part
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(0o700, exist_ok=True)
+        if has_owners and each in (real, folder):
+            _judge(each, is_named)
+    folder.chmod(0o700)
     tempfile.TemporaryFile(dir=folder).close()
     write_once(folder / _TAG, f"{_SIGNATURE}\n# Compiled files of dispatch, which can be deleted.\n")
+    return folder
 
 
-def _secure(root: Path) -> None:
-    """Make the folder of all caches, or raise ``PermissionError``; see Note [Folders that others may write to]."""
-    if not hasattr(os, "geteuid"):
-        root.mkdir(parents=True, exist_ok=True)
-        return
-    for above in {*root.parents, *Path(os.path.realpath(root)).parents}:
+def _judge_parents(root: Path, real: Path) -> None:
+    """Raise ``PermissionError`` for a folder in which everybody may rename everything, or a link that leads nowhere."""
+    for above in {root, *root.parents, *real.parents}:
+        if above.is_symlink() and not above.exists():
+            raise _refusal(f"the link {above} leads nowhere", root)
+    for above in {*root.parents, *real.parents}:
         mode = above.stat().st_mode if above.exists() else 0
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise _refusal(f"everybody may write to {above}", root)
-    for each in (*reversed(root.parents), root):
-        if not each.exists():
-            each.mkdir(0o700, exist_ok=True)
-    status = root.stat()
-    if status.st_uid != os.geteuid():
-        raise _refusal(f"it belongs to user {status.st_uid}, not {os.geteuid()}", root)
+
+
+def _judge(folder: Path, is_named: bool) -> None:
+    """Empty a folder that others may write to, or raise ``PermissionError``; see Note [Folders that others may write to]."""
+    status = folder.stat(follow_symlinks=False)
+    if status.st_uid != _user():
+        raise _refusal(f"it belongs to user {status.st_uid}, not {_user()}", folder)
+    if stat.S_ISLNK(status.st_mode):
+        raise _refusal("it is a link", folder)
     if not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return
-    if _named_folder():
-        raise _refusal(f"others may write to it (chmod go-w {root})", root)
-    root.chmod(0o700)
-    for each in root.iterdir():
+    if is_named:
+        raise _refusal(f"others may write to it (chmod go-w {folder})", folder)
+    folder.chmod(0o700)
+    for each in folder.iterdir():
         shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-    _LOG.warning("the cache folder %s has been emptied: others could write to it", root)
+    _LOG.warning("the cache folder %s has been emptied: others could write to it", folder)
 
 
 def _refusal(reason: str, folder: Path) -> PermissionError:
@@ -124,22 +148,22 @@ def _refusal(reason: str, folder: Path) -> PermissionError:
 
 
 @cache
-def _usable(folder: Path) -> Path:
+def _usable(root: Path, part: str, is_named: bool, user: int) -> Path:
     try:
-        _prepare(folder)
+        folder = _prepare(root, part, is_named)
     except OSError as error:
-        found = _private_root() / folder.name
+        found = _private_root(user) / part
         found.mkdir(exist_ok=True)
-        if folder.parent not in _refused:
-            _refused.add(folder.parent)
-            _LOG.warning("the cache folder %s cannot be used (%s): this process uses %s", folder, error, found)
+        if root not in _refused:
+            _refused.add(root)
+            _LOG.warning("the cache folder %s cannot be used (%s): this process uses %s", root / part, error, found)
         return found
     _LOG.debug("the cache folder is %s", folder)
     return folder
 
 
 @cache
-def _private_root() -> Path:
+def _private_root(user: int) -> Path:
     """Return a folder that only this user can read, and that goes at the end of the process."""
     import atexit
     import tempfile

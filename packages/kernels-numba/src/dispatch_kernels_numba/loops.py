@@ -20,17 +20,17 @@ import numpy as np
 from numba import njit
 from numpy import float32 as f
 
-from .machine_code import keep_on_disk
+from .machine_code import prepare_loop
 
 _OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "nogil": True}
 
 
 def _loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    return keep_on_disk(njit(**_OPTIONS)(function))
+    return prepare_loop(njit(**_OPTIONS)(function))
 
 
 def _sum(function: Callable[..., Any]) -> Callable[..., Any]:
-    return keep_on_disk(njit(fastmath={"reassoc", "nsz"}, **_OPTIONS)(function))
+    return prepare_loop(njit(fastmath={"reassoc", "nsz"}, **_OPTIONS)(function))
 
 
 _inline: Final = njit(inline="always", error_model="numpy")

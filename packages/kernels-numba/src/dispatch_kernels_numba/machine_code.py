@@ -1,59 +1,63 @@
-"""Machine code on disk, which several processes write at once; see `dispatch_core.files`."""
+"""Machine code, which is kept on disk (`dispatch_core.files`), where several processes write it at once.
+
+Note [Loops that are not compiled]
+    A loop is compiled in the call that first needs it, which may fail: memory and the disk may be full, Numba and LLVM have
+    faults. Then the kernel declines, before it has written to anything but its own results, and the backend's serves the
+    call. For the same types it is not tried again, because each try may take a second.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from numba.core import caching, config
-from numba.core.caching import CompileResultCacheImpl, _CacheLocator
+from numba.core import config
 
 from dispatch_core.cache_folders import cache_folder
-from dispatch_core.files import checked_cache
+from dispatch_core.files import keep_on_disk
+from dispatch_core.logs import Log
+
+_LOG: Final = Log("caches")
 
 
-class _FolderLocator(_CacheLocator):
-    """Finds the folder of ``NUMBA_CACHE_DIR``, else the part ``numba`` of the user's caches; in it one for these sources."""
-
-    def __init__(self, py_func: Any, py_file: str) -> None:
-        self._file, self._line = py_file, py_func.__code__.co_firstlineno
-        named: str = vars(config)["CACHE_DIR"]  # made of the variables, where no type checker sees it
-        folder = Path(named) if named else cache_folder("numba")
-        self._folder = str(folder / self.get_suitable_cache_subpath(py_file))
-
-    def get_cache_path(self) -> str:
-        return self._folder
-
-    def get_source_stamp(self) -> tuple[float, int]:
-        found = Path(self._file).stat()
-        return found.st_mtime, found.st_size
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _FolderLocator | None:
-        found = cls(py_func, py_file)
-        try:
-            found.ensure_cache_path()
-        except OSError:
-            return None
-        return found
+class NotCompiledError(RuntimeError):
+    """A loop could not be compiled for the types of its arguments; see Note [Loops that are not compiled]."""
 
 
-class _Implementation(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [_FolderLocator]  # noqa: RUF012  # as Numba's own
+@cache
+def _place(file: str) -> tuple[Path, str] | None:
+    """Return the folder of a source's machine code, and the source's digest; None where there can be no folder.
 
-
-_MachineCode: Final = checked_cache(caching, _impl_class=_Implementation)
-
-
-def keep_on_disk(function: Any) -> Any:
-    """Keep a compiled function's machine code in the folder of ``NUMBA_CACHE_DIR``, else in the user's caches.
-
-    Where neither can be written to, the function is compiled in each process.
+    It lies in that of ``NUMBA_CACHE_DIR``, else in the user's caches, each source's in its own.
     """
-    with suppress(RuntimeError):  # Numba found no folder
-        function._cache = _MachineCode(function.py_func)
+    named: str = vars(config)["CACHE_DIR"]  # made of the variables, where no type checker sees it
+    try:
+        digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return cache_folder("numba", named=named) / f"{Path(file).stem}_{digest[:24]}", digest
+    except OSError as error:
+        _LOG.warning("the machine code of %s is not kept: %s", file, error)
+        return None
+
+
+def prepare_loop(function: Any) -> Any:
+    """Let a function that Numba compiles keep its machine code on disk, and raise NotCompiledError where that fails."""
+    if (place := _place(function.py_func.__code__.co_filename)) is not None:
+        keep_on_disk(function, *place)
+    compile_for, failed = function._compile_for_args, set()
+
+    def compile_once(*arguments: Any) -> Any:
+        types: Any = None
+        try:
+            types = tuple(map(function.typeof_pyval, arguments))
+            if types not in failed:
+                return compile_for(*arguments)
+        except Exception as error:
+            failed.add(types)
+            _LOG.warning("the loop %s is not compiled: %s: %s", function.__name__, type(error).__name__, error)
+            raise NotCompiledError(str(error)) from error
+        raise NotCompiledError(f"the loop {function.__name__} was not compiled before")
+
+    function._compile_for_args = compile_once  # Numba asks the instance for it, and calls what it returns
     return function

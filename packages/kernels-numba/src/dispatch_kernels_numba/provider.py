@@ -13,6 +13,7 @@ import dispatch_core as dc
 from dispatch_core.tracebacks import hide_frames
 
 from . import loops
+from .machine_code import NotCompiledError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 hide_frames(__package__)
@@ -61,10 +62,13 @@ def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dt
         if numbers:
             kind = a.dtype.type
             numbers = tuple([kind(each) for each in numbers])
-        if a.ndim == 1:
-            loop(a, *numbers, out)
-        else:
-            loop(a.reshape(-1), *numbers, out.reshape(-1))
+        try:
+            if a.ndim == 1:
+                loop(a, *numbers, out)
+            else:
+                loop(a.reshape(-1), *numbers, out.reshape(-1))
+        except NotCompiledError:
+            return NotImplemented
         return out
 
     def kernel(*arguments: Any) -> Any:
@@ -73,7 +77,10 @@ def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dt
             return NotImplemented
         out = np.empty(arrays[0].shape, arrays[0].dtype)
         number = out.dtype.type
-        loop(*_flat(*arrays), *map(number, arguments[count:]), out.reshape(-1))
+        try:
+            loop(*_flat(*arrays), *map(number, arguments[count:]), out.reshape(-1))
+        except NotCompiledError:
+            return NotImplemented
         return out
 
     return _named_by(alone if count == 1 else kernel, loop)
@@ -123,7 +130,10 @@ def _where(condition: Array, self: Array, other: Array) -> Any:
     if not _fits(self, other):
         return NotImplemented
     out = np.empty(self.shape, self.dtype)
-    loops.where(*_flat(condition, self, other, out))
+    try:
+        loops.where(*_flat(condition, self, other, out))
+    except NotCompiledError:
+        return NotImplemented
     return out
 
 
@@ -135,7 +145,10 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Any:
     if not _fits(self):
         return NotImplemented
     out = np.empty(self.shape, self.dtype)
-    loops.masked_fill(*_flat(self, mask), out.dtype.type(value), out.reshape(-1))
+    try:
+        loops.masked_fill(*_flat(self, mask), out.dtype.type(value), out.reshape(-1))
+    except NotCompiledError:
+        return NotImplemented
     return out
 
 
@@ -146,21 +159,31 @@ def _finish_loss(total: float, like: Array, reduction: int) -> Array:
 def _mse_loss(self: Array, target: Array, reduction: int) -> Any:
     if reduction not in (_MEAN, _SUM) or not self.size or not _fits(self, target):
         return NotImplemented
-    return _finish_loss(loops.sum_of_squared_differences(*_flat(self, target)), self, reduction)
+    try:
+        total = loops.sum_of_squared_differences(*_flat(self, target))
+    except NotCompiledError:
+        return NotImplemented
+    return _finish_loss(total, self, reduction)
 
 
 def _smooth_l1_loss(self: Array, target: Array, reduction: int, beta: float) -> Any:
     if reduction not in (_MEAN, _SUM) or not self.size or not _fits(self, target):
         return NotImplemented
     number = self.dtype.type
-    total = loops.sum_of_smooth_differences(*_flat(self, target), number(beta), number(0.5))
+    try:
+        total = loops.sum_of_smooth_differences(*_flat(self, target), number(beta), number(0.5))
+    except NotCompiledError:
+        return NotImplemented
     return _finish_loss(total, self, reduction)
 
 
 def _linalg_vector_norm(self: Array, ord: Any, dim: Any, keepdim: bool, *, dtype: Any) -> Any:
     if ord != 2 or dim is not None or keepdim or dtype is not None or not _fits(self):
         return NotImplemented
-    squares = loops.sum_of_squares(self.reshape(-1))
+    try:
+        squares = loops.sum_of_squares(self.reshape(-1))
+    except NotCompiledError:
+        return NotImplemented
     limits = np.finfo(self.dtype)
     # The backend's kernel scales where squares overflow or lose digits.
     if not limits.tiny / limits.eps < squares < limits.max:
@@ -183,7 +206,10 @@ def _normalize_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
         out = np.empty(self.shape, self.dtype)
         # Of many NumPy finds it faster than a loop that goes one by one.
         greatest = np.maximum.reduce(rows, 1) if rows.size > _MANY else _NOTHING[rows.dtype]
-        loop(rows, greatest, out.reshape(rows.shape))
+        try:
+            loop(rows, greatest, out.reshape(rows.shape))
+        except NotCompiledError:
+            return NotImplemented
         return out
 
     return _named_by(kernel, loop)
@@ -195,7 +221,10 @@ def _differentiate_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
         if rows is None or input_dtype != dc.dtype(output):
             return NotImplemented
         out = np.empty(output.shape, output.dtype)
-        loop(grad_output.reshape(rows.shape), rows, out.reshape(rows.shape))
+        try:
+            loop(grad_output.reshape(rows.shape), rows, out.reshape(rows.shape))
+        except NotCompiledError:
+            return NotImplemented
         return out
 
     return _named_by(kernel, loop)
@@ -217,7 +246,10 @@ def _native_layer_norm(
     means, rstds = np.empty((2, len(rows)), dtype)
     scale = _NOTHING[dtype] if weight is None else np.ascontiguousarray(weight).reshape(-1)
     shift = _NOTHING[dtype] if bias is None else np.ascontiguousarray(bias).reshape(-1)
-    loops.layer_norm(rows, scale, shift, dtype.type(eps), out.reshape(rows.shape), means, rstds)
+    try:
+        loops.layer_norm(rows, scale, shift, dtype.type(eps), out.reshape(rows.shape), means, rstds)
+    except NotCompiledError:
+        return NotImplemented
     return out, means.reshape(outer), rstds.reshape(outer)
 
 
@@ -226,7 +258,10 @@ def _cumsum(self: Array, dim: int, *, dtype: Any) -> Any:
     if rows is None:
         return NotImplemented
     out = np.empty(self.shape, self.dtype)
-    loops.cumsum(rows, out.reshape(rows.shape))
+    try:
+        loops.cumsum(rows, out.reshape(rows.shape))
+    except NotCompiledError:
+        return NotImplemented
     return out
 
 
@@ -235,7 +270,10 @@ def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     if rows is None or not 0 < k <= min(_MOST, rows.shape[1]):
         return NotImplemented
     values, places = np.empty((len(rows), k), self.dtype), np.empty((len(rows), k), np.int64)
-    loops.topk(rows, largest, values, places)
+    try:
+        loops.topk(rows, largest, values, places)
+    except NotCompiledError:
+        return NotImplemented
     shape = (*self.shape[:-1], k)
     return values.reshape(shape), places.reshape(shape)
 

@@ -7,8 +7,8 @@ Note [Compiled operations]
 
 Note [When it is compiled]
     A compilation takes about a second, so a chain gets one when it has run `DISPATCH_CPU_JIT` times (10 unless set; 0:
-    never). The machine code is kept on disk by Numba, beside the loop's source, in the part ``cpu`` of the user's caches
-    (`dispatch_core.cache_folders`) or the folder that ``DISPATCH_CPU_CACHE`` names.
+    never). The machine code is kept on disk, in the part ``cpu`` of the user's caches (`dispatch_core.cache_folders`) or of
+    the folder that ``DISPATCH_CPU_CACHE`` names.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
 import numpy as np
 
-from dispatch_core.cache_folders import cache_folder, write_once
-from dispatch_core.files import checked_cache
+from dispatch_core.cache_folders import cache_folder
+from dispatch_core.files import keep_on_disk
 from dispatch_core.logs import Log
 
 from .tape import Operation, Symbol
@@ -69,7 +68,9 @@ _TYPES: Final = {"f": "float32", "d": "float64", "?": "boolean"}
 @cache
 def is_available() -> bool:
     """Return whether Numba is installed."""
-    return find_spec("numba") is not None
+    with suppress(ValueError):  # a program has put something else under its name
+        return find_spec("numba") is not None
+    return False
 
 
 def runs_before() -> int:
@@ -147,37 +148,26 @@ def _expression(operation: Operation, names: list[str]) -> str:
 
 def _load_or_compile(source: str, signature: str) -> Callable[..., Any]:
     """Return the compiled function, from the disk if it is there, and kept there if that is possible."""
+    name = _name(source, signature)
+    module = ModuleType(f"dispatch_backend_cpu_{name}")
+    exec(compile(source, f"{name}.py", "exec"), vars(module))  # noqa: S102
+    loop = import_module("numba").njit(error_model="numpy", nogil=True)(module.loop)
     try:
-        path: Path | None = _write_source(source, signature)
+        keep_on_disk(loop, cache_folder("cpu", named=os.environ.get("DISPATCH_CPU_CACHE", "")), name)
     except OSError as error:
         _LOG.warning("a compiled chain is not kept on disk: %s", error)
-        path = None
-    module = ModuleType("compiled_chain" if path is None else f"dispatch_backend_cpu_{path.stem}")
-    # The file says by its name and time which machine code is whose; what runs is the source as it is written here.
-    exec(compile(source, path or "<compiled chain>", "exec"), vars(module))  # noqa: S102
-    loop = import_module("numba").njit(error_model="numpy", nogil=True)(module.loop)
-    if path is not None:
+    else:
         sys.modules[module.__name__] = module  # Numba asks for the module by its name
-        with suppress(RuntimeError):  # Numba found no folder
-            loop._cache = checked_cache(import_module("numba.core.caching"))(loop.py_func)
     loop.compile(signature)
     loop.disable_compile()
     return cast("Callable[..., Any]", loop)
 
 
-def _write_source(source: str, signature: str) -> Path:
-    """Write a loop's source to the cache folder, unless it is there: Numba looks at the file's time."""
-    # Machines and versions of Numba that share the folder do not share files: Numba would number them alike.
+def _name(source: str, signature: str) -> str:
+    """Return a name that a loop has alone: machines and versions of Numba that share a folder share no files."""
     machine = import_module("numba.core.registry").cpu_target.target_context.codegen().magic_tuple()
     text = f"{source}{signature}{import_module('numba').__version__}{machine}"
-    path = _folder() / f"loop_{hashlib.sha256(text.encode()).hexdigest()[:24]}.py"
-    write_once(path, source)
-    return path
-
-
-def _folder() -> Path:
-    given = os.environ.get("DISPATCH_CPU_CACHE")
-    return Path(given) if given else cache_folder("cpu")
+    return f"loop_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
 class CompiledWriter(ChainWriter):

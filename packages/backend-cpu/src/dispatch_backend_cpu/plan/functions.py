@@ -57,7 +57,7 @@ def _compile_later(
                 try:
                     compiled = CompiledWriter(chain, space).compile()
                 except Exception as error:  # noqa: BLE001  # the other form is at hand
-                    _LOG.warning("a chain is not compiled: %s", error)
+                    _LOG.warning("a chain is not compiled: %s: %s", type(error).__name__, error)
         run(values)
 
     return either

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .checked import checked_cache, read_checked, write_checked
+from .checked import read_checked, write_checked
+from .machine_code import keep_on_disk
 from .replacement import replace_file, write_text
 
-__all__ = ["checked_cache", "read_checked", "replace_file", "write_checked", "write_text"]
+__all__ = ["keep_on_disk", "read_checked", "replace_file", "write_checked", "write_text"]
