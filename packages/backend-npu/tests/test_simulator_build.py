@@ -1,5 +1,6 @@
 """The simulator is built by the system's compiler on demand, and found only in an environment that names it."""
 
+import logging
 import os
 import re
 import shutil
@@ -92,6 +93,50 @@ def test_a_missing_library_is_built_again(built):
     assert (folder / "lib64" / "libopapi.so").read_text() == "built"
 
 
+def damage(content):
+    """Return what a library may look like afterwards."""
+    flipped = bytearray(content)
+    flipped[len(flipped) // 2] ^= 4
+    return [b"", content[: len(content) // 2], bytes(len(content)), b"another library", bytes(flipped), None]
+
+
+@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("name", ["libascendcl.so", "libopapi.so", "libopapi.so.sha256"])
+def test_a_library_that_is_not_as_it_was_built_is_built_again(built, caplog, kind, name):
+    folder, written = built
+    path = folder / "lib64" / name
+    wrong = damage(path.read_bytes())[kind]
+    path.unlink() if wrong is None else path.write_bytes(wrong)
+    caplog.set_level(logging.WARNING, "dispatch_core.caches")
+    builder.repair(folder)
+    assert written == list(builder.LIBRARIES)
+    assert (folder / "lib64" / name.removesuffix(".sha256")).read_text() == "built"
+    (line,) = [record.getMessage() for record in caplog.records] or [f"{folder}/lib64/{name} was deleted"]
+    assert str(path).removesuffix(".sha256") in line
+    builder.repair(folder)
+    assert written == list(builder.LIBRARIES)
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler", pytest.param("cc", marks=pytest.mark.long)])
+def test_a_damaged_library_is_never_loaded(npu, tmp_path, compiler):
+    if npu is None:
+        pytest.skip("needs the simulator")
+    code = (
+        "import torchlike, dispatch_backend_npu as n; n.is_available() or exit(n.unavailable_reason());"
+        " print(torchlike.ones(3, device='npu').add(1).tolist())"
+    )
+    folder = shutil.copytree(npu, tmp_path / "copy")
+    path = folder / "lib64" / "libnnopbase.so"  # the others load it by themselves
+    path.write_bytes(damage(path.read_bytes())[4])
+    found = run(code, ASCEND_HOME_PATH=str(folder), CC=compiler)
+    if compiler == "cc":
+        assert found.stdout == "[2.0, 2.0, 2.0]\n", found.stderr
+        assert path.read_bytes() == (npu / "lib64" / path.name).read_bytes()
+    else:
+        assert "is damaged, and the simulator is built with a C compiler, and there is none" in found.stderr
+        assert found.returncode == 1 and not path.exists()
+
+
 def test_a_simulator_of_other_sources_is_replaced(built):
     folder, written = built
     stamp = (folder / "simulator.txt").read_text()
@@ -116,11 +161,9 @@ def test_the_command_prints_the_environment(npu, capsys):
         pytest.skip("needs the simulator")
     assert main(["simulator", str(npu)]) == 0
     assert capsys.readouterr().out == f"export ASCEND_HOME_PATH={npu}\n"
-    assert sorted(path.name for path in (npu / "lib64").iterdir()) == [
-        "libascendcl.so",
-        "libnnopbase.so",
-        "libopapi.so",
-    ]
+    libraries = ["libascendcl.so", "libnnopbase.so", "libopapi.so"]
+    assert sorted(path.name for path in (npu / "lib64").glob("*.so")) == libraries
+    assert sorted(path.stem for path in (npu / "lib64").glob("*.sha256")) == libraries
 
 
 def test_it_is_not_found_by_accident(npu, tmp_path):

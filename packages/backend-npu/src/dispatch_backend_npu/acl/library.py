@@ -126,6 +126,22 @@ def folder() -> str:
     return found
 
 
+def open_library(path: str) -> ctypes.CDLL:
+    """Load a library; one of the simulator only as it was built: damaged, it is built again.
+
+    Raises ``OSError``.
+    """
+    home = os.path.dirname(os.path.dirname(path))  # noqa: PTH120  # as in toolkit
+    if os.path.isfile(os.path.join(home, toolkit.STAMP)):  # noqa: PTH113, PTH118  # as in toolkit
+        from pathlib import Path
+
+        from ..simulator.compilation import repair  # the toolkit's own libraries need nothing of it
+
+        repair(Path(home))
+    # Lazy binding: an operator library's own needs are resolved at its first call, as in torch's own adapter.
+    return ctypes.CDLL(path, LAZILY)
+
+
 def _load(path: str) -> ctypes.CDLL:
     global _folder
     handle = _handles.get(path)
@@ -133,8 +149,7 @@ def _load(path: str) -> ctypes.CDLL:
         if _folder is None and (old := toolkit.describe_age(os.path.dirname(path))):  # noqa: PTH120  # as in toolkit
             raise ToolkitVersionError(old, hint="install a newer toolkit, and source its set_env.sh")
         try:
-            # Lazy binding: an operator library's own needs are resolved at its first call, as in torch's own adapter.
-            handle = ctypes.CDLL(path, LAZILY)
+            handle = open_library(path)
         except OSError as error:
             raise ToolkitNotFoundError(
                 f"{path} cannot be loaded: {error}",

@@ -33,6 +33,9 @@ DEFAULT_HOMES: Final = (
 )
 """The default folders of the toolkit's installer."""
 
+STAMP: Final = "simulator.txt"
+"""The file beside ``lib64`` that tells the simulator, and its version, from a toolkit."""
+
 _FEATURES: Final = ("ops_infer", "ops_train", "math", "sparse", "fft", "rand")
 
 FILES: Final[dict[str, tuple[str, ...]]] = {

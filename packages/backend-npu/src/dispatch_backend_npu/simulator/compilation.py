@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from dispatch_core.cache_folders import cache_folder, cache_root
+from dispatch_core.files import read_checked, replace_file, write_checked
 from dispatch_core.logs import Log
 
 from ..acl import toolkit
@@ -92,16 +93,19 @@ def default_folder() -> Path:
 
 
 def build(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Build the libraries in ``folder``/lib64, unless they are there, and return the folder.
+    """Build the libraries in ``folder``/lib64, unless they are there as they were built, and return the folder.
 
     Raises NoCompilerError without a compiler, RuntimeError with its output where it fails, OSError where the folder cannot
     be written.
     """
     folder = cache_folder(_PART) / default_folder().name if folder is None else Path(folder).absolute()
-    stamp = folder / "simulator.txt"
-    is_built = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
-    if is_built and stamp.is_file() and stamp.read_text(encoding="utf-8") == fingerprint():
-        return folder
+    stamp = folder / toolkit.STAMP
+    if not (_is_whole(folder) and stamp.is_file() and stamp.read_bytes() == fingerprint().encode()):
+        _make(folder)
+    return folder
+
+
+def _make(folder: Path) -> None:
     command = compiler()
     _LOG.info("the simulator is built in %s", folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -117,9 +121,23 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
             _run([*command, *_FLAGS, f"-I{SOURCES}", "-o", output, *paths, *links, "-Wl,-rpath,$ORIGIN", "-lm"])
         (folder / "lib64").mkdir(parents=True, exist_ok=True)
         for library in LIBRARIES:
-            (temporary / "lib64" / library).replace(folder / "lib64" / library)
-        stamp.write_text(fingerprint(), encoding="utf-8")
-    return folder
+            write_checked(str(folder / "lib64" / library), (temporary / "lib64" / library).read_bytes())
+        with replace_file(folder / toolkit.STAMP, is_synced=False) as file:
+            file.write(fingerprint().encode())
+
+
+def repair(folder: Path) -> None:
+    """Build the simulator again where a library is not as it was built, as one loads the others; raises ``OSError``."""
+    if _is_whole(folder):
+        return
+    try:
+        _make(folder)
+    except RuntimeError as error:
+        raise OSError(f"it is damaged, and {error}") from error
+
+
+def _is_whole(folder: Path) -> bool:
+    return all(read_checked(str(folder / "lib64" / library)) is not None for library in LIBRARIES)
 
 
 def _run(command: list[str | Path]) -> None:

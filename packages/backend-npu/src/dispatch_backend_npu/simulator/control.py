@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ..acl.library import LAZILY
+from ..acl import toolkit
+from ..acl.library import open_library
 from .compilation import fingerprint
 
 #: The kinds of counted objects, in the order of aclsim_kind in aclsim.h.
@@ -49,13 +50,13 @@ class Simulator:
         self.folder = Path(os.environ.get("ASCEND_HOME_PATH", "") if folder is None else folder)
         path = self.folder / "lib64" / "libascendcl.so"
         try:
-            library = ctypes.CDLL(str(path), mode=LAZILY)
+            library = open_library(str(path))
             library.aclsimReset.restype = None
         except (OSError, AttributeError) as error:
             raise RuntimeError(
                 f"{path} is no simulator: {error}. Hint: build one with python -m dispatch_backend_npu simulator."
             ) from error
-        stamp = self.folder / "simulator.txt"
+        stamp = self.folder / toolkit.STAMP
         if stamp.is_file() and stamp.read_text(encoding="utf-8") != fingerprint():
             raise RuntimeError(
                 f"the simulator in {self.folder} was built by another version of this package."
