@@ -217,6 +217,17 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session(requires=["wheels"])
+def nightly(session: nox.Session) -> None:
+    """Draw many damaged files and interrupts, with the day as the seed, or the one of ``DISPATCH_TEST_SEED``."""
+    _install_wheels(session, "parity")
+    seed = os.environ.get("DISPATCH_TEST_SEED", dt.datetime.now(tz=dt.UTC).date().isoformat())
+    session.env.update(DISPATCH_TEST_SEED=seed, DISPATCH_DAMAGED_FILES="10000", DISPATCH_TEST_INTERRUPTS="30000")
+    session.log(f"DISPATCH_TEST_SEED={seed}")
+    files = ("tests/test_memory_of_files.py", "tests/parity/test_torchlike_checkpoints.py", "tests/test_interrupts.py")
+    _pytest(session, "-k", "damaged or moment", *files)
+
+
+@nox.session(requires=["wheels"])
 def arrays(session: nox.Session) -> None:
     """Run the tests of array libraries as devices, and of data beside theirs; arguments after ``--`` go to pytest."""
     _install_wheels(session, "test", "demo", "arrays", "interop")

@@ -52,7 +52,7 @@ def groups() -> dict:
 
 
 def test_there_are_workflows_for_tests_docs_and_releases():
-    assert {path.stem for path in WORKFLOWS} == {"docs", "release", "tests"}
+    assert {path.stem for path in WORKFLOWS} == {"docs", "nightly", "release", "tests"}
 
 
 @each_workflow
