@@ -29,6 +29,7 @@ from ..operators.entry import CHANGES
 from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, paused
 from .capturing import CaptureBlock, Recording, current_recording
+from .eager_calls import EagerCall, RecordingRow
 from .errors import GIVEN_UP, before_read
 from .held_tensors import find_held
 from .live_numbers import to_plain
@@ -96,6 +97,7 @@ def _run_nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 #: How many reasons are kept at least, and what stands for all others: a program whose shapes change gives ever new ones.
 _REASONS: Final = 16
 _OTHERS: Final = "of other reasons"
+_FIRST: Final = "it is the first call"
 
 
 class CaptureStats:
@@ -166,10 +168,12 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     <CaptureStats: 1 variant, 2 replays, 2 recordings>
 
     ``check=n`` records every n-th call again, and raises where it differs from its variant. ``max_variants`` are kept; more
-    than that are said once, by a warning. With ``donate=False`` no device's compiler uses up the memory of an array that is
-    overwritten. ``check_indices=False`` is the promise that indices and other values are right in replays, whose compiled
-    programs then do not look. Raises ``CaptureError`` where a call does what a replay cannot do, or two calls
-    differ; ``ArgumentError`` for anything but a function that can be captured.
+    than that are said once, by a warning. After 2 * ``max_variants`` + 16 recordings in a row without a replay calls run
+    eagerly, which another warning says once; recording is tried again after 256 of them, and then after twice as many.
+    With ``donate=False`` no device's compiler uses up the memory of an array that is overwritten. ``check_indices=False``
+    is the promise that indices and other values are right in replays, whose compiled programs then do not look. Raises
+    ``CaptureError`` where a call does what a replay cannot do, or two calls differ; ``ArgumentError`` for anything but a
+    function that can be captured.
     """
 
     #: The newest first; see Note [Variants].
@@ -231,12 +235,14 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             del vars(self)["__wrapped__"]
         self._every, self._most = check, max_variants
         self._planning = {"donate": bool(donate), "check_indices": bool(check_indices)}
-        #: Calls that did not run eagerly, and those of which the recording failed.
-        self._calls = self._failed = 0
+        #: Replays, and calls that looked for a variant in `_replay_or_record`.
+        self._replays = self._calls = 0
+        self._row = RecordingRow(max_variants)
         #: Calls that were recorded once, the newest first.
         self._candidates: tuple[Variant, ...] = ()
         self._stats = CaptureStats()
-        self._has_warned = False
+        #: Whether it was said that there are too many variants, and that calls run eagerly.
+        self._has_warned = self._has_said = False
         self._lock = threading.Lock()
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -246,7 +252,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 for variant in self._variants:
                     found = variant.run(args, kwargs)
                     if found is not MISS:
-                        self._calls += 1
+                        self._replays += 1
                         return found
             return self._call(args, kwargs)
         except Exception as error:
@@ -294,17 +300,45 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             if found is MISS:
                 continue
             if again:
+                is_check = bool(is_due and variant.replays is not None and not variant.is_outdated)
+                if not is_check and self._is_over():
+                    return self._run_eagerly(function, args, kwargs)
                 why = "its check is due" if is_due else "the kernels have changed" if variant.is_outdated else ""
                 _LOG.debug("%s is recorded again: %s", self._name, why or "a replay takes two equal recordings")
-                return self._record(function, args, kwargs, variant)
+                return self._record(function, args, kwargs, variant, is_check=is_check)
             self._use(variant)
+            self._replays += 1
             return found
+        if self._is_over():
+            return self._run_eagerly(function, args, kwargs)
         why = self._why(args, kwargs)
         with self._lock:
             self._stats.count_miss(why)
         tell = _LOG.info if self._variants else _LOG.debug
         tell("%s is recorded, because %s; variants so far: %d", self._name, why, len(self._variants))
         return self._record(function, args, kwargs, None)
+
+    def _is_over(self) -> bool:
+        """Return whether a call that would be recorded runs eagerly; see Note [When recording stops] in `eager_calls`."""
+        with self._lock:
+            return self._row.is_over(self._replays)
+
+    def _run_eagerly(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call that is not recorded, because too many were in vain."""
+        why = f"after {self._row.most} calls in a row without a replay"
+        with self._lock:
+            says, self._has_said = not self._has_said, True
+            self._stats.eager[why] += 1
+        if says:
+            _LOG.info("%s runs eagerly from now on, %s; recording is tried again now and then", self._name, why)
+            reasons = self._stats.misses.most_common()
+            because = next((each for each, _ in reasons if each not in (_FIRST, _OTHERS)), "the kernels have changed")
+            warnings.warn(
+                f"{self._name} runs eagerly {why}, because {because}; recording is tried again now and then",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        return EagerCall(self._name).run(function, args, kwargs)
 
     def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let tensors hold arrays where they hold values that a pipeline has made, which no guard lets pass."""
@@ -316,7 +350,13 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 materialize(tensor)
 
     def _record(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], before: Variant | None
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        before: Variant | None,
+        *,
+        is_check: bool = False,
     ) -> Any:
         """Record a call, compare it with the one ``before``, and run it as a pipeline."""
         arguments = Arguments(Names(), "return miss")
@@ -337,9 +377,6 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                     recording.end(failed="recorded" not in locals())
                 tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
                 made, fault = self._compare(recorded, arguments, before, result)
-        except BaseException:
-            self._failed += 1
-            raise
         finally:
             recording.end(failed=True)
         for tensor in tensors:
@@ -350,7 +387,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         recorded.release()
         for each in (made.guard, *(made.replays or ())):
             ReplayWriter.refer(each, recorded.inputs)
-        self._publish(made, before)
+        self._publish(made, before, is_counted=fault is None, is_check=is_check)
         if fault is not None:
             raise fault
         return result
@@ -376,11 +413,13 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             made.run = made.first_run
         return made, None if before is None or before.is_outdated else fault
 
-    def _publish(self, made: Variant, before: Variant | None) -> None:
+    def _publish(self, made: Variant, before: Variant | None, *, is_counted: bool, is_check: bool) -> None:
         """Keep what was recorded in the place of the recording ``before``."""
         warns = False
         with self._lock:
             self._stats.recordings += 1
+            if is_counted:
+                self._row.count(self._replays, is_first=made.recorded.is_first, is_check=is_check)
             self._candidates = tuple([each for each in self._candidates if each is not before])
             self._variants = tuple([each for each in self._variants if each is not before])
             if made.replays is None:
@@ -408,7 +447,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         """Return why no variant fits a call."""
         known = (*self._variants, *self._candidates)
         if not known:
-            return "it is the first call"
+            return _FIRST
         arguments = Arguments(Names(), "")
         arguments.write(args, kwargs)
         given = {place: tensor for tensor, place in _places(args, kwargs)}
@@ -422,7 +461,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 {name: Counter(each) if isinstance(each, Counter) else each for name, each in vars(self._stats).items()}
             )
             found.variants = len(self._variants)
-            found.replays = self._calls - found.recordings - self._failed
+            found.replays = self._replays
         return found
 
     def explain(self) -> str:
@@ -443,6 +482,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         """Forget everything that was recorded. Raises the error of a replay that has found wrong values."""
         with self._lock:
             self._variants = self._candidates = ()
+            self._row.restart(self._replays)
         before_read()
 
     def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:

@@ -23,7 +23,8 @@ class Finish(Record):
     ``check(names, name_of, otherwise)`` returns lines of source that find out before a replay whether it fits: ``names`` are
     those of the inputs there, and "None" in the places of the other tensors, ``name_of`` names any other object, and
     ``otherwise`` is what a line ends with where it does not fit.
-    ``numbers`` are live numbers, whose values ``restore`` gets as its second argument.
+    ``numbers`` are live numbers, whose values ``restore`` gets as its second argument. ``is_first`` says that the call has
+    given tensors their first gradients: it will be another one next time.
     """
 
     tensors: tuple[Any, ...] = ()
@@ -31,6 +32,7 @@ class Finish(Record):
     key: Any = None
     check: Callable[[Sequence[str], Callable[[Any], str], str], list[str]] | None = None
     numbers: tuple[Any, ...] = ()
+    is_first: bool = False
 
 
 class CapturePart:
@@ -41,6 +43,9 @@ class CapturePart:
 
     def meet(self, tensor: Any) -> None:
         """Take note of an input before the call can change it."""
+
+    def check(self) -> None:
+        """Refuse what the call has done and a replay could not do; also at the end of a call that runs eagerly."""
 
     def finish(self, results: Sequence[Any]) -> Finish:
         """Return what is to be done at each replay; ``results`` are the tensors that the call returns."""

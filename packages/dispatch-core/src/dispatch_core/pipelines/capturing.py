@@ -67,6 +67,10 @@ class Recording:
                 self.parts[marker] = frontend.capture(self)
         CAPTURING.append(self)
 
+    def is_here(self) -> bool:
+        """Return whether this thread or task records the call."""
+        return current_recording() is self
+
     def end(self, *, failed: bool) -> None:
         """Record nothing any more."""
         if self in CAPTURING:

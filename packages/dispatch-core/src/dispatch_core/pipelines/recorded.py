@@ -90,6 +90,8 @@ class RecordedRun:
             marker: part.finish([each for each in results if getattr(each, "_dispatch_mask", 0) & marker])
             for marker, part in recording.parts.items()
         }
+        #: Whether tensors have got their first gradients.
+        self.is_first = any(each.is_first for each in self.finishes.values())
         #: The tensors whose arrays must be there after a replay.
         self.tensors = list(
             {id(each): each for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))}.values()

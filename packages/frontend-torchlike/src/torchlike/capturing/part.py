@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatch_core import frontends
 from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
 from ..history import captures
@@ -56,8 +55,9 @@ class CapturedState(CapturePart):
         ANY[-id(self)] = True
 
     def is_here(self) -> bool:
-        """Return whether this thread or task records the call."""
-        return frontends.recording() is self.recording
+        """Return whether this thread or task records the call, or runs it eagerly and refuses the same."""
+        found: bool = self.recording.is_here()
+        return found
 
     def hold(self, objects: Sequence[Any]) -> None:
         self.modules.hold([each for each in objects if isinstance(each, Tree) and "_modules" in vars(each)])
@@ -83,7 +83,7 @@ class CapturedState(CapturePart):
         if entry is not None and entry.grad is not None and read_gradient(tensor) is entry.grad:
             self.recording.see_part(entry.grad, tensor, read_gradient)
 
-    def finish(self, results: Sequence[Any]) -> Finish:
+    def check(self) -> None:
         if Tensor._dispatch_environment() != self._environment:
             self.recording.refuse(
                 "The grad mode, the default dtype or autocast is another than before",
@@ -91,6 +91,9 @@ class CapturedState(CapturePart):
             )
         self.modules.finish(self.known)
         self.optimizers.finish()
+
+    def finish(self, results: Sequence[Any]) -> Finish:
+        self.check()
         changed = [state for each in self.entries if (state := state_of(each.tensor)) is not each.state]
         changed += [value for each in self.entries for _, value in _find_changes(each)]
         blueprint = Blueprint(self, [*results, *(each for each in changed if each is not None)])
@@ -113,7 +116,8 @@ class CapturedState(CapturePart):
             known = {id(each): name for each, name in zip(tensors, names, strict=True)}
             return [line for each in entries for line in each.write_check(known, name_of, otherwise)]
 
-        return Finish(tensors, restore, key, write_checks, tuple(blueprint.numbers))
+        is_first = any(each.grad is None and read_gradient(each.tensor) is not None for each in entries)
+        return Finish(tensors, restore, key, write_checks, tuple(blueprint.numbers), is_first)
 
     def end(self, *, failed: bool) -> None:
         if self in captures.PARTS:
