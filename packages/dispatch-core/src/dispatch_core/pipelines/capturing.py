@@ -197,6 +197,10 @@ class Recording:
         """Raise the error for a value that an operator reads on the host."""
         self.refuse(f"{operator} reads a value", _READ_HINT)
 
+    def refuse_state(self) -> NoReturn:
+        """Raise the error for a generator's state that is read or set."""
+        self.refuse("The state of a random number generator is read or set", _SEED_HINT)
+
     # What recorders ask.
 
     def meet(self, values: tuple[Any, ...], unread: Collection[int] = ()) -> tuple[Any, ...]:
@@ -287,7 +291,7 @@ class CaptureSession(Session):
         wanted = tuple(wanted)
         if self.recording.is_open:
             if RANDOM in [each for each in wanted if isinstance(each, str)]:
-                self.recording.refuse("The state of a random number generator is read or set", _SEED_HINT)
+                self.recording.refuse_state()
             self.recording.refuse("A value is read", _READ_HINT)
         super().compute(wanted)
 

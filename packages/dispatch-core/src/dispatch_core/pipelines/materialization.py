@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import access, owners
+from ..arrays.frontend import CAPTURING
 from ..arrays.layouts import components_of
 from ..keys.table import DispatchKey
 from .blocks import current, finish
@@ -61,7 +62,18 @@ def _is_ours(value: Any) -> bool:
 
 
 def run_random_steps() -> None:
-    """Run every recorded step that draws random numbers, before a generator's state is read or changed."""
+    """Run every recorded step that draws random numbers, before a generator's state is read or changed.
+
+    Raises ``CaptureError`` in a captured function's call, which a replay could not do again.
+    """
+    draw_recorded()
+    for each in CAPTURING[:]:
+        if each.is_here():
+            each.refuse_state()
+
+
+def draw_recorded() -> None:
+    """Run every recorded step that draws random numbers, before another one draws."""
     _bring_up_to_date((RANDOM,))
 
 

@@ -54,7 +54,7 @@ from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
 from .errors import OVERWRITES
-from .materialization import materialize_argument, run_random_steps, to_step_argument
+from .materialization import draw_recorded, materialize_argument, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
 from .recorder_source import is_specializable, make_inlined_recorder
 from .session import Session
@@ -83,7 +83,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
     def arrive(values: tuple[Any, ...]) -> tuple[Any, ...]:
         if "nondeterministic_seeded" in entry.tags:
-            run_random_steps()
+            draw_recorded()
         return tuple(map(materialize_argument, values))
 
     def run_materialized(*values: Any, **keywords: Any) -> Any:
