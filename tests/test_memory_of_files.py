@@ -1,6 +1,7 @@
 """Files are read into the tensors' own memory, and written from it, whatever they are read from, mapped or not."""
 
 import io
+import itertools
 import os
 import random
 import struct
@@ -10,7 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from checkpoint_bytes import to_text, zip_pickle
+from checkpoint_bytes import to_text, write_safetensors, zip_pickle
 
 import torchlike
 
@@ -120,6 +121,56 @@ def test_only_a_path_is_mapped(tmp_path):
             torchlike.load(tmp_path / "empty", mmap=mmap)
     with pytest.raises(TypeError, match="open for reading bytes"):
         torchlike.load(io.StringIO("text"))
+
+
+class Partial:
+    """A file of a program's own, with some of a file's methods."""
+
+    def __init__(self, content, names):
+        file = io.BytesIO(content)
+        for name in names:
+            setattr(self, name, getattr(file, name))
+
+
+def test_files_with_few_methods_are_read():
+    file = io.BytesIO()
+    torchlike.save({"x": torchlike.arange(5)}, file)
+    for names in (["read"], ["read", "readinto"], ["read", "readinto", "seek", "tell"]):
+        assert torchlike.load(Partial(file.getvalue(), names))["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+class Refusing(io.RawIOBase):
+    """A file that takes some writes, then none, as a pipe that is full and does not wait."""
+
+    def __init__(self, taken, answer):
+        self.taken, self.answer = taken, answer
+
+    def write(self, part):
+        self.taken -= 1
+        return self.answer if self.taken < 0 else min(len(part), 7)
+
+
+@pytest.mark.parametrize("answer", [None, 0])
+def test_a_file_that_takes_nothing_loses_nothing_in_silence(answer):
+    for taken in (0, 1, 9):
+        with pytest.raises(BlockingIOError, match="a file that waits"):
+            torchlike.save({"x": torchlike.arange(50)}, Refusing(taken, answer))
+    torchlike.save({"x": torchlike.arange(50)}, Refusing(10_000, answer))
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_a_file_takes_no_more_memory_than_it_has_bytes(tmp_path, mmap):
+    path = tmp_path / "repeated"
+    nodes = [
+        {"tensor": "x", "dtype": "uint8"},
+        {"ndarray": "x", "dtype": "uint8"},
+        {"tensor": "x", "dtype": "int16", "shape": [500]},
+        {"scalar": "x", "dtype": "uint8"},
+    ]
+    for first, second in itertools.product(nodes, repeat=2):
+        path.write_bytes(write_safetensors({"list": [first, second]}, x=np.ones(1000, "u1")))
+        with pytest.raises(ValueError, match="'x' is the entry of one tensor, and of another one"):
+            torchlike.load(path, mmap=mmap)
 
 
 def test_nothing_is_written_before_the_structure_is_checked():

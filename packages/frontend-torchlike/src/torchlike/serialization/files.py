@@ -237,6 +237,8 @@ class _FileReader:
         self._source, self._entries = source, entries
         self._locate, self._placed = locate, Placed()
         self._storages: dict[str, FileStorage] = {}
+        #: The entries of one tensor that were read: a file that names one a thousand times takes no thousandfold memory.
+        self._alone: set[str] = set()
 
     def make(self, node: dict[str, Any]) -> Any:
         """Return the tensor or array of a node."""
@@ -279,5 +281,8 @@ class _FileReader:
         order = check_numbers(node["order"], "order") if "order" in node else range(len(shape))
         if sorted(order) != list(range(len(shape))):
             raise ValueError(f"{name!r} has another order")
+        if name in self._alone:
+            raise ValueError(f"{name!r} is the entry of one tensor, and of another one")
+        self._alone.add(name)
         array = self._source.take(entry.place, entry.nbytes, alignment=kind.alignment).view(kind).reshape(shape)
         return array.transpose(np.argsort(order)) if "order" in node else array

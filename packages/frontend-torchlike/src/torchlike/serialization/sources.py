@@ -8,6 +8,7 @@ Note [Memory of load and save]
 
 from __future__ import annotations
 
+import errno
 import io
 import mmap
 import os
@@ -87,7 +88,7 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
         if is_mapped:
             raise ValueError("load(): mmap=True takes a path, not a file object")
         name = str(getattr(f, "name", "the file"))
-        if not (hasattr(f, "readinto") and f.seekable()):
+        if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
             f = io.BytesIO(_read_whole(f))
         source = Source(f, name)
         try:
@@ -121,10 +122,12 @@ def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
 
 
 def write_all(file: Any, parts: Iterable[memoryview]) -> None:
-    """Write parts to a file; one that takes less than it is given is asked again."""
+    """Write parts to a file; one that takes less than it is given is asked again, and nothing an ``OSError``."""
     for part in parts:
         for piece in _split(part):
             while piece:
                 written = file.write(piece)
+                if isinstance(file, io.RawIOBase) and not written:
+                    raise BlockingIOError(errno.EAGAIN, "save() needs a file that waits until it can be written to")
                 is_part = isinstance(written, int) and 0 < written < len(piece)
                 piece = piece[written:] if is_part else piece[:0]  # noqa: PLW2901
