@@ -109,6 +109,26 @@ def test_every_source_gives_the_same_and_memory_of_its_own(number, tmp_path):
     assert {name: each.tolist() for name, each in mapped.items()} == expected
 
 
+@pytest.mark.parametrize("kind", ["safetensors", "zip"])
+def test_an_error_of_the_disk_is_no_fault_of_the_file(kind, tmp_path):
+    class Broken(io.BytesIO):
+        left = 0
+
+        def readinto(self, buffer):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(5, "Input/output error")
+            return super().readinto(buffer)
+
+    file = io.BytesIO()
+    torchlike.save({"x": torchlike.ones(3), "y": torchlike.ones(2)}, file)
+    for reads in range(4):
+        broken = Broken(ZIP if kind == "zip" else file.getvalue())
+        broken.left = reads
+        with pytest.raises(OSError, match="Input/output error"):
+            torchlike.load(broken)
+
+
 def test_only_a_path_is_mapped(tmp_path):
     torchlike.save({}, tmp_path / "x")
     with (tmp_path / "x").open("rb") as file:

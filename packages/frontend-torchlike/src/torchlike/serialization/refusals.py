@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import NoReturn
 
 from dispatch_core import BackendError, DispatchError
@@ -21,8 +22,10 @@ def shorten(text: object, *, length: int = 200, keep: str = "") -> str:
 
 
 def refuse(error: Exception, name: str, fault: str, callers: Exception | None) -> NoReturn:
-    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices and the caller's own are raised again."""
-    if error is callers or isinstance(error, BackendError):
+    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices, disks and the caller are raised again."""
+    # A place before the file's beginning is an invalid argument of the system's.
+    is_of_disk = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+    if error is callers or is_of_disk or isinstance(error, BackendError):
         raise error
     # Lines of our own errors are kept; other libraries' may be the file's.
     reason = shorten(error, length=1000, keep="\n" if isinstance(error, DispatchError) else "")
