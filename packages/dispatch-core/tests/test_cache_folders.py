@@ -6,9 +6,11 @@ import errno
 import json
 import logging
 import os
+import random
 import stat
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +20,9 @@ import pytest
 from dispatch_core import cache_folders
 from dispatch_core.cache_folders import cache_folder, cache_parts, cache_root, write_once
 from dispatch_core.command_line import main
+
+#: How many folders of caches are drawn.
+FOLDERS = int(os.environ.get("DISPATCH_TEST_FOLDERS", "160"))
 
 
 @pytest.fixture(autouse=True)
@@ -270,6 +275,9 @@ def test_a_user_without_a_home_has_a_folder_all_the_same(home, monkeypatch):
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", refuse)
     assert cache_root() == Path("/.cache/dispatch")
+    for relative in (".", "here"):
+        monkeypatch.setenv("HOME", relative)
+        assert cache_root() == Path("/.cache/dispatch")
 
 
 @posix
@@ -280,3 +288,139 @@ def test_probing_follows_no_link_and_leaves_nothing(home, tmp_path):
     cache_folder("acme")
     assert not (tmp_path / "made").exists()
     assert sorted(each.name for each in folder.iterdir()) == [f".writable-{os.getpid()}", "CACHEDIR.TAG"]
+
+
+@pytest.fixture
+def shared():
+    """Return a folder that every user can come to, as those of `tmp_path` are one user's alone."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name).resolve()
+
+
+@pytest.fixture
+def other_user():
+    """Be a user whom owners and modes hold."""
+    os.seteuid(65534)
+    yield 65534
+    os.seteuid(0)
+
+
+def draw_place(draw, base):
+    """Make a folder of caches with a part, of drawn owners and modes, below one that others share, or a link to it.
+
+    Return its name, whether a variable names it, the files of it that stay (None where it is not used), and whether others
+    go.
+    """
+    above, root = base / "above", base / "above" / "dispatch"
+    part = root / "acme"
+    is_named, there = draw.random() < 0.5, draw.choice([(above,), (above, root), (above, root, part)])
+    statuses = {}
+    for each in there:
+        modes = [0o700, 0o755, 0o711, 0o775, 0o1777] + [0o757, 0o777] * (draw.random() < 0.5)
+        statuses[each] = draw.choice(modes), draw.choice([0, 0, 0, 0, 1234])
+        each.mkdir()
+        os.chown(each, *statuses[each][1:] * 2)
+        each.chmod(statuses[each][0])
+        (each / "planted").touch()
+    shown, target = root, draw.choice([None, None, above, root])
+    if target is not None:
+        (base / "link").symlink_to(target)
+        shown = base / "link" / root.relative_to(target)
+    if statuses[above][0] in (0o757, 0o777) or (target == root and root not in there):
+        return shown, is_named, None, False
+    for each in there[1:]:
+        open_mode, owner = statuses[each]
+        if owner or (open_mode & 0o022 and is_named):
+            return shown, is_named, None, False
+        if open_mode & 0o022:
+            return shown, is_named, {each / "planted" for each in there[1 : there.index(each)]}, True
+    return shown, is_named, {each / "planted" for each in there[1:]}, False
+
+
+@root_only
+@pytest.mark.parametrize("start", range(4))
+def test_every_folder_is_judged_alike(home, told, caplog, monkeypatch, shared, start):
+    draw, used = random.Random(f"{os.environ.get('DISPATCH_TEST_SEED', '1')} {start}"), 0
+    for number in range(FOLDERS // 4):
+        base = shared / str(number)
+        base.mkdir()
+        shown, is_named, kept, is_emptied = draw_place(draw, base)
+        if is_named:
+            variable = draw.choice(["DISPATCH_CACHE_DIR", None])
+            if variable:
+                monkeypatch.setenv(variable, str(shown))
+            folder = cache_folder("acme", named="" if variable else str(shown))
+            monkeypatch.delenv("DISPATCH_CACHE_DIR", raising=False)
+        else:
+            with monkeypatch.context() as patch:
+                patch.setattr(cache_folders, "cache_root", lambda shown=shown: shown)
+                folder = cache_folder("acme")
+        case = shown, is_named, kept, is_emptied, told()
+        real = shown.resolve() / "acme"
+        if kept is None:
+            assert is_private(folder), case
+        else:
+            assert folder == real and mode(folder) == 0o700, case
+            assert {*shown.resolve().rglob("planted")} == kept, case
+            assert not mode(real.parent) & 0o022 and real.parent.stat().st_uid == 0, case
+            used += 1
+        assert len(told()) == (kept is None or is_emptied), case
+        caplog.clear()
+        (folder / "file").touch()
+    assert used > FOLDERS // 16
+
+
+@posix
+@pytest.mark.parametrize("planted", ["link", "file"])
+def test_a_part_that_is_no_folder_is_not_used(home, told, tmp_path, planted):
+    cache_root().mkdir(parents=True)
+    if planted == "link":
+        (cache_root() / "acme").symlink_to(tmp_path)
+    else:
+        (cache_root() / "acme").touch()
+    assert is_private(cache_folder("acme"))
+    assert len(told()) == 1
+    assert cache_folder("other") == cache_root() / "other"
+
+
+@root_only
+@pytest.mark.parametrize("place", ["/", "read-only", "missing", "another's", "relative"])
+def test_a_user_who_may_write_nowhere_has_a_private_folder(home, told, monkeypatch, shared, other_user, place):
+    target = {"/": Path("/"), "missing": shared / "no" / "home", "relative": Path()}.get(place, shared / place)
+    if place in ("read-only", "another's"):
+        os.seteuid(0)
+        target.mkdir(mode=0o555)
+        os.chown(target, other_user if place == "read-only" else 1234, 0)
+        os.seteuid(other_user)
+    monkeypatch.setenv("HOME", str(target))
+    monkeypatch.chdir(shared)
+    folders = [cache_folder(part) for part in ("acme", "other")]
+    assert all(map(is_private, folders))
+    assert folders[0].stat().st_uid == folders[0].parent.stat().st_uid == other_user
+    assert len(told()) == 1
+    assert not [*shared.rglob("dispatch")]
+
+
+@root_only
+def test_a_process_that_gives_its_rights_up_leaves_the_folder_that_it_had(home, told, shared):
+    (shared / "x").mkdir(mode=0o777)
+    (shared / "x").chmod(0o755)
+    before = cache_folder("acme")
+    os.seteuid(65534)
+    try:
+        assert is_private(cache_folder("acme"))
+    finally:
+        os.seteuid(0)
+    assert cache_folder("acme") == before
+
+
+@posix
+def test_a_link_that_is_led_elsewhere_afterwards_leads_nobody(home, tmp_path):
+    (home / ".cache").symlink_to(tmp_path / "one")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    folder = cache_folder("acme")
+    (home / ".cache").unlink()
+    (home / ".cache").symlink_to(tmp_path / "two")
+    assert folder == tmp_path / "one" / "dispatch" / "acme"

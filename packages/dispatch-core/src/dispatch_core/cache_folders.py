@@ -52,9 +52,11 @@ def cache_root() -> Path:
     try:
         found = user_cache_path("dispatch", appauthor=False)
         # The specification of XDG_CACHE_HOME says to ignore a path that is not absolute.
-        return found if found.is_absolute() else Path("~/.cache/dispatch").expanduser()
+        found = found if found.is_absolute() else Path("~/.cache/dispatch").expanduser()
     except RuntimeError:  # a user without a home, as in containers
-        return Path(os.sep, ".cache", "dispatch")
+        found = Path()
+    # A home that is relative would be another one in each folder.
+    return found if found.is_absolute() else Path(os.sep, ".cache", "dispatch")
 
 
 def _named_folder() -> str:
