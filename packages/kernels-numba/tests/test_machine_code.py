@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 
@@ -77,6 +78,30 @@ def test_what_is_kept_is_found_again(load):
     for dtype in ("float32", "float64"):
         found = double(again, dtype)
     assert (sum(found.cache_hits.values()), sum(found.cache_misses.values())) == (2, 0)
+
+
+def damage(content, draw):
+    """Return content that is cut, zeroed, of random bytes, or that has one bit flipped, as most have."""
+    kind, place = draw.randrange(6), draw.randrange(len(content))
+    if kind < 3:
+        return (content[:place], bytes(len(content)), draw.randbytes(len(content)))[kind]
+    return content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :]
+
+
+def test_damaged_files_are_compiled_again(load, tmp_path):
+    draw = random.Random(os.environ.get("DISPATCH_TEST_SEED", "1"))
+    double(load(), "float32")
+    good = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
+    assert {path.suffix for path in good} == {".nbi", ".nbc", ".sha256"}
+    for _ in range(int(os.environ.get("DISPATCH_TEST_DAMAGES", "24"))):
+        path = draw.choice(list(good))
+        wrong = damage(good[path], draw)
+        path.write_bytes(wrong)
+        double(load(), "float32")
+        assert path.read_bytes() != wrong or wrong == good[path]
+        found = double(load(), "float32")
+        assert sum(found.cache_hits.values()) == 1
+        good = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
 
 
 def test_without_a_folder_that_can_be_written_each_process_compiles(tmp_path):
