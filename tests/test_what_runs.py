@@ -38,6 +38,17 @@ with zipfile.ZipFile("hostile.pt", "w") as file:
     file.writestr("archive/data.pkl", pickle.dumps(Call(), 2))
     file.writestr("archive/version", "3")
 """
+#: A checkpoint of a tensor that was on a spy's device.
+ELSEWHERE = """
+torch.save([torch.ones(1)], "cpu.pt")
+with open("cpu.pt", "rb") as cpu, open("elsewhere.pt", "wb") as elsewhere:
+    before = cpu.read()
+    node = rb'{\\"tensor\\":\\"0\\",'
+    after = before.replace(node, node + rb'\\"device\\":\\"spydevice\\",')
+    length = int.from_bytes(before[:8], "little") + len(after) - len(before)
+    assert after != before
+    elsewhere.write(length.to_bytes(8, "little") + after[8:])
+"""
 LOADER = "list(DataLoader([1, 2], num_workers=1, multiprocessing_context='spawn'))"
 
 
@@ -77,6 +88,8 @@ CASES = {
     "load": [
         (program(TORCH, "torch.save([torch.ones(1)], 'a.pt'); torch.load('a.pt')"), "", ""),
         (program(TORCH, HOSTILE, QUIET + "torch.load('hostile.pt')"), "", ""),
+        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt')"), "", ""),
+        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt', 'spydevice')"), "spy_device", ""),
     ],
     "list": [(dispatch("list", "--all"), "", ""), (dispatch("list", "--import", "mine"), "mine", "")],
     "doctor": [
