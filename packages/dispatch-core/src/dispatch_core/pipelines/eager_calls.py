@@ -15,9 +15,11 @@ Note [Refusals of eager calls]
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any, Final
 
+from ..arrays.frontend import CAPTURING
+from ..interrupts import by_subscript, take_back, whole
 from .capturing import Recording, current_recording
 from .live_numbers import to_plain
 from .structures import skeleton
@@ -81,11 +83,13 @@ class EagerCall(Recording):
 
     def __init__(self, name: str) -> None:
         self.name, self.is_open, self.parts = name, True, {}
+        self._token: Token[EagerCall | None] | None = None
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function."""
-        token = _running.set(self)
         try:
+            # See Note [Where an interrupt falls] in `interrupts`.
+            self._token = _set_running[self]
             self.begin()
             result = function(*args, **kwargs)
             skeleton(result, type)
@@ -93,9 +97,25 @@ class EagerCall(Recording):
                 part.check()
             return result
         finally:
-            _running.reset(token)
+            self._finish()
+
+    @whole
+    def _finish(self) -> None:
+        try:
             self.end(failed=True)
-            self.parts.clear()
+        except BaseException:
+            self.end(failed=True)
+            raise
+
+    def end(self, *, failed: bool) -> None:
+        """Refuse nothing any more; once more after an interrupt."""
+        if self._token is not None:
+            take_back(self._token)
+        if self in CAPTURING:
+            CAPTURING.remove(self)
+        for part in self.parts.values():
+            part.end(failed=failed)
+        self.parts.clear()
 
     def is_here(self) -> bool:
         """Return whether this thread or task runs the call, and records no other inside."""
@@ -139,3 +159,4 @@ class EagerCall(Recording):
 
 
 _running: Final[ContextVar[EagerCall | None]] = ContextVar("dispatch_core.eager_call", default=None)
+_set_running: Final = by_subscript(_running.set)
