@@ -51,8 +51,10 @@ class CapturedState(CapturePart):
                 "Hooks on saved tensors, or anomaly mode, are on",
                 "leave their block: nodes that a replay makes are not shown to them",
             )
-        captures.PARTS.append(self)
-        ANY[-id(self)] = True
+        # No call, after which an interrupt could fall, before this part is known.
+        parts, key = captures.PARTS, -id(self)
+        ANY[key] = True
+        parts += [self]
 
     def is_here(self) -> bool:
         """Return whether this thread or task records the call, or runs it eagerly and refuses the same."""
