@@ -20,7 +20,7 @@ from types import MethodType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
 
-from ..display import Column, DataTable, list_facts, show_count, show_number_of, to_fragment, to_part
+from ..display import show_number_of
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
@@ -28,6 +28,7 @@ from ..logs import Log
 from ..operators.entry import CHANGES
 from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, paused
+from .capture_stats import OTHERS, CaptureStats
 from .capturing import CaptureBlock, Recording, current_recording
 from .eager_calls import EagerCall, RecordingRow
 from .errors import GIVEN_UP, before_read
@@ -94,66 +95,7 @@ def _run_nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return MISS
 
 
-#: How many reasons are kept at least, and what stands for all others: a program whose shapes change gives ever new ones.
-_REASONS: Final = 16
-_OTHERS: Final = "of other reasons"
 _FIRST: Final = "it is the first call"
-
-
-class CaptureStats:
-    """The figures of a captured function so far: how often it was replayed, recorded and run eagerly, and why.
-
-    >>> CaptureStats().replays
-    0
-    """
-
-    def __init__(self) -> None:
-        self.replays = 0
-        self.recordings = 0
-        #: Reason → calls that ran eagerly.
-        self.eager: Counter[str] = Counter()
-        #: Reason → calls that no variant fitted; the most frequent reasons, and a count of the others.
-        self.misses: Counter[str] = Counter()
-        self.variants = 0
-
-    def count_miss(self, why: str) -> None:
-        """Count a call that no variant fitted."""
-        self.misses[why] += 1
-        if len(self.misses) > 2 * _REASONS:
-            rest = self.misses.pop(_OTHERS, 0)
-            for each, calls in self.misses.most_common()[_REASONS:]:
-                rest += calls
-                del self.misses[each]
-            self.misses[_OTHERS] = rest
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all figures as a dictionary for JSON."""
-        return {**vars(self), "eager": dict(self.eager), "misses": dict(self.misses)}
-
-    def _facts(self) -> list[tuple[str, str]]:
-        names = ("variants", "replays", "recordings")
-        return [(name, show_count(getattr(self, name))) for name in names]
-
-    def __str__(self) -> str:
-        rows = self._facts()
-        for title, counts in (("ran eagerly", self.eager), ("no variant fitted", self.misses)):
-            rows.append((title, show_count(counts.total())))
-            rows += [(f"  {why}", show_count(calls)) for why, calls in counts.most_common()]
-        width = max(len(words) for words, _ in rows)
-        return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
-
-    def _repr_html_(self) -> str:
-        calls, why = Column("calls", show_count, is_number=True), Column("reason", wraps=True)
-        parts = [list_facts(self._facts())]
-        for title, counts in (("ran eagerly", self.eager), ("no variant fitted", self.misses)):
-            if counts:
-                rows = [(count, reason) for reason, count in counts.most_common()]
-                parts += [to_part(title), DataTable([calls, why], rows).html()]
-        return to_fragment("capture statistics", (), parts)
-
-    def __repr__(self) -> str:
-        counts = {"variant": self.variants, "replay": self.replays, "recording": self.recordings}
-        return f"<CaptureStats: {', '.join(show_number_of(noun, count) for noun, count in counts.items())}>"
 
 
 class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, and decorates one
@@ -332,7 +274,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         if says:
             _LOG.info("%s runs eagerly from now on, %s; recording is tried again now and then", self._name, why)
             reasons = self._stats.misses.most_common()
-            because = next((each for each, _ in reasons if each not in (_FIRST, _OTHERS)), "the kernels have changed")
+            because = next((each for each, _ in reasons if each not in (_FIRST, OTHERS)), "the kernels have changed")
             warnings.warn(
                 f"{self._name} runs eagerly {why}, because {because}; recording is tried again now and then",
                 RuntimeWarning,
@@ -429,7 +371,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 self._has_warned |= warns
                 self._variants = (made, *self._variants)[: self._most]
         if warns:
-            why = next(why for why, _ in self._stats.misses.most_common() if why != _OTHERS)
+            why = next(why for why, _ in self._stats.misses.most_common() if why != OTHERS)
             warnings.warn(
                 f"{self._name} is captured in more than {self._most} variants, because {why}; the least used ones are"
                 " dropped",
