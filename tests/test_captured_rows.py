@@ -49,6 +49,9 @@ class Model:
     def call(self, signature):
         if signature in self.variants:
             self.replayed = True
+            # The one that was not used for the longest goes first.
+            self.variants.remove(signature)
+            self.variants.insert(0, signature)
             return "replay"
         if not self.left:
             if self.replayed:

@@ -2,8 +2,8 @@
 
 Note [Variants]
     A call that no variant's guard lets pass is recorded. Where the guard of an earlier recording lets it pass, the two are
-    compared, and become a variant. Variants are tried in the order of their use, and the least used one goes when there
-    are too many. All lists are replaced, never changed: calls read them without a lock.
+    compared, and become a variant. Variants are tried from the newest on, and the one whose last replay is the longest ago
+    goes when there are too many. All lists are replaced, never changed: calls read them without a lock.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class Variant:
         #: Whether registrations have changed since it was recorded.
         self.is_outdated = False
         self.replays: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        #: The number of its function's replays at the last one of its own.
+        self.used = 0
         self.fused = self.donated = 0
 
     def first_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -194,7 +196,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 for variant in self._variants:
                     found = variant.run(args, kwargs)
                     if found is not MISS:
-                        self._replays += 1
+                        variant.used = self._replays = self._replays + 1
                         return found
             return self._call(args, kwargs)
         except Exception as error:
@@ -248,8 +250,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 why = "its check is due" if is_due else "the kernels have changed" if variant.is_outdated else ""
                 _LOG.debug("%s is recorded again: %s", self._name, why or "a replay takes two equal recordings")
                 return self._record(function, args, kwargs, variant, is_check=is_check)
-            self._use(variant)
-            self._replays += 1
+            variant.used = self._replays = self._replays + 1
             return found
         if self._is_over():
             return self._run_eagerly(function, args, kwargs)
@@ -363,27 +364,24 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             if is_counted:
                 self._row.count(self._replays, is_first=made.recorded.is_first, is_check=is_check)
             self._candidates = tuple([each for each in self._candidates if each is not before])
-            self._variants = tuple([each for each in self._variants if each is not before])
+            others = [each for each in self._variants if each is not before]
             if made.replays is None:
                 self._candidates = (made, *self._candidates)[: self._most]
             else:
-                warns = len(self._variants) == self._most and not self._has_warned
-                self._has_warned |= warns
-                self._variants = (made, *self._variants)[: self._most]
+                if len(others) == self._most:
+                    warns, self._has_warned = not self._has_warned, True
+                    others.remove(min(reversed(others), key=lambda each: each.used))
+                made.used = self._replays
+                others.insert(0, made)
+            self._variants = tuple(others)
         if warns:
             why = next(why for why, _ in self._stats.misses.most_common() if why != OTHERS)
             warnings.warn(
-                f"{self._name} is captured in more than {self._most} variants, because {why}; the least used ones are"
-                " dropped",
+                f"{self._name} is captured in more than {self._most} variants, because {why}; those that were"
+                " not used for the longest are dropped",
                 RuntimeWarning,
                 stacklevel=4,
             )
-
-    def _use(self, variant: Variant) -> None:
-        """Try a variant first from now on."""
-        with self._lock:
-            if variant in self._variants and self._variants[0] is not variant:
-                self._variants = (variant, *(each for each in self._variants if each is not variant))
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return why no variant fits a call."""
