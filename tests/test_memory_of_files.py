@@ -109,6 +109,41 @@ def test_every_source_gives_the_same_and_memory_of_its_own(number, tmp_path):
     assert {name: each.tolist() for name, each in mapped.items()} == expected
 
 
+@pytest.mark.skipif(not hasattr(os, "link"), reason="the system has no links")
+@pytest.mark.parametrize("value", ["its own", "another"])
+def test_a_mapped_file_is_not_written_in_place(tmp_path, value):
+    """A file that has two names is not replaced; writing to it would change what lies in the mapping, or end the process."""
+    path, x = tmp_path / "x", torchlike.arange(100_000.0)
+    torchlike.save({"x": x}, path)
+    os.link(path, tmp_path / "y")
+    first, mapped = torchlike.load(path, mmap=True), torchlike.load(tmp_path / "y", mmap=True)
+    new = mapped if value == "its own" else {"x": torchlike.ones(1)}
+    for _ in range(2):
+        before = path.read_bytes()
+        with pytest.raises(RuntimeError, match=r"lie in it.*\nHint: save to another path"):
+            torchlike.save(new, path)
+        assert path.read_bytes() == before
+        mapped.clear()  # the first one is still there
+        new = {"x": torchlike.ones(1)}
+    assert first["x"].equal(x)
+    first.clear()
+    torchlike.save(new, path)
+    assert torchlike.load(tmp_path / "y")["x"].tolist() == [1]
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1 << 40])
+def test_what_a_file_object_says_it_has_read_is_not_believed(count):
+    class Odd(io.BytesIO):
+        def readinto(self, buffer):
+            return count
+
+    file = io.BytesIO()
+    torchlike.save({"x": torchlike.ones(3)}, file)
+    for content in (file.getvalue(), ZIP):
+        with pytest.raises(ValueError, match="ends before"):
+            torchlike.load(Odd(content))
+
+
 @pytest.mark.parametrize("kind", ["safetensors", "zip"])
 def test_an_error_of_the_disk_is_no_fault_of_the_file(kind, tmp_path):
     class Broken(io.BytesIO):

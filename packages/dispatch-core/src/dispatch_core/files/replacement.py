@@ -16,7 +16,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Final, TypeAlias
 
@@ -40,16 +40,19 @@ _CHUNK: Final = 1 << 20
 
 
 @contextmanager
-def replace_file(path: Path, *, is_synced: bool = True) -> Iterator[IO[bytes]]:
+def replace_file(
+    path: Path, *, is_synced: bool = True, may_overwrite: Callable[[os.stat_result], None] = lambda status: None
+) -> Iterator[IO[bytes]]:
     """Open a file to be written: it takes the place of the old one at the end of the block, or never.
 
     After an error in the block the old file is as it was. Links are followed; the old file's mode, owner and group stay.
-    See Note [Files that are not replaced]. ``is_synced=False`` is for what is checked when it is read: it does not wait for
+    See Note [Files that are not replaced]; ``may_overwrite`` gets the status of one of them before it is touched, and may
+    raise. ``is_synced=False`` is for what is checked when it is read: it does not wait for
     the disk. Raises ``OSError``, as ``open`` does.
     """
     target = _follow(path)
     if target is None:
-        with open(path, "wb") as file:  # noqa: PTH123
+        with _open_in_place(path, may_overwrite) as file:
             yield file
         return
     try:
@@ -62,7 +65,7 @@ def replace_file(path: Path, *, is_synced: bool = True) -> Iterator[IO[bytes]]:
     else:
         draft = _make_draft(path, target, old)
     if draft is None:
-        with open(path, "wb") as file:  # noqa: PTH123
+        with _open_in_place(path, may_overwrite) as file:
             yield file
         return
     try:
@@ -72,7 +75,7 @@ def replace_file(path: Path, *, is_synced: bool = True) -> Iterator[IO[bytes]]:
             draft.take_after(old)
         if is_synced:
             _sync(draft.file.fileno())
-        _move(draft, target)
+        _move(draft, target, may_overwrite)
     except OSError as error:
         if error.errno is not None and error.filename in (None, draft.name):
             error.filename = os.fspath(path)
@@ -129,7 +132,17 @@ def _make_draft(path: Path, target: str, old: os.stat_result | None) -> Draft | 
     return None
 
 
-def _move(draft: Draft, target: str) -> None:
+def _open_in_place(path: Path, may_overwrite: Callable[[os.stat_result], None]) -> IO[bytes]:
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        pass  # a new file, or what `open` refuses
+    else:
+        may_overwrite(status)
+    return open(path, "wb")  # noqa: PTH123
+
+
+def _move(draft: Draft, target: str, may_overwrite: Callable[[os.stat_result], None]) -> None:
     """Let a draft take its place; where the folder refuses, write its content there."""
     try:
         _rename(draft, target)
@@ -138,7 +151,7 @@ def _move(draft: Draft, target: str) -> None:
             raise
         _warn(target, error.strerror)
         draft.file.seek(0)
-        with open(target, "wb") as file:  # noqa: PTH123
+        with _open_in_place(target, may_overwrite) as file:
             while chunk := draft.file.read(_CHUNK):
                 file.write(chunk)
 

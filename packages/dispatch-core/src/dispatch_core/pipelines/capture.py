@@ -274,8 +274,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             self._stats.eager[why] += 1
         if says:
             _LOG.info("%s runs eagerly from now on, %s; recording is tried again now and then", self._name, why)
-            reasons = self._stats.misses.most_common()
-            because = next((each for each, _ in reasons if each not in (_FIRST, OTHERS)), "the kernels have changed")
+            because = self._most_frequent()
             warnings.warn(
                 f"{self._name} runs eagerly {why}, because {because}; recording is tried again now and then",
                 RuntimeWarning,
@@ -375,13 +374,18 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 others.insert(0, made)
             self._variants = tuple(others)
         if warns:
-            why = next(why for why, _ in self._stats.misses.most_common() if why != OTHERS)
+            why = self._most_frequent()
             warnings.warn(
                 f"{self._name} is captured in more than {self._most} variants, because {why}; those that were"
                 " not used for the longest are dropped",
                 RuntimeWarning,
                 stacklevel=4,
             )
+
+    def _most_frequent(self) -> str:
+        """Return why most calls fit no variant, in words for a warning."""
+        reasons = self._stats.misses.most_common()
+        return next((each for each, _ in reasons if each not in (_FIRST, OTHERS)), "the kernels have changed")
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return why no variant fits a call."""

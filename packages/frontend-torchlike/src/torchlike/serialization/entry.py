@@ -32,13 +32,14 @@ def save(
     memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. A file at the path is
     replaced when all of the new one is on the disk, which must have room for both; an error leaves the old one as it was.
     Raises ``TypeError`` for functions, classes and objects without attributes, ``ValueError`` for containers more than 200
-    levels deep.
+    levels deep, ``RuntimeError`` for a file that must be written in place, as one that has other names, while tensors of
+    ``load(mmap=True)`` lie in it.
     """
     # Most programs save at their end, if at all, and each would pay for the imports.
     from dispatch_core.files import replace_file
 
     from .files import FileContent
-    from .sources import write_all
+    from .sources import refuse_mapped, write_all
 
     if hasattr(f, "write"):
         write_all(f, FileContent(obj).parts())
@@ -47,7 +48,7 @@ def save(
         hint = "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
         raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{hint}")
     content = FileContent(obj)
-    with replace_file(f) as file:
+    with replace_file(f, may_overwrite=refuse_mapped) as file:
         write_all(file, content.parts())
 
 

@@ -16,12 +16,15 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-__all__ = ["Bytes", "Source", "as_bytes", "open_source", "write_all"]
+__all__ = ["Bytes", "Source", "as_bytes", "open_source", "refuse_mapped", "write_all"]
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+#: A mapping in which tensors lie → the device and number of its file.
+_mapped: Final[WeakKeyDictionary[mmap.mmap, tuple[int, int]]] = WeakKeyDictionary()
 #: How many bytes are read, added to a checksum or written at a time.
 _CHUNK: Final = 1 << 22
 
@@ -65,7 +68,7 @@ class Source:
         for part in _split(array.data):
             while part:
                 read: int = self.file.readinto(part) or 0  # type: ignore[attr-defined]  # typeshed's IO has none
-                if not read:
+                if not 0 < read <= len(part):
                     raise ValueError(f"it ends before byte {place + count}")
                 found = zlib.crc32(part[:read], found) if crc is not None else 0
                 part = part[read:]  # noqa: PLW2901
@@ -98,18 +101,31 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
         return
     name = os.fspath(f)
     with open(name, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
-        mapped = None
-        if is_mapped and os.fstat(file.fileno()).st_size:
+        mapped, status = None, os.fstat(file.fileno())
+        if is_mapped and status.st_size:
             # The pages are private: what is written to them stays in this process. Arrays keep the mapping.
-            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            _mapped[mapping] = status.st_dev, status.st_ino
+            mapped = np.frombuffer(mapping, np.uint8)
         if file.seekable():
             yield Source(file, name, mapped)
         else:  # a pipe
             yield Source(io.BytesIO(file.read()), name)
 
 
+def refuse_mapped(status: os.stat_result) -> None:
+    """Raise ``RuntimeError`` for a file that is to be written in place while tensors of this process lie in it."""
+    if (status.st_dev, status.st_ino) in [*_mapped.values()]:
+        raise RuntimeError(
+            "save(): the file cannot be replaced as a whole, and tensors that load(mmap=True) has given lie in it, which "
+            "writing to it would change or lose\nHint: save to another path, or load it without mmap"
+        )
+
+
 def _read_whole(f: Any) -> bytes:
     content = f.read()
+    if content is None:
+        raise BlockingIOError(errno.EAGAIN, "load(): the file has nothing to read yet")
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise TypeError(f"load() reads files that are open for reading bytes: this one gives {type(content).__name__}")
     return bytes(content)
