@@ -155,6 +155,7 @@ def test_machine_code_that_is_damaged_is_compiled_again(tmp_path):
     assert run(DAMAGE + LOOPS + ONE_BY_ONE, tmp_path, DAMAGES) == 6
 
 
+@pytest.mark.long
 @needs_numba
 @needs_forks
 def test_machine_code_that_is_damaged_while_processes_use_it_fails_none(tmp_path):

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not compiled.is_available(), reason="Numba is not installed"),
 ]
 #: How many damaged files are drawn.
-DAMAGES = int(os.environ.get("DISPATCH_TEST_DAMAGES", "24"))
+DAMAGES = int(os.environ.get("DISPATCH_TEST_DAMAGES", "10"))
 ENDINGS = [".nbi", ".nbc", ".nbi.sha256", ".nbc.sha256"]
 SOURCE = "def loop(x, out):\n    for i in range(out.size):\n        out[i] = x[i] + x[i] * {}\n"
 SIGNATURE = "void(float32[::1], float32[::1])"
@@ -72,7 +72,7 @@ def contents(folder):
 
 
 def test_damaged_files_are_compiled_again(folder):
-    draw = random.Random(int(os.environ.get("DISPATCH_HOSTILE_SEED", "1")))
+    draw = random.Random(os.environ.get("DISPATCH_TEST_SEED", "1"))
     good = contents(folder)
     assert len(good) == 4
     for number in range(DAMAGES):
@@ -108,6 +108,17 @@ def test_what_is_no_file_is_a_miss(folder, ending, kind):
         path.symlink_to(folder / "nowhere")
     assert call(3) == 0
     assert call(3) == (kind != "folder")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX's modes")
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "dispatch_core.caches")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o775)
+    monkeypatch.setenv("DISPATCH_CPU_CACHE", str(tmp_path / "open"))
+    assert (call(3), call(3)) == (0, 1)
+    assert [*(tmp_path / "open").iterdir()] == []
+    assert ["others may write to it" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_a_failing_compilation_fails_no_call_and_writes_nothing_twice(monkeypatch, caplog):

@@ -11,6 +11,8 @@ import numba
 import numpy as np
 import pytest
 
+from dispatch_kernels_numba import machine_code
+
 pytestmark = pytest.mark.no_pipeline(reason="compiles functions, and calls no operator")
 
 SOURCE = """
@@ -93,7 +95,7 @@ def test_damaged_files_are_compiled_again(load, tmp_path):
     double(load(), "float32")
     good = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
     assert {path.suffix for path in good} == {".nbi", ".nbc", ".sha256"}
-    for _ in range(int(os.environ.get("DISPATCH_TEST_DAMAGES", "24"))):
+    for _ in range(int(os.environ.get("DISPATCH_TEST_DAMAGES", "10"))):
         path = draw.choice(list(good))
         wrong = damage(good[path], draw)
         path.write_bytes(wrong)
@@ -102,6 +104,16 @@ def test_damaged_files_are_compiled_again(load, tmp_path):
         found = double(load(), "float32")
         assert sum(found.cache_hits.values()) == 1
         good = {path: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX's modes")
+def test_a_folder_that_others_may_write_to_is_not_used(load, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o775)
+    machine_code._place.cache_clear()
+    double(load(), "float32")
+    assert [*(tmp_path / "cache").iterdir()] == []
+    assert sum(double(load(), "float32").cache_hits.values()) == 1
 
 
 def test_without_a_folder_that_can_be_written_each_process_compiles(tmp_path):
