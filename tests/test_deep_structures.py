@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import OrderedDict
 
+import numpy as np
 import pytest
 from checkpoint_bytes import write_safetensors, zip_pickle
 
@@ -153,3 +154,58 @@ def test_deep_json_is_refused(kind):
     for depth in (5000, 200_000):
         with pytest.raises(ValueError, match="is no safetensors file"):
             load(write_safetensors(left * depth + "1" + right * depth))
+
+
+# Keys whose hash or text would take time without end, or the stack.
+
+
+def tuples_by_reference(depth, count, end):
+    """Return a file of tuples that hold the one before, once or several times, and of a structure around the last one."""
+    nodes = [{"tuple": [1], "id": 0}]
+    for number in range(1, depth):
+        nodes.append({"tuple": [{"ref": number - 1}] * count, "id": number})
+    last = {"ref": depth - 1}
+    return write_safetensors({"list": [*nodes, end(last)]}, x=np.ones(2, "f4"))
+
+
+@pytest.mark.parametrize(("depth", "count"), [(20_000, 1), (60, 2)])
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda key: {"dict": [[key, 1]]},
+        lambda key: {"OrderedDict": [[key, 1]]},
+        lambda key: {"set": [key]},
+        lambda key: {"frozenset": [key]},
+        lambda key: {"namespace": [[key, 1]]},
+        lambda key: {"tensor": "x", "dtype": "float32", "attributes": [[key, 1]]},
+        lambda key: {"tensor": "x", "dtype": "float32", "shape": [key]},
+    ],
+)
+def test_keys_of_endless_parts_are_refused(depth, count, end):
+    with pytest.raises(ValueError, match="is no safetensors file"):
+        load(tuples_by_reference(depth, count, end))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"}h\x00Nsh\x00",  # a dict's key
+        b"\x8f(h\x00\x90",  # a set's element
+        b"cbuiltins\nset\n]h\x00a\x85R",
+        b"ccollections\nOrderedDict\n]h\x00N\x86a\x85R",
+        b"ctorch\nSize\nh\x00\x85R",
+        b"ctorch.serialization\n_get_layout\nh\x00\x85R",
+        b"h\x00h\x00\x93",  # a global's name
+    ],
+)
+def test_keys_of_endless_parts_in_pickles_are_refused(end):
+    pickle = b"\x80\x04K\x01\x85q\x00" + b"h\x00h\x00\x86q\x00" * 60 + end + b"."
+    with pytest.raises(ValueError, match="cannot be read"):
+        load(zip_pickle(pickle))
+
+
+def test_small_keys_of_several_parts_are_read():
+    value = {("a", (1, ("b", 2.5))): 1, frozenset({(1, 2)}): {(3, (4,))}}
+    file = io.BytesIO()
+    torchlike.save(value, file)
+    assert load(file.getvalue()) == value

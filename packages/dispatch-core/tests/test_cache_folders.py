@@ -331,7 +331,7 @@ def draw_place(draw, base):
         return shown, is_named, None, False
     for each in there[1:]:
         open_mode, owner = statuses[each]
-        if owner or (open_mode & 0o022 and is_named):
+        if owner or (open_mode & 0o022 and (is_named or target == root)):
             return shown, is_named, None, False
         if open_mode & 0o022:
             return shown, is_named, {each / "planted" for each in there[1 : there.index(each)]}, True

@@ -46,7 +46,7 @@ def cache_root() -> Path:
     True
     """
     if given := _named_folder():
-        return Path(given).expanduser().absolute()
+        return _expand(given)
     from platformdirs import user_cache_path  # only caches need it
 
     try:
@@ -57,6 +57,11 @@ def cache_root() -> Path:
         found = Path()
     # A home that is relative would be another one in each folder.
     return found if found.is_absolute() else Path(os.sep, ".cache", "dispatch")
+
+
+def _expand(given: str) -> Path:
+    # The home of a user that there is not is a folder of that name, as for the functions of `os`.
+    return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111
 
 
 def _named_folder() -> str:
@@ -70,7 +75,7 @@ def cache_folder(part: str, *, named: str = "", may_be_private: bool = True) -> 
     one, which goes with the process; with ``may_be_private=False`` that raises ``OSError``. See Note [Folders that others
     may write to].
     """
-    root = Path(named).expanduser().absolute() if named.strip() else cache_root()
+    root = _expand(named) if named.strip() else cache_root()
     is_named = bool(named.strip() or _named_folder())
     if may_be_private:
         return _usable(root, part, is_named, _user())
@@ -102,6 +107,8 @@ def _prepare(root: Path, part: str, is_named: bool) -> Path:
     import tempfile
 
     real = Path(os.path.realpath(root))
+    # What a link leads to may be more than a cache.
+    is_named |= root.is_symlink()
     has_owners = sys.platform != "win32"
     if has_owners:
         _judge_parents(root, real)

@@ -9,11 +9,10 @@ Note [Loops that are not compiled]
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-
-from numba.core import config
 
 from dispatch_core.cache_folders import cache_folder
 from dispatch_core.files import keep_on_disk
@@ -32,7 +31,8 @@ def _place(file: str) -> tuple[Path, str] | None:
 
     It lies in that of ``NUMBA_CACHE_DIR``, else in the user's caches, each source's in its own.
     """
-    named: str = vars(config)["CACHE_DIR"]  # made of the variables, where no type checker sees it
+    # Not as Numba has read it: from a file in the current folder, too.
+    named = os.environ.get("NUMBA_CACHE_DIR", "")
     try:
         digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
         return cache_folder("numba", named=named) / f"{Path(file).stem}_{digest[:24]}", digest

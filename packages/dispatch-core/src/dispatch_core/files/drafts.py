@@ -66,7 +66,7 @@ class Draft:
         try:
             status = os.fstat(file.fileno())
             if _lock(file) is not False and _is_name_of(name, status):
-                self.name, self.file, self._status = name, file, status
+                self.name, self.file, self._status, self._process = name, file, status, os.getpid()
                 return True
         except BaseException:
             file.close()
@@ -93,7 +93,8 @@ class Draft:
         if self._status is None:
             return
         with suppress(OSError):
-            is_here = _is_name_of(self.name, self._status)
+            # A forked process has the object, too.
+            is_here = self._process == os.getpid() and _is_name_of(self.name, self._status)
             if fcntl is None:
                 self.file.close()  # Windows deletes no open file
             if is_here:

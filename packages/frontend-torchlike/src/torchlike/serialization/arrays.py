@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,7 +40,7 @@ def check_numbers(values: Any, name: str) -> tuple[int, ...]:
         raise ValueError(f"{name} is no list of numbers")
     for value in values:
         if type(value) is not int or not 0 <= value < 1 << 62:
-            raise ValueError(f"{name} has {value!r}")
+            raise ValueError(f"{name} has {reprlib.repr(value)}")
     return tuple(values)
 
 

@@ -14,6 +14,7 @@ from ..size import Size
 from ..tensors import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers
+from .hashed_keys import check_key
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .refusals import refuse
@@ -211,7 +212,7 @@ def _make_complex(real: Any, imag: Any) -> complex:
 def _make_set(values: Any = ()) -> set[Any]:
     if type(values) not in (list, tuple):
         raise ValueError("a set has no values")
-    return set(values)
+    return set(map(check_key, values))
 
 
 def _make_counter(values: Any = None) -> Counter[Any]:
@@ -223,7 +224,7 @@ def _make_counter(values: Any = None) -> Counter[Any]:
 def _make_ordered_dict(values: Any = ()) -> OrderedDict[Any, Any]:
     if type(values) not in (list, tuple):
         raise ValueError("an OrderedDict has no items")
-    return OrderedDict((key, value) for key, value in values)
+    return OrderedDict((check_key(key), value) for key, value in values)
 
 
 def _make_size(values: Any) -> Size:

@@ -14,6 +14,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from .hashed_keys import check_key
 from .refusals import shorten
 
 __all__ = ["Global", "unpickle"]
@@ -137,7 +138,7 @@ class _Machine:
         values = self._pop_to_mark()
         if type(self._top()) is not set:
             raise ValueError("values are added to what is no set")
-        self._top().update(values)
+        self._top().update(map(check_key, values))
 
     def _do_setitem(self, _: Any) -> None:
         value, key = self._pop(), self._pop()
@@ -153,7 +154,7 @@ class _Machine:
         if len(values) % 2:
             raise ValueError("a key has no value")
         for key, value in zip(values[::2], values[1::2], strict=True):
-            target[key] = value
+            target[check_key(key)] = value
 
     def _do_global(self, argument: Any) -> None:
         module, _, name = argument.partition(" ")
@@ -164,6 +165,8 @@ class _Machine:
         self._push_global(module, name)
 
     def _push_global(self, module: Any, name: Any) -> None:
+        if type(module) is not str or type(name) is not str:
+            raise ValueError("a global has no name")
         whole = f"{_MODULES.get(module, module)}.{name}"
         if whole not in self._globals:
             shown = shorten(whole)

@@ -99,8 +99,8 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
         finally:
             f.seek(0, os.SEEK_END)
         return
-    name = os.fspath(f)
-    with open(name, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
+    name = os.fsdecode(f)
+    with open(f, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
         mapped, status = None, os.fstat(file.fileno())
         if is_mapped and status.st_size:
             # The pages are private: what is written to them stays in this process. Arrays keep the mapping.

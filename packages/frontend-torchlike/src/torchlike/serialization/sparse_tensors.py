@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,9 @@ def put_sparse_together(node: dict[str, Any], decode: Callable[[Any], Any]) -> T
 def read_layout(name: Any) -> str:
     """Return the name of a layout, as torch's ``_get_layout`` is called with; ``ValueError`` for another than COO."""
     if name != "torch.sparse_coo":
-        raise ValueError(f"a tensor has the layout {name!r}: the only sparse one that can be read is torch.sparse_coo")
+        raise ValueError(
+            f"a tensor has the layout {reprlib.repr(name)}: the only sparse one that can be read is torch.sparse_coo"
+        )
     return "sparse_coo"
 
 

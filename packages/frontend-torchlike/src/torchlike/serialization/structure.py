@@ -27,6 +27,7 @@ from ..size import Size
 from ..tensors import Tensor
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, put_together, take_apart
+from .hashed_keys import check_key
 from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
@@ -170,19 +171,19 @@ class Decoder:
         elif kind in _DICTS:
             found = self._keep(node, _DICTS[kind]())
             for key, each in content:
-                found[self.decode(key)] = self.decode(each)
+                found[check_key(self.decode(key))] = self.decode(each)
             if "metadata" in node and kind == "OrderedDict":
                 found._metadata = self.decode(node["metadata"])
         elif kind == "namespace":
             found = self._keep(node, argparse.Namespace())
-            vars(found).update((str(self.decode(key)), self.decode(each)) for key, each in content)
+            vars(found).update((self._decode_name(key), self.decode(each)) for key, each in content)
         elif kind == "object":
             found = self._keep(node, make_bare(content, self._classes))
-            put_together(found, {str(self.decode(key)): self.decode(each) for key, each in node["state"]})
+            put_together(found, {self._decode_name(key): self.decode(each) for key, each in node["state"]})
         else:
             found = self._keep(node, self._decode_leaf(kind, content, node))
             if "attributes" in node and isinstance(found, Tensor):
-                vars(found).update((str(self.decode(key)), self.decode(each)) for key, each in node["attributes"])
+                vars(found).update((self._decode_name(key), self.decode(each)) for key, each in node["attributes"])
         return found
 
     def _keep(self, node: dict[str, Any], value: Any) -> Any:
@@ -190,9 +191,16 @@ class Decoder:
             self._known[node["id"]] = value
         return value
 
+    def _decode_name(self, node: Any) -> str:
+        name = self.decode(node)
+        if not isinstance(name, str):
+            raise ValueError("an attribute's name is no text")
+        return name
+
     def _decode_leaf(self, kind: str, content: Any, node: dict[str, Any]) -> Any:
         if kind in _SEQUENCES:
-            return _SEQUENCES[kind](map(self.decode, content))
+            values = map(self.decode, content)
+            return _SEQUENCES[kind](map(check_key, values) if kind in ("set", "frozenset") else values)
         if kind in _BYTES:
             return _BYTES[kind](base64.b85decode(content))
         if kind == "float":
