@@ -173,4 +173,4 @@ def test_a_compilation_that_fails_anywhere_fails_no_call(kind, tmp_path):
     for failed, lines in report:
         # Numba itself copes with some errors; of all others the log tells once.
         assert len(failed) <= 1 and len(lines) <= len(failed), (failed, lines)
-    assert FAILURES < 10 or any(lines for _, lines in report)
+    assert FAILURES < 100 or any(lines for _, lines in report)

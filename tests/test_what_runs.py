@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,11 @@ SPIES = {
 #: Console script → its module.
 COMMANDS = {"dispatch": "dispatch_core", "torchlike": "torchlike"}
 MODULES = "spy_device spy_arrays spy_operators spy_kernels spy_tool spy_frontend".split()
-PLANTED = (
-    "numpy dispatch_core dispatch_aten dispatch_backend_cpu torchlike torch safetensors pluggy sitecustomize".split()
-)
+#: What is there without the folder: `--import` finds other names in it, as that of a module that Python has elsewhere.
+PLANTED = [
+    *"numpy dispatch_core dispatch_aten dispatch_backend_cpu torchlike torch safetensors pluggy sitecustomize".split(),
+    *(name for name in sys.stdlib_module_names if find_spec(name)),
+]
 TORCH = "import torchlike as torch, contextlib"
 QUIET = "with contextlib.suppress(Exception): "
 #: A checkpoint whose pickle calls a function of a spy's.
@@ -150,7 +153,7 @@ def spied(tmp_path):
     for name in ("mine", "program"):
         (folder / f"{name}.py").write_text(note.format(str(ran), name))
     (folder / "program.py").rename(tmp_path / "program.py")
-    for name in [*PLANTED, *sys.stdlib_module_names]:
+    for name in PLANTED:
         (folder / f"{name}.py").write_text(note.format(str(ran), f"planted-{name}"))
 
     def run(command):

@@ -30,6 +30,7 @@ def caches(monkeypatch, tmp_path):
     """Let the caches of a test lie in a folder of its own."""
     monkeypatch.setenv("DISPATCH_CACHE_DIR", str(tmp_path / "caches"))
     cache_folders._usable.cache_clear()
+    cache_folders._refused.clear()
     yield tmp_path / "caches"
     cache_folders._usable.cache_clear()
 
