@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from forked_work import FORKED
 
 pytestmark = pytest.mark.no_pipeline(reason="starts processes, and calls no operator itself")
 #: How many files are damaged between processes; a third as often several processes use a folder.
@@ -32,20 +33,6 @@ def damaged(content):
 
 def contents():
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix in SUFFIXES}
-
-def forked(work):
-    "Run work in a process of its own; return its process number."
-    if number := os.fork():
-        return number
-    status = 1
-    try:
-        work()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
 """
 SIMULATOR = r"""
 import torchlike
@@ -145,18 +132,18 @@ def copying(npu, tmp_path):
 
 @needs_forks
 def test_libraries_of_the_simulator_that_are_damaged_are_built_again(copying):
-    assert run(DAMAGE + SIMULATOR + ONE_BY_ONE, copying["ASCEND_HOME_PATH"], DAMAGES, **copying) == 6
+    assert run(FORKED + DAMAGE + SIMULATOR + ONE_BY_ONE, copying["ASCEND_HOME_PATH"], DAMAGES, **copying) == 6
 
 
 @pytest.mark.long
 @needs_numba
 @needs_forks
 def test_machine_code_that_is_damaged_is_compiled_again(tmp_path):
-    assert run(DAMAGE + LOOPS + ONE_BY_ONE, tmp_path, DAMAGES) == 6
+    assert run(FORKED + DAMAGE + LOOPS + ONE_BY_ONE, tmp_path, DAMAGES) == 6
 
 
 @pytest.mark.long
 @needs_numba
 @needs_forks
 def test_machine_code_that_is_damaged_while_processes_use_it_fails_none(tmp_path):
-    assert run(DAMAGE + LOOPS + AT_ONCE, tmp_path, max(2, DAMAGES // 3)) == 6
+    assert run(FORKED + DAMAGE + LOOPS + AT_ONCE, tmp_path, max(2, DAMAGES // 3)) == 6

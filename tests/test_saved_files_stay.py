@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from forked_work import FORKED
 
 pytestmark = [
     pytest.mark.no_pipeline(reason="starts processes, and calls no operator itself"),
@@ -31,19 +32,6 @@ def number_of(path):
     assert len(values) == 1 and len(found) == 8, values
     return values.pop()
 
-def forked(work):
-    "Run work in a process of its own; return its process number."
-    if number := os.fork():
-        return number
-    status = 1
-    try:
-        work()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
 
 def ends(number):
     return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
@@ -134,7 +122,7 @@ def test_a_checkpoint_is_never_lost(tmp_path, program, count, name):
     path = tmp_path / "folder" / name
     seed = os.environ.get("DISPATCH_TEST_SEED", "1")
     end = "print(json.dumps([lost, os.listdir(folder)]))"
-    command = [sys.executable, "-W", "ignore", "-c", HEAD + program + end, str(path), str(count), seed]
+    command = [sys.executable, "-W", "ignore", "-c", FORKED + HEAD + program + end, str(path), str(count), seed]
     done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     assert json.loads(done.stdout) == [[], [name]], done.stderr[-4000:]
