@@ -172,8 +172,9 @@ def test_only_a_path_is_mapped(tmp_path):
                 torchlike.load(source, mmap=True)
     (tmp_path / "empty").write_bytes(b"")
     for mmap in (False, True):
-        with pytest.raises(ValueError, match="is no safetensors file"):
-            torchlike.load(tmp_path / "empty", mmap=mmap)
+        for path in (tmp_path / "empty", os.fsencode(tmp_path / "empty")):
+            with pytest.raises(ValueError, match="empty is no safetensors file"):
+                torchlike.load(path, mmap=mmap)
     with pytest.raises(TypeError, match="open for reading bytes"):
         torchlike.load(io.StringIO("text"))
 

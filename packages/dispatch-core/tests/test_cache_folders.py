@@ -42,6 +42,8 @@ def test_the_folder_is_platformdirs_unless_the_variable_names_one(monkeypatch, t
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISPATCH_CACHE_DIR", "here")
     assert cache_root() == tmp_path / "here"
+    monkeypatch.setenv("DISPATCH_CACHE_DIR", "~no-such-user/here")
+    assert cache_root() == tmp_path / "~no-such-user" / "here"
     monkeypatch.setenv("DISPATCH_CACHE_DIR", " ")
     assert cache_root() == Path(platformdirs.user_cache_dir("dispatch", appauthor=False))
 

@@ -436,3 +436,23 @@ def test_what_has_a_drafts_name_and_is_none_is_left_alone(file, kind):
     write_text(file, "new")
     assert (file.read_text(), names(file.parent)) == ("new", [name.name, "file"])
     shutil.rmtree(name) if kind == "folder" else name.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_process_leaves_the_draft_of_its_parent(tmp_path):
+    forking = """
+import os, sys
+from dispatch_core.files import replace_file
+try:
+    with replace_file(sys.argv[1]) as file:
+        file.write(b"new")
+        file.flush()
+        if not (child := os.fork()):
+            raise SystemExit
+        assert os.waitpid(child, 0)[1] == 0
+except SystemExit:
+    pass
+"""
+    subprocess.run([sys.executable, "-c", forking, tmp_path / "x"], check=True)
+    assert (tmp_path / "x").read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dispatch_kernels_numba import machine_code
+from dispatch_kernels_numba.machine_code import _place
 
 pytestmark = pytest.mark.no_pipeline(reason="compiles functions, and calls no operator")
 
@@ -127,3 +128,13 @@ def test_without_a_folder_that_can_be_written_each_process_compiles(tmp_path):
         [sys.executable, "-c", program], capture_output=True, check=False, env=environment, text=True, timeout=120
     )
     assert done.stdout.startswith("[0.73"), done.stderr
+
+
+def test_no_file_in_the_current_folder_says_where_machine_code_lies(tmp_path, monkeypatch):
+    # As Numba sets it where there is a `.numba_config.yaml`.
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("DISPATCH_CACHE_DIR", str(tmp_path / "caches"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
+    (tmp_path / "source.py").write_text("")
+    folder, _ = _place(str(tmp_path / "source.py"))
+    assert (tmp_path / "caches" / "numba") in folder.parents

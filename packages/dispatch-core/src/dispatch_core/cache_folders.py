@@ -7,10 +7,11 @@ one. Where the folder cannot be used, a process has a private one, which goes wi
 
 Note [Folders that others may write to]
     A user who can write to the folder can run code here. So it is made for its user alone, and used only by its owner. One
-    that is the user's own and that others could write to is emptied, and closed to them; not one that a variable names,
-    which is not used then. The same holds for the parts, whose own contents are made as the umask says. A folder above may
-    be a link, a group's or another user's, as homes are, but not one in which everybody may rename everything: one that
-    all may write to, without the sticky bit. Links are followed once, before anything is judged: what was judged is used.
+    that is the user's own and that others could write to is emptied, and closed to them; not one that a variable names, or
+    to which a link leads, which is not used then. The same holds for the parts, whose own contents are made as the umask
+    says. A folder above may be a link, a group's or another user's, as homes are, but not one in which everybody may rename
+    everything: one that all may write to, without the sticky bit. Links are followed once, before anything is judged: what
+    was judged is used.
 """
 
 from __future__ import annotations
