@@ -349,6 +349,7 @@ def packaging(session: nox.Session) -> None:
         "-q",
         "--noconftest",
         "tests/test_archives.py",
+        "tests/test_install_lines.py",
         "tests/test_release.py",
         "tests/test_readmes.py",
         env={"DISPATCH_TEST_DIST": str(DIST)},
@@ -376,6 +377,13 @@ def sdists(session: nox.Session, package: str) -> None:
 
 
 @nox.session(requires=["build"], default=False)
+def assets(session: nox.Session) -> None:
+    """Write into ``dist/`` what a release carries besides archives: requirements with hashes, and an index of the wheels."""
+    session.install(*_group("packaging"))
+    session.run("python", "tools/install_lines.py", "files", str(DIST))
+
+
+@nox.session(requires=["build"], default=False)
 def readmes(session: nox.Session) -> None:
     """Follow every README, and install every package and extra, from the wheels of ``dist/`` in new environments."""
     session.install(*_group("test"))
@@ -394,6 +402,7 @@ def release(session: nox.Session) -> None:
     session.run("git", "clone", "--quiet", str(ROOT), str(tree), external=True)
     date = dt.datetime.now(dt.UTC).date().isoformat()
     notes = session.run("python", "tools/release.py", "notes", "--root", str(tree), "--date", date, silent=True)
+    session.run("python", "tools/install_lines.py", "--root", str(tree), "pages")
     nested = [
         sys.executable,
         "-m",
@@ -403,6 +412,7 @@ def release(session: nox.Session) -> None:
         "packaging",
         "sdists",
         "readmes",
+        "assets",
         "arrays",
     ]
     # What the gate draws from, because compiling takes long, is run whole.
@@ -413,6 +423,7 @@ def release(session: nox.Session) -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     shutil.copytree(tree / "dist", DIST)
     session.run("python", "tools/release.py", "notes", "--date", date, silent=True)
+    session.run("python", "tools/install_lines.py", "pages")
     (path := ROOT / ".nox" / "release-notes.md").write_text(str(notes), encoding="utf-8")
     version = next(DIST.glob("dispatch_core-*.whl")).name.split("-")[1]
     session.log(f"dist/ has version {version}, {path.relative_to(ROOT)} its notes. Look at both, then publish:")

@@ -25,7 +25,7 @@ PAGES = sorted(
 FENCE = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Programs without prompts, by their first line, and the test that runs them.
 RUN_ELSEWHERE = {
-    ("README.md", "import acme"): "test_readmes.py",
+    ("dispatch-core/README.md", "import acme"): "test_readmes.py",
     ("backend-array-api/README.md", "import torchlike"): "backend-array-api/tests",
     ("backend-array-api/README.md", "import acme"): "backend-array-api/tests",
 }

@@ -30,8 +30,8 @@ PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("guides/*.md")])
 FENCE = re.compile(r'(<!-- fails -->\n)?^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 #: Languages of blocks that nothing runs.
 SHOWN = {"text", "mermaid"}
-#: The commands that make an environment and enter it: the fixture has done so.
-BEFORE = ("python -m venv ", "source ")
+#: The commands that make an environment, enter it and install the packages from a clone: the fixture has done so.
+BEFORE = ("python -m venv ", "source ", "python -m pip install -r requirements/")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -41,11 +42,13 @@ def blocks(readme: Path) -> list[tuple[str, str]]:
 
 
 def install_line(readme: Path) -> str:
-    """Return the command at the top of a README, without its prompt."""
+    """Return the command at the top of a README, without its prompt; commands that make an environment come before it."""
     kind, text = blocks(readme)[0]
     assert kind == "console", f"{readme} begins with the command that installs the package"
-    assert text.startswith("$ ") and text.count("\n") == 1
-    return text.removeprefix("$ ").rstrip()
+    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+    assert len(lines) == text.count("\n")
+    assert all(line.startswith(("python3 -m venv ", "source ")) for line in lines[:-1])
+    return lines[-1]
 
 
 def project(folder: Path) -> dict:
@@ -73,11 +76,16 @@ def label(path: Path) -> str:
     return path.parent.name if path.parent != ROOT else "root"
 
 
+def installed_by(line: str) -> str:
+    """Return the name of the file of requirements that a command of installation names."""
+    found = re.fullmatch(r"python -m pip install -r (?:requirements|https://\S+)/(\w+)\.txt", line)
+    assert found, line
+    return found[1]
+
+
 @pytest.mark.parametrize("readme", READMES, ids=label)
 def test_the_line_at_the_top_of_a_readme_installs_the_frontend_with_the_package(readme):
-    found = re.fullmatch(rf'pip install "{FRONTEND}\[(\w+)\]"', install_line(readme))
-    assert found, install_line(readme)
-    packages = distributions_of(FRONTEND, found[1])
+    packages = distributions_of(FRONTEND, installed_by(install_line(readme)))
     expected = project(readme.parent)["name"] if readme.parent != ROOT else "dispatch-backend-cpu"
     assert {FRONTEND, expected} <= packages
 
@@ -106,16 +114,14 @@ def test_a_link_of_a_readme_leads_to_a_file_and_stands_alone_where_an_index_show
 def environment_of_a_newcomer(folder: Path) -> None:
     """Make a virtual environment with pip.
 
-    Pip and what builds our packages are links to those here, as to install them takes longer than all blocks together;
-    ``nox -s readmes`` installs them.
+    Pip is a link to that here, as to install it takes longer than all blocks together; ``nox -s readmes`` installs it.
     """
     venv.create(folder, symlinks=True, with_pip=ALONE)
     if ALONE:
         return
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(folder)}))
-    for name in ("pip", "hatchling", "pathspec", "trove_classifiers"):
-        (path,) = find_spec(name).submodule_search_locations
-        (site / name).symlink_to(path)
+    (path,) = find_spec("pip").submodule_search_locations
+    (site / "pip").symlink_to(path)
     script = folder / "bin" / "pip"
     script.write_text(f'#!/bin/sh\nexec {folder}/bin/python -m pip "$@"\n')
     script.chmod(0o755)
@@ -133,8 +139,6 @@ def run(tmp_path):
     environment |= {"PATH": os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"]])}
     # Pip's switch for ``compile``: of the libraries only what the blocks import is compiled.
     environment |= {"PIP_NO_COMPILE": "0", "PIP_CONSTRAINT": str(constraints)}
-    if not ALONE:
-        environment["PIP_NO_BUILD_ISOLATION"] = "0"  # as above: without
     environment["PIP_FIND_LINKS"] = f"{wheels.resolve().as_uri()} {environment.get('PIP_FIND_LINKS', '')}"
 
     def run(*command: str, cwd: Path = tmp_path, **more: str) -> str:
@@ -166,7 +170,10 @@ for _readme in READMES:
 def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(line, run, tmp_path):
     # The root's last, as it installs more.
     readmes = sorted(LINES[line], key=lambda path: path.parent == ROOT)
-    run("bash", "-euo", "pipefail", "-c", line)
+    if "https:" not in line and (ALONE or readmes[-1].parent == ROOT):
+        run("bash", "-euo", "pipefail", "-c", line, cwd=ROOT)
+    else:  # as a release of these archives does
+        install_wheels(line, run, tmp_path)
     for readme in readmes:
         found = blocks(readme)
         for text in (text for kind, text in found if kind == "sh" and not text.rstrip().endswith(BY_NOX)):
@@ -175,12 +182,21 @@ def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(l
             run("bash", "-euo", "pipefail", "-c", text, cwd=ROOT if readme.parent == ROOT else tmp_path)
         run("python", "-m", "doctest", "-o", "ELLIPSIS", str(readme))
         programs = [text for kind, text in found if kind == "python" and ">>>" not in text]
-        if readme.parent == ROOT:
+        if readme.parent.name == "dispatch-core":
             check_the_vendors_part(found, programs, run, tmp_path / "acme")
             continue
         for text in programs:
             if "import acme" not in text:
                 run("python", "-c", text)
+
+
+def install_wheels(line: str, run, folder: Path) -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    lines = importlib.import_module("install_lines")
+    wheels, name = Path(os.environ["DISPATCH_TEST_DIST"]).resolve(), installed_by(line)
+    path = folder / f"{name}.txt"
+    path.write_text(lines.release_file(ROOT, name, wheels, wheels.as_uri()))
+    run("python", "-m", "pip", "install", "-r", str(path))
 
 
 installs_more = pytest.mark.skipif(not ALONE, reason="takes long: run nox -s readmes")
@@ -207,7 +223,7 @@ def test_pip_finds_what_every_extra_requires(run):
             run("pip", "install", "--dry-run", f"{name}[{extras}]")
 
 
-#: The array library that the README's vendor has already.
+#: The array library that the vendor of dispatch-core's README has already.
 ACME = """
 import numpy as np
 from dispatch_aten.dtypes import BY_NAME
@@ -255,7 +271,7 @@ def check_the_vendors_part(found, programs, run, site):
     (folder / "entry_points.txt").write_text(points)
     assert run("python", "-c", USE, PYTHONPATH=str(site)).splitlines() == ["[1. 1. 1.]", "[-2. -2. -2.]"]
     assert "acme" in run("python", "-m", "dispatch_core", "list", PYTHONPATH=str(site))
-    # Every Python block of the root was run: by doctest, or here.
+    # Every Python block was run: by doctest, or here.
     assert programs == [module]
 
 
