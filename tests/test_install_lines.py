@@ -116,7 +116,7 @@ def test_a_file_of_a_release_has_the_address_and_the_hash_of_each_wheel(lines, t
     text = lines.release_file(ROOT, "jax", tmp_path, RELEASE)
     first, *rest = text.splitlines()
     assert first == f"# python -m pip install -r {RELEASE}/jax.txt"
-    assert len(rest) == 6
+    assert len(rest) == 7
     digest = hashlib.sha256(b"dispatch-core").hexdigest()
     assert f"dispatch-core @ {RELEASE}/dispatch_core-0.1.0-py3-none-any.whl#sha256={digest}" in rest
     assert any(line.startswith("dispatch-frontend-torchlike[jax] @ ") for line in rest)

@@ -199,6 +199,96 @@ def install_wheels(line: str, run, folder: Path) -> None:
     run("python", "-m", "pip", "install", "-r", str(path))
 
 
+#: What somebody writes who has read the root's README and nothing else, in its words.
+NEWCOMERS = {
+    "train on a CSV and plot": """
+import matplotlib
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import torchlike as torch
+
+points = np.linspace(-1, 1, 64, dtype="float32")
+np.savetxt("points.csv", np.stack([points, points**2], axis=1), delimiter=",")
+
+table = torch.from_numpy(np.loadtxt("points.csv", delimiter=",")).float()
+x, y = table[:, :1], table[:, 1:]
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(1, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+
+@torch.capture
+def step():
+    loss = torch.nn.functional.mse_loss(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+losses = torch.tensor([step().item() for _ in range(300)])
+figure, (left, right) = plt.subplots(1, 2)
+left.plot(losses)
+right.plot(x, y)
+right.plot(x, net(x).detach())
+figure.savefig("fit.png")
+assert losses[-1] < 0.01 < losses[0]
+assert open("fit.png", "rb").read(4) == b"\\x89PNG"
+""",
+    "a custom operator with a gradient": """
+import dispatch_core as dc
+import torchlike as torch
+
+
+@dc.custom_op("mine::softclip", mutates_args=())
+def softclip(x: torch.Tensor, limit: float) -> torch.Tensor:
+    return x / (1 + (x / limit).abs())
+
+
+def setup_context(ctx, inputs, output):
+    x, ctx.limit = inputs
+    ctx.save_for_backward(x)
+
+
+def backward(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad / (1 + (x / ctx.limit).abs()) ** 2, None
+
+
+softclip.register_autograd(backward, setup_context=setup_context)
+x = torch.linspace(-3, 3, 6, dtype=torch.float64).requires_grad_()
+assert torch.autograd.gradcheck(lambda x: softclip(x, 2.0), (x,))
+softclip.register_fake(lambda x, limit: torch.empty_like(x))
+dc.opcheck(dc.ops.mine.softclip.default, (x, 2.0))
+try:
+    softclip(x, "wide")
+except TypeError as error:
+    assert "argument 'limit' (position 2) must be float, not str" in str(error)
+""",
+}
+
+
+@installs_wheels
+@pytest.mark.parametrize("title", NEWCOMERS)
+def test_a_newcomer_who_has_read_the_readme_alone_writes_a_program(title, run, tmp_path):
+    install_wheels(install_line(ROOT / "README.md"), run, tmp_path)
+    if "matplotlib" in NEWCOMERS[title]:
+        run("python", "-m", "pip", "install", "matplotlib")
+    run("python", "-c", NEWCOMERS[title])
+
+
+@installs_wheels
+def test_a_newcomer_who_has_read_the_readme_alone_makes_a_device(run, tmp_path):
+    (text,) = (text for kind, text in blocks(ROOT / "README.md") if kind == "console" and "new-backend" in text)
+    install, *commands = (line.removeprefix("$ ") for line in text.splitlines())
+    install_wheels(install, run, tmp_path)
+    for command in commands:
+        # The whole of it takes half a minute.
+        run("bash", "-c", command if ALONE or "verify" not in command else f"{command} --only 'aten::add*'")
+    run("python", "-c", "import torchlike; assert (torchlike.ones(2, device='acme') + 1).sum() == 4")
+
+
 installs_more = pytest.mark.skipif(not ALONE, reason="takes long: run nox -s readmes")
 
 

@@ -72,13 +72,18 @@ def wanted(root: Path, name: str) -> dict[str, tuple[str, set[str]]]:
     return {each: (folder, extras.get(each, set())) for each, (folder, _) in projects.items() if each in names}
 
 
-def _bracketed(extras: set[str]) -> str:
-    return f"[{','.join(sorted(extras))}]" if extras else ""
+def _spellings(extras: set[str]) -> list[str]:
+    """Return what stands behind a name: nothing, and the extras on a second line.
+
+    To pip, a file of a name with extras is none of the plain name, which other distributions require.
+    """
+    return ["", f"[{','.join(sorted(extras))}]"] if extras else [""]
 
 
 def clone_file(root: Path, name: str) -> str:
     """Return the text of ``requirements/NAME.txt``: a line for each folder."""
-    lines = [f"./packages/{folder}{_bracketed(extras)}" for folder, extras in wanted(root, name).values()]
+    found = wanted(root, name).values()
+    lines = [f"./packages/{folder}{spelling}" for folder, extras in found for spelling in _spellings(extras)]
     title = f"# From the root of a clone: python -m pip install -r requirements/{name}.txt"
     return "\n".join([title, *lines, ""])
 
@@ -98,7 +103,7 @@ def release_file(root: Path, name: str, dist: Path, url: str) -> str:
     for distribution, (_, extras) in wanted(root, name).items():
         (wheel,) = dist.glob(f"{distribution.replace('-', '_')}-*.whl")
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        lines.append(f"{distribution}{_bracketed(extras)} @ {url}/{wheel.name}#sha256={digest}")
+        lines += [f"{distribution}{each} @ {url}/{wheel.name}#sha256={digest}" for each in _spellings(extras)]
     return "\n".join([*lines, ""])
 
 
