@@ -1,4 +1,11 @@
-"""Operators as users reach them, by attribute: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet of overloads."""
+"""Operators as users reach them, by attribute: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet of overloads.
+
+Note [A packet is called through a slot]
+    CPython looks ``__call__`` up on the class and binds it. Where it finds a slot there, it calls the object in the slot, and
+    no Python code runs in between. So a packet of one overload has that overload in its slot and costs about as much; one of
+    several has a function that chooses. After a definition or a closing the slot is empty again, which is a function that
+    fills it at the next call: a packet stays the same object all the time.
+"""
 
 from __future__ import annotations
 
@@ -62,26 +69,33 @@ class OpOverloadPacket(_Named):
     __doc__ = Documentation(__doc__, lambda packet: document_operator(packet._registry, packet._name))
 
     # The dictionary holds the overloads that were asked for, so that a composite finds them again as plain attributes.
-    __slots__ = ("__dict__", "__weakref__", "_cache", "_name", "_registry")
+    __slots__ = ("__call__", "__dict__", "__weakref__", "_cache", "_name", "_registry")
+
+    #: Call the overload that fits; see Note [A packet is called through a slot].
+    __call__: Callable[..., Any]
 
     __signature__ = SignatureProperty(_list_signatures)
 
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name
-        #: The types of a call's arguments → the overload that fits. Replaced, not emptied, when an overload comes or goes:
-        #: the answer that another thread is just resolving goes into the old one.
-        #: Under None the types of arguments whose values matter.
-        self._cache: dict[Any, Any] = {}
+        self._clear()
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the overload that fits."""
+    def _clear(self) -> None:
+        """Forget the overloads, because one came or went."""
+        #: The types of a call's arguments → the overload that fits. Replaced, not emptied: the answer that another thread
+        #: is just resolving goes into the old one. Under None the types of arguments whose values matter.
+        self._cache: dict[Any, Any] = {}
+        self.__call__ = self._call_first
+        self.__dict__.clear()
+
+    def _call_first(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Fill the slot, and call it."""
         try:
-            # The types alone are the quick key; only calls without keywords and lists are stored under it.
-            found = self._cache.get(tuple(map(type, args))) if not kwargs else None
-            if found is None:
-                types = self._types(args, kwargs)
-                found = (None if types is None else self._cache.get(types)) or self.resolve(args, kwargs)
-            return found(*args, **kwargs)
+            with self._registry.lock:  # so that no definition comes between
+                entries = self._registry._packets.get(self._name, {})
+                call = next(iter(entries.values())).op if len(entries) == 1 else _make_choice(self)
+                self.__call__ = call
+            return call(*args, **kwargs)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -101,10 +115,7 @@ class OpOverloadPacket(_Named):
                 hint="keep the Library object open as long as its operators are in use",
             )
         if len(entries) == 1:
-            only = next(iter(entries.values())).op
-            if (types := self._types(args, kwargs)) is not None and _lasts(types):
-                keep(cache, types, only, _MOST_TYPES)
-            return only
+            return next(iter(entries.values())).op
         without_schema = None
         for entry in entries.values():
             schema = entry.schema  # read once: another thread may take it back
@@ -125,6 +136,11 @@ class OpOverloadPacket(_Named):
             if schema is not None and matches(schema, args, kwargs, is_tensor):
                 return entry.op
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
+
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the overload of a call whose types alone are not known."""
+        types = self._types(args, kwargs)
+        return (None if types is None else self._cache.get(types)) or self.resolve(args, kwargs)
 
     def _types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """Return the key of overload resolution; a string is as good as another where no overload takes a device."""
@@ -177,28 +193,42 @@ class OpOverloadPacket(_Named):
         return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
 
 
+def _make_choice(packet: OpOverloadPacket) -> Callable[..., Any]:
+    """Return the function that a packet of several overloads is called by."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            # The types alone are the quick key; calls with lists are not stored under it.
+            if kwargs:
+                types: Any = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+                return (packet._cache.get(types) or packet._find(args, kwargs))(*args, **kwargs)
+            return (packet._cache.get(tuple(map(type, args))) or packet._find(args, kwargs))(*args)
+        except Exception as error:
+            trim_traceback(error)
+            raise
+
+    return call
+
+
 def _types(
     args: tuple[Any, ...], kwargs: dict[str, Any], valued: frozenset[Callable[..., Any]]
 ) -> tuple[Any, ...] | None:
     """Return the key of overload resolution: the arguments' types, and for lists those of all elements.
 
+    The names of keywords stand between the types of the other arguments and those of their own.
     None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
     for lists that are nested deeper than any schema's, or that contain themselves.
     """
     found: list[Any] = []
     try:
-        for value in args:
+        for value in (*args, *kwargs.values()):
             kind = type(value)
             if kind in valued:
                 return None
             found.append(_type_of(value) if kind in _NESTED else kind)
-        for name, value in kwargs.items():
-            kind = type(value)
-            if kind in valued:
-                return None
-            found.append((name, _type_of(value) if kind in _NESTED else kind))
     except RecursionError:
         return None
+    found[len(args) : len(args)] = kwargs
     return tuple(found)
 
 
@@ -282,8 +312,7 @@ class Ops(_Named, KnownNamespaces):
         """
         packet = self._packets.get(name)
         if packet is not None:
-            packet._cache = {}
-            packet.__dict__.clear()
+            packet._clear()
         namespace, _, bare = name.partition("::")
         found = self.__dict__.get(namespace)
         if found is not None:
