@@ -5,13 +5,31 @@ Both are dictionaries, which are the fastest to ask.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, KeysView, ValuesView
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-__all__ = ["LazyTable", "keep"]
+__all__ = ["LazyTable", "is_lasting", "keep"]
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+#: CPython's flag of a class that may go away.
+_ON_HEAP: Final = 1 << 9
+
+
+def is_lasting(cls: type) -> bool:
+    """Return whether a class lives as long as its module, so that keeping it keeps nothing else alive.
+
+    >>> is_lasting(int), is_lasting(LazyTable), is_lasting(type("Local", (), {}))
+    (True, True, False)
+    """
+    if not cls.__flags__ & _ON_HEAP:
+        return True
+    name = cls.__module__  # may be anything
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    # A module's own look-up of names may import others.
+    return getattr(module, "__dict__", {}).get(cls.__qualname__) is cls
 
 
 def keep(cache: dict[K, V], key: K, value: V, limit: int) -> V:

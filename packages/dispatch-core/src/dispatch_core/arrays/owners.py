@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, Final
 from weakref import ref
 
+from ..caches import is_lasting
 from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError, BackendError, BackendNotFoundError, RegistrationError
@@ -37,6 +38,9 @@ DEVICE_KEYS: Final[dict[str, DispatchKey]] = {}
 #: type of a raw array → the device of all its arrays, once asked for; types whose arrays lie on several are not in it.
 PLACES: Final[dict[type, Device]] = {}
 KEY_DEVICES: Final[dict[str, str]] = {}
+#: The subclasses that are in the tables themselves, not by a weak reference: their modules hold them. One that its module
+#: no longer has leaves the tables when the next subclass comes.
+_LASTING: Final[set[type]] = set()
 _lock: Final = forkable(Order.TABLE)
 
 
@@ -153,6 +157,7 @@ def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int]
         for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
             for table in (TYPE_MASKS, ARRAY_TYPES, PLACES, _OPEN):
                 table.pop(cls, None)
+            _LASTING.discard(cls)
 
 
 def find_type(cls: type, instance: object = None) -> int:
@@ -210,7 +215,13 @@ def _inherit(cls: type, instance: object) -> bool:
         if known is None:
             return False
         if known.type is not cls:
-            key: Any = _Subclass(cls, _forget)
+            for other in [other for other in _LASTING if not is_lasting(other)]:
+                _LASTING.discard(other)
+                _forget(other)
+            # A class is found by itself in half the time.
+            key: Any = cls if is_lasting(cls) else _Subclass(cls, _forget)
+            if key is cls:
+                _LASTING.add(cls)
             ARRAY_TYPES[key] = known
             TYPE_MASKS[key] = TYPE_MASKS[known.type]
         return True

@@ -106,7 +106,11 @@ def call_source(
         if first.tensors == "tensor":
             # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs;
             # its class says it for less still.
-            is_raw = f"type({first.word}) in __types"
+            # It is looked up once: the key of a subclass may be a weak reference, which costs more to compare.
+            lines = _attempt(
+                _mask_lines(signature, lambda name: "__k" if name == first.word else f"__types[type({name})]")
+            )
+            is_raw = f"(__k := __types.get(type({first.word}))) is not None"
             if specialized is not None and specialized.tensor_type is not None:
                 is_raw = f"type({first.word}) is not __tensor and {is_raw}"
             lines = [f"if {is_raw}:", *indent(lines), "else:", *indent(_attempt(wrapped))]
