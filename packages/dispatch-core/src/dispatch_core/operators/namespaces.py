@@ -1,21 +1,20 @@
 """Operators as users reach them, by attribute: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet of overloads.
 
 Note [A packet is called through a slot]
-    CPython looks ``__call__`` up on the class and binds it. Where it finds a slot there, it calls the object in the slot, and
-    no Python code runs in between. So a packet of one overload has that overload in its slot and costs about as much; one of
-    several has a function that chooses. After a definition or a closing the slot is empty again, which is a function that
-    fills it at the next call: a packet stays the same object all the time.
+    CPython looks ``__call__`` up on the class. Where it finds a slot there, it calls the object in the instance's slot, and
+    runs no Python code in between. So a packet of one overload holds that overload, and costs about as much; one of several
+    holds a function that chooses. Every definition and closing puts `OpOverloadPacket._call_first` there, which counts the
+    overloads at the next call: a packet that is held calls those that there are then.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
-from ..caches import keep
+from ..caches import is_lasting, keep
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
 from ..schema.check import invalid_combination, matches
@@ -198,11 +197,21 @@ def _make_choice(packet: OpOverloadPacket) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            # The types alone are the quick key; calls with lists are not stored under it.
+            # The types alone are the quick key; calls with lists are not stored under it. Those of one or two arguments are
+            # read faster one by one.
+            count = len(args)
+            if count == 2:
+                first, second = args
+                types: tuple[Any, ...] = (type(first), type(second))
+            elif count == 1:
+                types = (type(args[0]),)
+            else:
+                types = tuple([type(value) for value in args])
             if kwargs:
-                types: Any = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+                for name, value in kwargs.items():
+                    types += (name, type(value))
                 return (packet._cache.get(types) or packet._find(args, kwargs))(*args, **kwargs)
-            return (packet._cache.get(tuple(map(type, args))) or packet._find(args, kwargs))(*args)
+            return (packet._cache.get(types) or packet._find(args, kwargs))(*args)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -215,20 +224,24 @@ def _types(
 ) -> tuple[Any, ...] | None:
     """Return the key of overload resolution: the arguments' types, and for lists those of all elements.
 
-    The names of keywords stand between the types of the other arguments and those of their own.
+    The name of a keyword stands before its argument's type.
     None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
     for lists that are nested deeper than any schema's, or that contain themselves.
     """
     found: list[Any] = []
     try:
-        for value in (*args, *kwargs.values()):
+        for value in args:
             kind = type(value)
             if kind in valued:
                 return None
             found.append(_type_of(value) if kind in _NESTED else kind)
+        for name, value in kwargs.items():
+            kind = type(value)
+            if kind in valued:
+                return None
+            found += (name, _type_of(value) if kind in _NESTED else kind)
     except RecursionError:
         return None
-    found[len(args) : len(args)] = kwargs
     return tuple(found)
 
 
@@ -236,24 +249,19 @@ def _lasts(types: Any) -> bool:
     """Return whether all classes in a key live as long as their modules, so that keeping them keeps nothing else alive."""
     if isinstance(types, tuple):
         return all(map(_lasts, types))
-    if isinstance(types, str) or not types.__flags__ & _ON_HEAP:
-        return True
-    return getattr(sys.modules.get(types.__module__), types.__qualname__, None) is types
+    return isinstance(types, str) or is_lasting(types)
 
 
 def _type_of(value: Any, levels: int = 8) -> Any:
-    if type(value) not in _NESTED:
-        return type(value)
+    """Return the key of a list: its type and those of its elements."""
     kinds = tuple(map(type, value))
     if _NESTED.isdisjoint(kinds):
         return (type(value), *kinds)
     if not levels:
         raise RecursionError
-    return (type(value), *[_type_of(item, levels - 1) for item in value])
+    return (type(value), *[_type_of(item, levels - 1) if type(item) in _NESTED else type(item) for item in value])
 
 
-#: CPython's flag of a class that may go away.
-_ON_HEAP = 1 << 9
 _NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
 _VALUED: frozenset[Callable[..., Any]] = frozenset({str, dict})
 
