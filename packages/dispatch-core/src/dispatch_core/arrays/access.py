@@ -199,6 +199,16 @@ def dtype(value: Any) -> Any:
     raise fault
 
 
+def is_described(value: Any) -> bool:
+    """Return whether a tensor's or array's type tells shape and dtype; see `ArrayType`."""
+    return _reader(value)[0].is_described
+
+
+def show_look(value: Any) -> str:
+    """Return dtype and shape as far as it is known, as messages show them; the type's name where there are none."""
+    return f"{dtype(value)}{list(sizes_of(value))}" if is_described(value) else type(to_data(value)).__qualname__
+
+
 def is_mutable(value: Any) -> bool:
     """Return whether kernels can write into a tensor's or array's data."""
     return _reader(value)[0].mutable

@@ -99,6 +99,8 @@ class Sizes:
 
 def compute_late(device: str, known: ArrayType, hook: Callable[[Sequence[Any]], Sequence[Any]]) -> ArrayType:
     """Return an array type whose arrays are computed by ``hook`` where a size is not known."""
+    if not known.is_described:
+        return known
     IN_USE.add(device)
     # A layout that names no size would stand for arrays of several.
     return replace(known, shape=Sizes(device, known, hook), layout=None)

@@ -6,11 +6,33 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from .._record import Record
-from ..errors import ArgumentError, short_repr
+from ..errors import ArgumentError, BackendError, short_repr
+
+
+def _no_shape(array: Any) -> Any:
+    """Read the shape of arrays whose type was registered without it: raise ``BackendError``."""
+    raise _absent("shape", array)
+
+
+def _no_dtype(array: Any) -> Any:
+    """Read the dtype of arrays whose type was registered without it: raise ``BackendError``."""
+    raise _absent("dtype", array)
+
+
+def _absent(what: str, array: object) -> BackendError:
+    kind = type(array)
+    return BackendError(
+        f"an object of type {kind.__module__}.{kind.__qualname__} has no {what}: its ArrayType names no function that"
+        " reads one",
+        hint=f"where objects of the type have one, write ArrayType({kind.__qualname__}, {what}=lambda array: ...)",
+    )
 
 
 class ArrayType(Record):
     """A type of array that a backend owns, and the functions by which the dispatcher and composites read one.
+
+    The class alone is enough: calls, kernels, profiles, traces and modes need no more. Without ``shape`` and ``dtype``
+    nothing is compared with shape rules, pipelines run calls at once, and a reader of either raises ``BackendError``.
 
     ``shape`` gives a tuple of ints, with None for a size that is not known until the array is computed (the plugin has the
     hook ``dispatch_compute`` then), ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
@@ -32,11 +54,16 @@ class ArrayType(Record):
     a pipeline records composites as one step then.
 
     Raises ``ArgumentError`` where ``type`` is no class, or a reader no function.
+
+    >>> class Circle:
+    ...     pass
+    >>> ArrayType(Circle).is_described
+    False
     """
 
     type: type
-    shape: Callable[[Any], tuple[Any, ...]]
-    dtype: Callable[[Any], Any]
+    shape: Callable[[Any], tuple[Any, ...]] = _no_shape
+    dtype: Callable[[Any], Any] = _no_dtype
     strides: Callable[[Any], tuple[int, ...]] | None = None
     storage_offset: Callable[[Any], int] | None = None
     mutable: bool = True
@@ -60,6 +87,16 @@ class ArrayType(Record):
                 shown = short_repr(reader)
                 what = f"ArrayType({name}=...) of {self.type.__qualname__}"
                 raise _misfit(what, "a function", reader, f"write {name}=lambda array: {shown}")
+
+    @property
+    def is_described(self) -> bool:
+        """Return whether arrays of the type tell both shape and dtype."""
+        return self.shape is not _no_shape and self.dtype is not _no_dtype
+
+    def __repr__(self) -> str:
+        defaults = type(self)._fields
+        given = [f"{name}={getattr(self, name)!r}" for name in defaults if getattr(self, name) is not defaults[name]]
+        return f"ArrayType({', '.join([self.type.__qualname__, *given[1:]])})"
 
 
 _REQUIRED: Final = ("shape", "dtype")
@@ -110,7 +147,7 @@ class BackendInfo(Record):
             raise _misfit(what, "a tuple of ArrayTypes", types, "write array_types=(array_type,)")
         for each in types:
             if not isinstance(each, ArrayType):
-                hint = "write array_types=(ArrayType(Array, shape=..., dtype=...),), with your arrays' class"
+                hint = "write array_types=(ArrayType(Array),), with your arrays' class"
                 raise _misfit(what, "a tuple of ArrayTypes", each, hint)
 
 

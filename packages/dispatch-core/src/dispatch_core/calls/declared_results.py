@@ -207,6 +207,8 @@ def _compare_memory(item: Any, argument: Any, *, is_view: bool) -> str:
     # A pending array may be a view of one that is there.
     if one is other or known is None or not TYPE_MASKS[type(one)] & TYPE_MASKS.get(type(other), 0) & ARRAYS:
         return ""
+    if not known.is_described:
+        return ""
     sizes, theirs = known.shape(one), shape(other)
     is_laid_out = known.mutable and known.strides is not None
     # Arrays without elements share nothing.

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
-from ..arrays.access import dtype, shape, storage_of, strides, to_data
+from ..arrays.access import dtype, is_described, shape, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import device_key, is_tensor, mask_of
 from ..calls.declared_results import find_strange_memory
@@ -212,6 +212,8 @@ def _check_autograd(op: OpOverload, signature: CallSignature, values: tuple[Any,
 
 
 def _check_fake(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> None:
+    if not all(is_described(tensor) for _, tensor in signature.tensors(values)):
+        return  # A fake tells shape and dtype, which such arrays do not have.
     device_key("meta")
     stand_ins = tuple(
         _stand_in(value, parameter.tensors, parameter.type)

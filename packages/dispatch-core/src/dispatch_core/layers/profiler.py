@@ -278,7 +278,8 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         if isinstance(value, list | tuple):
             found += _shapes(tuple(value))
         elif getattr(value, "_dispatch_mask", None) is not None or type(value) in owners.TYPE_MASKS:
-            found.append(tuple(access.shape(value)))
+            if access.is_described(value):
+                found.append(tuple(access.shape(value)))
     return tuple(found)
 
 
@@ -292,7 +293,7 @@ def _count_bytes(op: OpOverload, result: Any) -> int:
         if promised.kind == "fresh":
             for each in found if promised.is_list else (found,):
                 # The components of a tensor of a layout are counted by the calls that made them.
-                if each is not None and find_layout(each) is None:
+                if each is not None and find_layout(each) is None and access.is_described(each):
                     # A size that is not known yet is not computed for this.
                     sizes = [size or 0 for size in access.sizes_of(each)]
                     total += math.prod(sizes) * getattr(access.dtype(each), "itemsize", 1)

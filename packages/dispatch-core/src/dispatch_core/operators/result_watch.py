@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.access import dtype, shape, sizes_of, strides
+from ..arrays.access import dtype, is_described, shape, show_look, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
 from ..calls.declared_results import (
@@ -232,7 +232,9 @@ class Watch:
         unpacked = self._signature.unpack(returned)
         for result, found in zip(self._signature.results, unpacked, strict=True):
             if result.kind == "self" and any(
-                array is not None and (shape(array) != shape(written) or dtype(array) != dtype(written))
+                array is not None
+                and is_described(array)
+                and (shape(array) != shape(written) or dtype(array) != dtype(written))
                 for array, written in together(found, values[result.source], is_list=result.is_list)
             ):
                 if self._rule is not None:
@@ -363,7 +365,7 @@ class Watch:
     def _who(self, values: Sequence[Any], whose: Registration | None) -> str:
         """Return the text that names the kernel of a result, and its arguments."""
         arrays = [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
-        given = ", ".join(f"{dtype(item)}{list(sizes_of(item))}" for item in arrays if type(item) in ARRAY_TYPES)
+        given = ", ".join(show_look(item) for item in arrays if type(item) in ARRAY_TYPES)
         key = self._boundary.key
         if whose is None:
             return (

@@ -90,6 +90,8 @@ def keep_spec(array: Any) -> tuple[Any, Any, Hashable]:
 
 
 def _describe(array: Any) -> Any:
+    if not access.is_described(array):
+        return UNKNOWN
     look = access.shape(array), access.strides(array), access.dtype(array)
     known = _known.get((*look, 0))
     if known is not None:

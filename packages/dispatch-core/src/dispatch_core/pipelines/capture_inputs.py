@@ -20,6 +20,7 @@ from weakref import ref
 from ..arrays import access, owners
 from ..arrays.frontend import frontend_of
 from ..arrays.late_arrays import IN_USE, find_computed
+from ..errors import CaptureError
 from ..keys.table import DispatchKey
 from .array_specs import read_spec
 from .pending import storage_key
@@ -68,6 +69,12 @@ class Input:
         # Another thread may be recording a call with it.
         self.mask: int = getattr(tensor, "_dispatch_mask", 0) & ~_PIPELINE
         self.kind, self.array_type = type(tensor), type(data)
+        if not access.is_described(data):
+            raise CaptureError(
+                f"an object of type {self.array_type.__module__}.{self.array_type.__qualname__} cannot be captured: it has"
+                " no shape and dtype, by which replays know their inputs",
+                hint="call the function without capture, or give its ArrayType functions for shape and dtype",
+            )
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
         self.shown, self.start = describe_tensor(tensor), byte_offset(data)
         #: What tells arrays apart, and memories, as long as the call lasts.

@@ -115,8 +115,7 @@ def describe_call(step: Step) -> str:
 
 
 def _describe_array(value: Any) -> str:
-    value = value.meta if isinstance(value, Pending) else value
-    return f"{access.dtype(value)}{list(access.shape(value))}"
+    return access.show_look(value.meta if isinstance(value, Pending) else value)
 
 
 def _text(raised: BaseException) -> str:

@@ -62,7 +62,7 @@ class WrittenCall:
         self.code: CodeType | None = step.code
         self.instruction = step.instruction
         self.masks = step.state
-        arrays = ", ".join([f"{access.dtype(each)}{list(access.shape(each))}" for each in step.inputs()])
+        arrays = ", ".join(map(access.show_look, step.inputs()))
         self.shown = f"{step.name}({arrays})"
 
     @property

@@ -303,6 +303,8 @@ class Recorder:
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, signature.writes, _find_int_values(signature, key))
         self.never_recorded = never_recorded or _reason_never_recorded(signature)
+        if not all(each.is_described for each in owners.KEY_TYPES.get(key, ())):
+            self.never_recorded = self.never_recorded or "arrays without shape and dtype"
         self.meta: Any = None
         if not self.never_recorded:
             # Without the meta device a fake has no arrays to look at.
