@@ -156,7 +156,9 @@ ROWS = {
         lambda s: s.ops.t.f(s.array, s.far.array([1])),
         (
             r"t::f: Expected all tensors to be on the same device, but found at least two devices, far and near!"
-            r" \(arguments 'x' on near, 'y' on far\)\nHint: move them to one device first"
+            r" \(arguments 'x' on near, 'y' on far\)\nHint: move them to one device first,"
+            r" or register a kernel for all of their types:"
+            r" Library\.impl\('t::f', kernel, types=\(NearArray, FarArray\)\)"
         ),
     ),
     dc.KernelResultError: (

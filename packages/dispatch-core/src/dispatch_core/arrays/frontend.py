@@ -42,7 +42,7 @@ Note [The boundary contract]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -190,7 +190,9 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
     from .access import device
 
-    found = []
+    found: list[tuple[str, str]] = []
+    kinds: dict[type, None] = {}
+    wrapped = False
     names = (
         [str(index) for index in range(len(args))]
         if op._entry.schema is None
@@ -201,13 +203,26 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for item in value if isinstance(value, list | tuple) else (value,):
             if is_tensor(item):
                 found.append((name, str(device(item))))
+                kinds[type(item)] = None
+                wrapped = wrapped or frontend_of(item) is not None
     devices = sorted({place for _, place in found})
     where = ", ".join(f"'{name}' on {place}" for name, place in found)
     raise DeviceMismatchError(
         f"{op.name}: Expected all tensors to be on the same device, but found at least two devices,"
-        f" {devices[0]} and {devices[-1]}! (arguments {where})",
-        hint="move them to one device first",
+        f" {devices[0]} and {devices[-1]}! (arguments {where}){_list_sets(op)}",
+        hint="move them to one device first" + ("" if wrapped else _suggest_set(op, kinds)),
     )
+
+
+def _list_sets(op: Any) -> str:
+    """Return a line that lists the sets of types for which an operator has kernels, or ""."""
+    held = ", ".join(f"{found[0].key.label} ({found[0].origin})" for found in op._entry.for_types())
+    return held and f"\nKernels for sets of types: {held}"
+
+
+def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
+    names = ", ".join(kind.__qualname__ for kind in kinds)
+    return f", or register a kernel for all of their types: Library.impl({op.name!r}, kernel, types=({names}))"
 
 
 @api_boundary

@@ -31,6 +31,8 @@ TYPE_MASKS: Final[dict[type, int]] = {}
 ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
 #: The types in it that others belong to where ``issubclass`` or ``isinstance`` say so.
 _OPEN: Final[dict[type, ArrayType]] = {}
+#: The types in it whose values stand for a backend's arrays → the mask of these.
+_STAND_INS: Final[dict[type, int]] = {}
 #: dispatch key → the array types that kernels under it return.
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
 #: device name → dispatch key, and back.
@@ -120,6 +122,16 @@ def add_stand_in(array_type: ArrayType, mask: int) -> None:
     with _lock:
         ARRAY_TYPES[array_type.type] = array_type
         TYPE_MASKS[array_type.type] = mask
+        _STAND_INS[array_type.type] = mask
+
+
+def is_of_types(array: object, types: tuple[type, ...]) -> bool:
+    """Return whether an array is of some types; one that is not there yet is, if all arrays of its device are."""
+    if isinstance(array, types):
+        return True
+    mask = _STAND_INS.get(type(array), 0)
+    known = [each.type for key in keys_of(mask & ARRAYS) for each in KEY_TYPES.get(key, ())]
+    return bool(known) and all(issubclass(each, types) for each in known)
 
 
 def _claim(info: BackendInfo) -> DispatchKey:
@@ -155,7 +167,7 @@ def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int]
                     del claims[array_type.type]
         # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
         for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
-            for table in (TYPE_MASKS, ARRAY_TYPES, PLACES, _OPEN):
+            for table in (TYPE_MASKS, ARRAY_TYPES, PLACES, _OPEN, _STAND_INS):
                 table.pop(cls, None)
             _LASTING.discard(cls)
 

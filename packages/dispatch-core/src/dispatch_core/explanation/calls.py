@@ -34,6 +34,7 @@ from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
 from ..operators.runners import find_masked_off, unwritable_error
 from ..operators.short_ways import find_short_way
+from ..operators.typed_calls import TypedCalls
 from ..schema.check import bind, invalid_combination, mismatch
 from ..tracebacks import api_boundary
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
@@ -213,6 +214,17 @@ def _explain(
         raise
     except DispatchError as refusal:
         return _explain_refusal(entry, refusal, about)
+    if isinstance(found, TypedCalls):
+        if found.is_passed_on or values is None:
+            found = found.walked
+        else:
+            try:
+                chosen = found.choose(found.arrays_in(values, kwargs))
+            except DispatchError as refusal:
+                return _explain_refusal(entry, refusal, about)
+            if chosen is not None:
+                return Explanation(**about, steps=tuple(_typed_steps(found, chosen)), kernel_keys=about["keys"])
+            found = found.otherwise
     if not isinstance(found, Resolution):
         return _explain_mixed(entry, found.hook, values or (), kwargs, about)
     about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
@@ -251,6 +263,14 @@ def _steps(found: Resolution) -> Iterable[KeyOutcome]:
             yield describe_slot(key.name, "below", slot)
     if found.key is None:
         yield _found_step(found, "Undefined", found.slot)
+
+
+def _typed_steps(found: TypedCalls, chosen: Registration) -> Iterable[KeyOutcome]:
+    """Yield the outcome of each key of a call that a kernel for a set of types serves."""
+    for key, slot, passed_over in walk_keys(found.entry, found.mask):
+        reason = explain_passing_over(key, slot) if passed_over else "the call is served by the types of its arrays"
+        yield KeyOutcome(key.name, "passed over", reason)
+    yield describe_slot(chosen.key.name, "runs", Slot("kernel for a set of types", chosen))
 
 
 def _found_step(found: Resolution, key: str, slot: Slot) -> KeyOutcome:

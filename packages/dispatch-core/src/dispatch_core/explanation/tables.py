@@ -14,7 +14,7 @@ from .model import describe_slot, plain
 
 def list_registrations(entry: OperatorEntry) -> list[dict[str, Any]]:
     """Return everything that is registered for an operator itself, highest key first, as plain data."""
-    keys = {key for key in DispatchKey if entry.registrations(key) or entry.specialized_kernels(key)}
+    keys = {key for key in DispatchKey if entry.specialized_kernels(key)} | {*entry.direct_keys()}
     rows = []
     for key in sorted(keys, key=lambda key: -key.rank):
         general = entry.registrations(key)

@@ -278,8 +278,7 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         if isinstance(value, list | tuple):
             found += _shapes(tuple(value))
         elif getattr(value, "_dispatch_mask", None) is not None or type(value) in owners.TYPE_MASKS:
-            if access.is_described(value):
-                found.append(tuple(access.shape(value)))
+            found += [tuple(access.shape(value))] if access.is_described(value) else []
     return tuple(found)
 
 

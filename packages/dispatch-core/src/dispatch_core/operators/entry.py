@@ -164,6 +164,10 @@ class OperatorEntry:
         """Return the operator whose kernels of a higher level this one gives way to, or None."""
         return None if self._way is None else self.registry.find_entry(self._way[0])
 
+    def for_types(self) -> tuple[Registrations, ...]:
+        """Return the registrations for each set of types, the active one first; see `typed_calls`."""
+        return tuple(found for key, found in self._registrations.items() if key.kind == "types")
+
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""
         return self._registrations

@@ -345,7 +345,7 @@ class KernelStore(OperatorIndex):
             for attribute in ("_registrations", "_specialized"):
                 held = getattr(entry, attribute)
                 left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
-                rest = {key: found for key, found in held.items() if key is not registration.key}
+                rest = {key: found for key, found in held.items() if key != registration.key}
                 setattr(entry, attribute, {**rest, registration.key: left} if left else rest)
             entry.invalidate()
             self._drop_if_empty(entry)

@@ -228,6 +228,7 @@ class LazyOperators:
         if (
             overload not in self.packets.get(packet, _NOTHING)
             or registration.when is not None
+            or key.kind == "types"
             or (key.is_alias and key.name.startswith(_COMPOSITE))
         ):
             return False

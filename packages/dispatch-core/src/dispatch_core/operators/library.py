@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self, TypeVar, overload
 from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
+from ..keys.type_sets import as_place
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
 from ..transactions import current_level, on_rollback
@@ -185,6 +186,7 @@ class Library:
         *,
         with_keyset: bool = ...,
         when: tuple[str, Any] | None = ...,
+        types: tuple[type, ...] = ...,
         allow_override: bool | None = ...,
     ) -> _Kernel: ...
     @overload
@@ -196,6 +198,7 @@ class Library:
         *,
         with_keyset: bool = ...,
         when: tuple[str, Any] | None = ...,
+        types: tuple[type, ...] = ...,
         allow_override: bool | None = ...,
     ) -> Callable[[_Kernel], _Kernel]: ...
     @api_boundary
@@ -207,16 +210,33 @@ class Library:
         *,
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
+        types: tuple[type, ...] = (),
         allow_override: bool | None = None,
     ) -> Any:
         """Register a kernel; as a decorator where ``fn`` is left out.
 
         ``key`` defaults to the library's, else to CompositeImplicitAutograd. See ``Registry.register_kernel`` for the rest.
-        Raises ``RegistrationError`` for an operator of another namespace, or a key other than the library's own.
+        In the place of a key, ``types`` names classes of arrays: the kernel serves calls whose arrays are all of them, of
+        several devices too, where no device has a kernel of its own for the call; of several such kernels the one whose
+        types lie within the others' does. Raises ``RegistrationError`` for an operator of another namespace, a key other
+        than the library's own, or types that are no classes.
+
+        >>> import dispatch_core as dc
+        >>> class Circle: ...
+        >>> class Square: ...
+        >>> library = dc.Library("shapes", "DEF")
+        >>> _ = library.define("meet(Tensor a, Tensor b) -> str")
+        >>> _ = library.impl("meet", lambda a, b: f"{type(a).__name__} and {type(b).__name__}", types=(Circle, Square))
+        >>> types = [dc.ArrayType(Circle), dc.ArrayType(Square)]
+        >>> devices = [dc.register_backend(dc.BackendInfo(f"device{i}", array_types=(types[i],)), {}) for i in (0, 1)]
+        >>> dc.ops.shapes.meet(Circle(), Square())
+        'Circle and Square'
+        >>> for each in (*devices, library):
+        ...     each.close()
         """
         self._open()
         if fn is None:
-            options: Any = {"with_keyset": with_keyset, "when": when, "allow_override": allow_override}
+            options: Any = {"with_keyset": with_keyset, "when": when, "types": types, "allow_override": allow_override}
             return lambda made: (self.impl(name, made, key, **options), made)[1]
         # Text first: asking a protocol for its instances takes as long as the rest of a registration.
         full = name.name if not isinstance(name, str) and isinstance(name, OpOverload) else name
@@ -226,7 +246,10 @@ class Library:
             raise RegistrationError(
                 f"library {self.ns!r} cannot register a kernel for {full}", hint="open a library for that namespace"
             )
-        chosen = self._key(key) or as_key("CompositeImplicitAutograd")
+        if types == ():
+            chosen = self._key(key) or as_key("CompositeImplicitAutograd")
+        else:
+            chosen = as_place(types, full, beside=key or when or self.dispatch_key)
         entry, registration = self.registry.add_kernel(
             parsed, chosen, fn, allow_override, self.level, with_keyset=with_keyset, when=when
         )

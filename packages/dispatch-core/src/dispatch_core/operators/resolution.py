@@ -40,6 +40,7 @@ from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
 from .short_ways import shorten
+from .typed_calls import TypedCalls, consider_types, has_several_devices
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -198,7 +199,10 @@ class Resolution(Record):
 
         def run(*values: Any) -> Any:
             if not made:
-                made.append(replace(resolve(self.entry, self.mask & ~key.value, 0), explicit=self.explicit).runner())
+                found = resolve(self.entry, self.mask & ~key.value, 0)
+                made.append(
+                    (replace(found, explicit=self.explicit) if isinstance(found, Resolution) else found).runner()
+                )
             return made[0](*values)
 
         return run
@@ -260,8 +264,16 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
             f"{entry.name}: tensors of the frontends {' and '.join(names)} stand in one call",
             hint="convert them to one frontend first",
         )
-    if len({key.backend or key.name for key in keys_of(arguments & ARRAYS)}) > 1:
-        return _Mixed(entry, FRONTENDS.get(markers))
+    mixed = Mixed(entry, FRONTENDS.get(markers)) if has_several_devices(arguments) else None
+    kernels = tuple(found[0] for found in entry.for_types())
+    if mixed is not None and not kernels:
+        return mixed
+    found = _walk(entry, mask, markers, is_explicit=not arguments)
+    return consider_types(found, mixed or found, kernels) if kernels else found
+
+
+def _walk(entry: OperatorEntry, mask: int, markers: int, *, is_explicit: bool) -> Resolution:
+    """Find the winner for ``mask`` among the kernels under keys."""
     winner: tuple[DispatchKey, Slot] | None = None
     effective, idle = markers, 0
     for key, slot, passed_over in walk_keys(entry, mask):
@@ -278,8 +290,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
         if slot.registration is not None and slot.registration.is_fallthrough:
             # An alias that is passed over reaches the empty keyset too, below which there is nothing.
             slot = MISSING
-        return Resolution(entry, mask, None, slot, effective, explicit=not arguments, idle=idle)
-    return Resolution(entry, mask, *winner, effective, explicit=not arguments, idle=idle)
+        return Resolution(entry, mask, None, slot, effective, explicit=is_explicit, idle=idle)
+    return Resolution(entry, mask, *winner, effective, explicit=is_explicit, idle=idle)
 
 
 def _prepare(mask: int) -> None:
@@ -310,8 +322,8 @@ def _writes(entry: OperatorEntry) -> bool:
     return signature is not None and bool(signature.writes)
 
 
-class _Mixed(Record):
-    """A call whose arguments lie on two devices: their frontend decides."""
+class Mixed(Record):
+    """A call whose arguments lie on several devices, and no kernel takes them: their frontend decides."""
 
     entry: OperatorEntry
     frontend: Frontend[Any] | None
@@ -322,6 +334,7 @@ class _Mixed(Record):
         return refuse_mixed if self.frontend is None else self.frontend.mixed
 
     def runner(self) -> Runner:
+        """Return the function that hands the call to the hook."""
         hook, entry = self.hook, self.entry
 
         def run(*values: Any, **keywords: Any) -> Any:
@@ -336,7 +349,7 @@ class _Mixed(Record):
     plain_runner = runner
 
 
-_Runs = Resolution | _Mixed
+_Runs = Resolution | Mixed | TypedCalls
 
 
 def describe_device_of(key: DispatchKey) -> str:

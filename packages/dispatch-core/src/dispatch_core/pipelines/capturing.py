@@ -197,6 +197,10 @@ class Recording:
         """Raise the error for a value that an operator reads on the host."""
         self.refuse(f"{operator} reads a value", _READ_HINT)
 
+    def refuse_eager(self, operator: str, why: str) -> NoReturn:
+        """Raise the error for a call that cannot be recorded."""
+        self.refuse(f"{operator} runs at once ({why})", _READ_HINT)
+
     def refuse_state(self) -> NoReturn:
         """Raise the error for a generator's state that is read or set."""
         self.refuse("The state of a random number generator is read or set", _SEED_HINT)
@@ -308,7 +312,7 @@ class CaptureSession(Session):
                 if is_host_read(step):
                     return HostValue(self.recording, step)
                 self.recording.refuse_read(step.name)
-            self.recording.refuse(f"{step.name} runs at once ({why})", _READ_HINT)
+            self.recording.refuse_eager(step.name, why)
         return super().run_eagerly(step, why)
 
     def flush(self) -> None:

@@ -49,6 +49,7 @@ from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..levels import Level
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import make_functional_runner
+from ..operators.typed_calls import TypedCalls
 from ..stages import watch
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
@@ -89,6 +90,8 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     def run_materialized(*values: Any, **keywords: Any) -> Any:
         return pass_on(*arrive(values), **dict(zip(keywords, arrive(tuple(keywords.values())), strict=True)))
 
+    if isinstance(winner, TypedCalls):
+        return _make_typed(winner, pass_on, run_materialized)
     if signature is None:
         return run_materialized
     if key is None or key is DispatchKey.Meta or not isinstance(winner, Resolution):
@@ -150,6 +153,27 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run
     return make_inlined_recorder(plain, boundary, pass_on, run)
+
+
+def _make_typed(calls: TypedCalls, pass_on: Runner, run_materialized: Runner) -> Runner:
+    """Return the kernel of calls that a kernel for a set of types may serve: it runs them at once."""
+    name = calls.entry.name
+
+    def run(*values: Any, **keywords: Any) -> Any:
+        session, arrays = finish(), calls.arrays_in(values, keywords)
+        if calls.choose(arrays) is None:
+            return pass_on(*values, **keywords)  # A composite, or a refusal.
+        if session is not None:
+            if session.recording is not None:
+                session.recording.refuse_eager(name, _BY_TYPES)
+            session.run_before(arrays, arrays)
+            session.stats.count_eager(name, _BY_TYPES)
+        return run_materialized(*values, **keywords)
+
+    return run
+
+
+_BY_TYPES: Final = "a kernel for a set of types"
 
 
 def _mark_views(frontend: Frontend[Any]) -> Frontend[Any]:

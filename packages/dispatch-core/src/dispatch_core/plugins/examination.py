@@ -37,7 +37,7 @@ def faults_of(registry: Registry, distribution: str) -> Iterator[str]:
 def _registered_by(registry: Registry, distribution: str) -> Iterator[tuple[OperatorEntry, Registration]]:
     wanted = normalize(distribution)
     for entry in registry:
-        for key in DispatchKey:
+        for key in {*DispatchKey, *entry.direct_keys()}:
             for found in (*entry.registrations(key), *entry.specialized_kernels(key)):
                 if normalize(found.origin.distribution) == wanted:
                     yield entry, found
