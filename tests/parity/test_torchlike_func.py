@@ -1,4 +1,4 @@
-"""Functions of functions beside torch's: gradients, Jacobians, and the call for each row of a batch."""
+"""Function transforms beside torch's: gradients, Jacobians, and the call for each row of a batch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Functions of functions, and calls of a module with other parameters (source: ``torch.func``)."""
+"""Function transforms (``vmap``, ``grad``, ``jvp``), and calls of a module with other parameters (source: ``torch.func``)."""
 
 from __future__ import annotations
 

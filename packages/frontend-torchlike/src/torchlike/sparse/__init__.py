@@ -1,4 +1,4 @@
-"""Tensors of which most elements are zero, in the layout of coordinates (source: ``torch.sparse``)."""
+"""Sparse tensors in the layout of coordinates (COO) (source: ``torch.sparse``)."""
 
 from __future__ import annotations
 
