@@ -152,6 +152,29 @@ def test_files_of_the_repository_have_pages(tool, root):
     assert files.page_of("noxfile.py") is None
 
 
+def test_guides_are_found_before_rules_and_rules_before_pages_that_are_made(tool, root):
+    boost = tool("search_ranks").boost
+    guides = [path.relative_to(root / "docs").as_posix() for path in root.glob("docs/guides/*.md")]
+    made = [f"reference/torchlike/{page}.md" for page in ("nn", "functions-rest", "tensor")]
+    made += ["coverage/devices.md", "operators.md", "changes/dispatch-core.md", "reference/plugins/hooks.md"]
+    rules = ["pipeline.md", "capture.md", "vendors.md", "errors.md", "reference/environment.md", "index.md"]
+    # A word in a title has a thousand times the score of one in a text: of pages that are made, not that of a guide's text.
+    assert min(map(boost, guides)) > max(map(boost, rules))
+    assert max(map(boost, made)) * 1000 <= min(map(boost, rules))
+
+
+def test_a_page_that_is_made_can_be_edited_where_its_source_is(tool, root):
+    files = tool("repository_files")
+    files.pages(root)
+    sources = {"contributing.md": "CONTRIBUTING.md", "packages/backend-npu.md": "packages/backend-npu/README.md"}
+    sources["operators.md"] = "tools/list_operators.py"
+    for page, source in sources.items():
+        assert files.edit_url(page, "its/own", "https://host") == f"https://host/edit/main/{source}"
+        assert (root / source).is_file()
+    assert files.edit_url("guides/sparse.md", "its/own", "https://host") == "its/own"
+    assert files.edit_url("reference/torchlike/nn.md", None, "https://host") is None
+
+
 def test_every_environment_variable_that_a_package_reads_is_listed(root):
     read = re.compile(r"""["'](DISPATCH_[A-Z_]+)["']""")
     sources = [path.read_text(encoding="utf-8") for path in root.glob("packages/*/src/**/*.py")]

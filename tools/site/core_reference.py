@@ -30,7 +30,7 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "pipelines": (
         "Pipelines and captured functions",
-        "Calls that are recorded and run later. Rules of [pipelines](../../pipeline.md) and [captured functions](../../capture.md).",
+        "Calls that are recorded and run later. The rules: [pipelines](../../pipeline.md), [capture](../../capture.md).",
         ("pipelines", "synchronization"),
     ),
     "plugins": ("Plugins", "Devices that are installed, loaded, or registered by the program.", ("plugins",)),

@@ -13,6 +13,7 @@ from pathlib import Path
 import core_reference
 import made_parts
 import repository_files
+import search_ranks
 import search_shim
 import torchlike_reference
 from mkdocs.config.defaults import MkDocsConfig
@@ -45,6 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Return a page's text with the site's links, outside its blocks, and with sessions marked as such."""
     source = repository_files.SOURCES.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    page.edit_url = repository_files.edit_url(page.file.src_uri, page.edit_url, config.repo_url)
+    page.meta.setdefault("search", {}).setdefault("boost", search_ranks.boost(page.file.src_uri))
     markdown = made_parts.fill(markdown)
     parts, end = [], 0
     for block in _FENCE.finditer(markdown):

@@ -8,6 +8,11 @@ from pathlib import Path
 
 #: Which file of the repository a made page shows: its relative links begin there.
 SOURCES: dict[str, str] = {}
+#: Pages in ``docs/`` that a script writes: there is nothing to edit but the script.
+GENERATORS = {
+    "coverage/compositions.md": "tools/list_compositions.py",
+    "operators.md": "tools/list_operators.py",
+}
 #: Where towncrier puts the next release.
 _MARK = "<!-- towncrier release notes start -->"
 #: Page → the file of the root that it shows.
@@ -38,6 +43,12 @@ def page_of(path: str) -> str | None:
         if path in (source, source.removesuffix("/README.md")):
             return page
     return path.removeprefix("docs/") if path.startswith("docs/") else None
+
+
+def edit_url(page: str, own: str | None, repository: str | None) -> str | None:
+    """Return where the source of a page can be edited; None for the pages of the reference, which have many sources."""
+    source = GENERATORS.get(page) or SOURCES.get(page)
+    return f"{repository}/edit/main/{source}" if source else own
 
 
 def _add(page: str, source: str) -> str:
