@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from contextvars import Token
 from typing import Any, Final, TypeAlias, TypeVar
 
+from .lazy_text import repr_by_attributes
+
 __all__ = ["Guard", "Tokens", "by_subscript", "take_back", "whole"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -96,6 +98,8 @@ class Guard:
     __slots__ = ("_tokens",)
 
     _tokens: Tokens
+
+    __repr__ = repr_by_attributes()
 
     def _leave(self, outer: Tokens) -> None:
         """Undo the innermost entry, unless that was done; the entries ``outer`` are left."""

@@ -1,11 +1,20 @@
-"""Text that is made when it is first read, for the docstrings of functions that are made by the thousand."""
+"""Text that is made when it is read: docstrings of functions that are made by the thousand, and reprs by attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from enum import Enum
+from types import FunctionType
 from typing import Any, Final, Self
 
-__all__ = ["LazyText"]
+__all__ = ["LazyText", "fit_line", "join_names", "repr_by_attributes"]
+
+#: The characters of a repr: it shares its line with others.
+WIDTH: Final = 120
+_LONGEST_VALUE: Final = 40
+_MOST_ITEMS: Final = 8
+_PLAIN: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 class LazyText(str):
@@ -70,3 +79,80 @@ _SPECIAL: Final = (
 for _name in _SPECIAL:
     setattr(LazyText, _name, _delegate(_name))
 LazyText.__radd__ = lambda self, other: other + str(self)  # type: ignore[attr-defined]
+
+
+def fit_line(text: str, width: int = WIDTH) -> str:
+    """Return a text on one line of at most ``width`` characters; an ellipsis before its last one marks what is left out.
+
+    >>> fit_line("Text(a)"), fit_line("Text(abcdefghij)", 10)
+    ('Text(a)', 'Text(abc…)')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 2]}…{line[-1]}"
+
+
+def join_names(names: Iterable[str], width: int = 80) -> str:
+    """Return names with commas between them, and the number of those that ``width`` characters do not hold.
+
+    >>> join_names(["aten", "prims", "mine"]), join_names(["aten", "prims", "mine"], 12), join_names([])
+    ('aten, prims, mine', 'aten, prims and 1 more', 'none')
+    """
+    found = list(names)
+    shown, length = 0, 0
+    for name in found:
+        length += len(name) + 2
+        if shown and length > width + 2:
+            break
+        shown += 1
+    more = f" and {len(found) - shown} more" if shown < len(found) else ""
+    return f"{', '.join(found[:shown])}{more}" or "none"
+
+
+def repr_by_attributes(*names: str, **computed: Callable[[Any], Any]) -> Callable[[Any], str]:
+    """Return a ``__repr__`` that shows the class and these attributes on one line; no method of a value is called.
+
+    Without names it shows the public attributes that are plain values. Private ones that are named lose their underscore,
+    and values of ``computed`` are functions of the object. Other values are named by their class, and an attribute that is
+    not set yet is left out.
+
+    >>> class Point:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y, self.owner = x, y, object()
+    ...     __repr__ = repr_by_attributes()
+    >>> class Named(Point):
+    ...     __repr__ = repr_by_attributes("owner", total=lambda point: point.x + point.y)
+    >>> Point(1, "a"), Named(1, 2)
+    (Point(x=1, y='a'), Named(owner=object, total=3))
+    """
+
+    def __repr__(self: Any) -> str:  # noqa: N807  # it becomes a class's
+        chosen = names if names or computed else _list_plain(self)
+        facts = {name.lstrip("_"): getattr(self, name) for name in chosen if hasattr(self, name)}
+        for name, compute in computed.items():
+            with suppress(AttributeError, LookupError):  # an empty one, or one that its constructor has left
+                facts[name] = compute(self)
+        spelled = ", ".join(f"{name}={_spell(value)}" for name, value in facts.items())
+        return fit_line(f"{type(self).__qualname__}({spelled})")
+
+    return __repr__
+
+
+def _list_plain(holder: object) -> list[str]:
+    held = getattr(holder, "__dict__", {})
+    return [name for name, value in held.items() if not name.startswith("_") and _is_plain(value)]
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) in (list, tuple):
+        return len(value) <= _MOST_ITEMS and all(type(item) in _PLAIN for item in value)  # type: ignore[arg-type,attr-defined]
+    return type(value) in _PLAIN or isinstance(value, Enum)
+
+
+def _spell(value: Any) -> str:
+    if _is_plain(value):
+        short = value[:_LONGEST_VALUE] if isinstance(value, str | bytes) else value
+        text = str(short) if isinstance(value, Enum) else repr(short)
+        return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 2]}…{text[-1]}"
+    if type(value) in (list, tuple, dict):
+        return f"{type(value).__name__} of {len(value)}"
+    return str((value if isinstance(value, type | FunctionType) else type(value)).__qualname__)

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 __all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module", "refuse_work"]
 
 #: The answer → the functions that give it.
@@ -72,6 +74,8 @@ def list_functions(title: str) -> dict[str, Any]:
 
     class AbsentDevice:
         """Work with another device within a block: refused, but for a negative number, which changes nothing."""
+
+        __repr__ = repr_by_attributes()
 
         def __init__(self, device: Any = None) -> None:
             self.idx = device if isinstance(device, int) else getattr(device, "index", 0) or 0

@@ -16,6 +16,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.interrupts import whole
+from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
 from .argument_types import DeviceLike
@@ -126,6 +127,8 @@ def set_device(device: Any) -> None:
 
 class device:  # noqa: N801  # torch's own name
     """Work with another device within a block: ``with torchlike.npu.device(1): ...``."""
+
+    __repr__ = repr_by_attributes()
 
     def __init__(self, device: Any) -> None:
         self.idx = _to_index(device)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import dispatch_core as dc
 from dispatch_core.files import replace_file
+from dispatch_core.lazy_text import repr_by_attributes
 
 from .lazy_names import import_lazily
 
@@ -85,6 +86,8 @@ def kineto_available() -> bool:
 
 class record_function(ContextDecorator):  # noqa: N801  # torch's name
     """Give a part of a program a name in the profile that is open (source: ``torch.profiler.record_function``)."""
+
+    __repr__ = repr_by_attributes("name", "args")
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args

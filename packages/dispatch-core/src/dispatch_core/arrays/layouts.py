@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 from ..errors import ArgumentError
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, LAYOUTS, DispatchKey, keys_of
+from ..lazy_text import repr_by_attributes
 from .access import device
 from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, mask_of
 from .types import ArrayType
@@ -44,6 +45,8 @@ class TensorLayout:
     kernels' results stay as they were made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises
     ``ArgumentError`` for a prefix that no layout has, or a record that is no dataclass.
     """
+
+    __repr__ = repr_by_attributes("prefix", "record", "component")
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from typing import Any, Final
 from weakref import ref
 
 from ..forks import Order, forkable
+from ..lazy_text import repr_by_attributes
 from . import access
 
 #: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
@@ -36,6 +37,8 @@ class Window:
     def __init__(self, array: Any, interface: dict[str, Any]) -> None:
         self.array = array
         self.__array_interface__ = interface
+
+    __repr__ = repr_by_attributes("array")
 
 
 #: The types of bases that are windows.

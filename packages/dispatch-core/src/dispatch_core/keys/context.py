@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 
 from ..caches import keep
 from ..interrupts import Guard, by_subscript, whole
+from ..lazy_text import fit_line
 from ..tracebacks import api_boundary, trim_traceback
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 from .table import MARKERS
@@ -56,6 +57,12 @@ class _Guard(MaskGuard):
 
     #: The state where nothing else is masked.
     _own: State
+
+    def __repr__(self) -> str:
+        included, excluded = self._own
+        return fit_line(
+            f"{type(self).__name__}({', '.join(key.label for key in DispatchKeySet(included or excluded))})"
+        )
 
     def __enter__(self) -> Self:
         own, state, outer = self._own, current(), self._tokens

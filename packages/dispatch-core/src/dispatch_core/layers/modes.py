@@ -16,6 +16,7 @@ from ..errors import DispatchError
 from ..interrupts import whole
 from ..keys import context
 from ..keys.table import DispatchKey
+from ..lazy_text import repr_by_attributes
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 from .mode_kernels import LAYER
@@ -67,6 +68,8 @@ class DispatchMode:
     tensor_type: ClassVar[type | None] = None
     #: The method that gets the calls, for frontends that name it otherwise.
     handler_name: ClassVar[str] = "__dispatch__"
+
+    __repr__ = repr_by_attributes()
 
     def __dispatch__(
         self,

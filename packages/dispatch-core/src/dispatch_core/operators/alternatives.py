@@ -20,6 +20,7 @@ from ..discovery import loader
 from ..errors import ArgumentError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, alternative_key, alternatives, keys_of
+from ..lazy_text import fit_line
 from ..tracebacks import api_boundary
 from .registration import KernelFactory, caller_origin
 
@@ -125,6 +126,9 @@ class use_kernels(context.MaskGuard):  # noqa: N801  # a context manager is spel
     """
 
     __slots__ = ("_keys", "_only")
+
+    def __repr__(self) -> str:
+        return fit_line(f"use_kernels({', '.join([*(key.label for key in self._keys), f'only={self._only}'])})")
 
     @api_boundary
     def __init__(self, *names: str, only: bool = False) -> None:

@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, Operator
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import MARKERS, DispatchKey, keys_of
+from ..lazy_text import fit_line
 from ..origins import Origin
 from ..schema.check import bind
 from ..tracebacks import api_boundary
@@ -128,7 +129,9 @@ class KernelHandle:
         )
 
     def __repr__(self) -> str:
-        return f"<KernelHandle {self._entry.name} {self.key.name}: {self._slot.rule}, {self._slot.origin}>"
+        origin = self._slot.origin
+        place = "" if origin is None else f", {origin.distribution or origin.short}"
+        return fit_line(f"<KernelHandle {self._entry.name} {self.key.name}: {self._slot.rule}{place}>")
 
 
 @api_boundary

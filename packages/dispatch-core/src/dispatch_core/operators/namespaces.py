@@ -17,6 +17,7 @@ from ..arrays.owners import is_tensor
 from ..caches import is_lasting, keep
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
+from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
@@ -189,7 +190,8 @@ class OpOverloadPacket(_Named):
         return sorted({*super().__dir__(), *self.overloads()})
 
     def __repr__(self) -> str:
-        return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
+        overloads = [overload or "default" for overload in self._registry.find_overloads(self._name)]
+        return f"<OpOverloadPacket {self._name}: {join_names(overloads, 120 - len(self._name) - 35)}>"
 
 
 def _make_choice(packet: OpOverloadPacket) -> Callable[..., Any]:
@@ -281,11 +283,13 @@ class OpNamespace(_Named):
         return packet
 
     def __dir__(self) -> list[str]:
-        prefix = f"{self._name}::"
-        return [packet.removeprefix(prefix) for packet in self._registry.packet_names() if packet.startswith(prefix)]
+        self._registry.load_namespace(self._name)
+        return self._registry.names_in(self._name)
 
     def __repr__(self) -> str:
-        return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
+        count = len(self._registry.names_in(self._name))
+        more = ", its library is not loaded yet" if self._registry.awaits_library(self._name) else ""
+        return f"<OpNamespace {self._name}: {count:,} operator{'s' * (count != 1)}{more}>"
 
 
 class Ops(_Named, KnownNamespaces):
@@ -334,4 +338,7 @@ class Ops(_Named, KnownNamespaces):
         return namespace
 
     def __dir__(self) -> list[str]:
-        return sorted({packet.partition("::")[0] for packet in self._registry.packet_names()})
+        return self._registry.namespaces()
+
+    def __repr__(self) -> str:
+        return f"<Ops: {join_names(self._registry.namespaces())}>"

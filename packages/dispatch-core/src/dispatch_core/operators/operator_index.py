@@ -11,6 +11,7 @@ from ..errors import OperatorNotFoundError
 from ..forks import Order, forkable
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
+from ..lazy_text import join_names
 from ..schema.model import OperatorName
 from .entry import OperatorEntry
 from .lazy_definitions import LazyOperators
@@ -148,6 +149,33 @@ class OperatorIndex:
         with self.lock:
             return [*dict.fromkeys((*self._packets, *self._lazy.packets))]
 
+    def names_in(self, namespace: str) -> list[str]:
+        """Return the names of a namespace's packets, without the namespace; no library is loaded for it."""
+        prefix = f"{namespace}::"
+        return [packet.removeprefix(prefix) for packet in self.packet_names() if packet.startswith(prefix)]
+
+    def load_namespace(self, namespace: str) -> None:
+        """Load the operator library of a namespace, if one is installed; no operator is defined for it."""
+        if self.is_process:
+            load_operators(namespace)
+
+    def awaits_library(self, namespace: str) -> bool:
+        """Return whether an operator library for a namespace is installed and not loaded."""
+        return self.is_process and not loader().has_operators(namespace) and namespace in self._installed()
+
+    @staticmethod
+    def _installed() -> set[str]:
+        return {claim.name for claim in loader().catalog.usable_libraries()}
+
+    def namespaces(self) -> list[str]:
+        """Return the namespaces with operators, and those of installed libraries; none is loaded for it."""
+        return sorted(
+            {
+                *(self._installed() if self.is_process else ()),
+                *(packet.partition("::")[0] for packet in self.packet_names()),
+            }
+        )
+
     def get(self, name: str) -> OperatorEntry:
         """Return the entry for ``namespace::name.overload``; a bare name means ``aten``.
 
@@ -192,14 +220,16 @@ class OperatorIndex:
             return OperatorNotFoundError(
                 f"operator {parsed.packet} has no overload {wanted!r}", hint=f"its overloads are {spelled}"
             )
-        packets = self.packet_names()
         prefix = f"{parsed.namespace}::"
         # A namespace makes any two of its names much alike.
-        names = [packet.removeprefix(prefix) for packet in packets if packet.startswith(prefix)]
+        names = self.names_in(parsed.namespace or "")
         close = difflib.get_close_matches(parsed.name, names, n=3)
-        near = [prefix + name for name in close] if names else difflib.get_close_matches(parsed.packet, packets, n=3)
-        namespaces = sorted({packet.partition("::")[0] for packet in packets})
-        spelled = ", ".join(namespaces) or "none"
+        near = (
+            [prefix + name for name in close]
+            if names
+            else difflib.get_close_matches(parsed.packet, self.packet_names(), n=3)
+        )
+        spelled = join_names(self.namespaces())
         hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {spelled}"
         return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
 

@@ -18,6 +18,7 @@ from ..forks import Order, forkable
 from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import PROFILES, DispatchKey
+from ..lazy_text import join_names
 from ..levels import Level
 from ..origins import Origin
 from ..tracebacks import api_boundary, trim_traceback
@@ -66,6 +67,11 @@ class Registry(KernelStore):
         self.custom_ops: dict[str, Any] = {}
         with _registries_lock:
             _registries.add(self)
+
+    def __repr__(self) -> str:
+        count = len(self.packet_names())
+        whose = " of the process" if self.is_process else ""
+        return f"<Registry{whose}: {count:,} operator{'s' * (count != 1)} in {join_names(self.namespaces())}>"
 
     def add_backend(self, info: BackendInfo) -> DispatchKey:
         """Make a backend's device, key and array types known, to every registry of the process.

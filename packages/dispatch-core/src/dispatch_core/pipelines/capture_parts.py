@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._record import Record
+from ..lazy_text import repr_by_attributes
 
 
 class Finish(Record):
@@ -37,6 +38,8 @@ class Finish(Record):
 
 class CapturePart:
     """What a frontend does while a call is recorded. All methods may be left as they are."""
+
+    __repr__ = repr_by_attributes()
 
     def hold(self, objects: Sequence[Any]) -> None:
         """Take note of the objects that the function refers to, before it is called."""

@@ -11,6 +11,7 @@ from ..arrays.frontend import CAPTURING, FRONTENDS, frontend_of
 from ..errors import CaptureError
 from ..keys import context
 from ..keys.table import DispatchKey
+from ..lazy_text import repr_by_attributes
 from .blocks import current
 from .callers import caller_location
 from .capture_inputs import HostData, Input
@@ -31,6 +32,8 @@ _MOST: Final = sys.maxsize
 
 class Recording:
     """What one call of a captured function leaves to its replays."""
+
+    __repr__ = repr_by_attributes("name", "is_open")
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -15,6 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
 from dispatch_core.frontends import reset_masks, set_masks
 from dispatch_core.interrupts import Guard, by_subscript, whole
+from dispatch_core.lazy_text import repr_by_attributes
 
 from ..history.grad_mode import decorate
 from ..history.graph_settings import autocast_choices, autocast_nesting
@@ -61,6 +62,8 @@ class autocast(Guard):  # noqa: N801  # torch's name
     ...     product.dtype, torchlike.nn.functional.mse_loss(product, x).dtype
     (torchlike.bfloat16, torchlike.float32)
     """
+
+    __repr__ = repr_by_attributes("device", "fast_dtype", "_enabled")
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import float16, float32, int32
+from dispatch_core.lazy_text import repr_by_attributes
 
 from ..creation import FACTORIES
 from ..functions import FUNCTIONS
@@ -60,6 +61,8 @@ class GradScaler:
     >>> w.detach()
     tensor([0.5000])
     """
+
+    __repr__ = repr_by_attributes("_device", "_enabled")
 
     _scale: Tensor | None
     _growth_tracker: Tensor | None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import is_own_frame
 
 from ..history.graph_settings import anomaly_mode
@@ -86,6 +87,8 @@ class set_detect_anomaly:  # noqa: N801  # torch's name
     ``check_nan`` a gradient that is nan is an error.
     """
 
+    __repr__ = repr_by_attributes()
+
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = anomaly_mode.get()
         self._stack = ExitStack()
@@ -113,6 +116,8 @@ class detect_anomaly:  # noqa: N801  # torch's name
         ...
     RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
     """
+
+    __repr__ = repr_by_attributes("_check_nan")
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan

@@ -18,6 +18,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
+from dispatch_core.lazy_text import repr_by_attributes
 
 from ..arguments import check_tensor
 from ..functions import FUNCTIONS
@@ -88,6 +89,8 @@ class dual_level:  # noqa: N801  # torch's name
     ...     unpack_dual((x * x).sum()).tangent
     tensor(4.)
     """
+
+    __repr__ = repr_by_attributes()
 
     def __enter__(self) -> int:
         if _level.get():

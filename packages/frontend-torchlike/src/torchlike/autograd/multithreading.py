@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Final
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 _enabled: Final[ContextVar[bool]] = ContextVar("torchlike.multithreading", default=True)
 
 
@@ -15,6 +17,8 @@ def is_multithreading_enabled() -> bool:
 
 class set_multithreading_enabled:  # noqa: N801  # torch's name
     """Keep the setting, for good or for a block (source: ``torch.autograd.set_multithreading_enabled``)."""
+
+    __repr__ = repr_by_attributes()
 
     def __init__(self, mode: bool) -> None:
         self._before = _enabled.get()

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.lazy_text import repr_by_attributes
 
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import no_grad
@@ -157,6 +158,8 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
     tensor([7.3891])
     """
 
+    __repr__ = repr_by_attributes("pack_hook", "unpack_hook")
+
     def __init__(self, pack_hook: Hook, unpack_hook: Hook) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
         self._entered: list[Any] = []
@@ -183,6 +186,8 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
     """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``)."""
+
+    __repr__ = repr_by_attributes()
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         # Without its history: a result would keep the node that keeps it.

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
 from dispatch_core.interrupts import Guard, by_subscript, take_back, whole
+from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import trim_traceback
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -174,6 +175,8 @@ class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
 
     __slots__ = ("_before", "_value")
 
+    __repr__ = repr_by_attributes(mode=lambda guard: guard._value)
+
     def __init__(self, mode: bool) -> None:
         self._tokens = None
         self._value = bool(mode)
@@ -212,6 +215,8 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
     """
 
     __slots__ = ("_value",)
+
+    __repr__ = repr_by_attributes(mode=lambda guard: not guard._value)
 
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 from .captures import PARTS, check_hook
 
 Hook: TypeAlias = Callable[..., Any]
@@ -13,6 +15,8 @@ Hook: TypeAlias = Callable[..., Any]
 
 class RemovableHandle:
     """Removes a hook (source: ``torch.utils.hooks.RemovableHandle``)."""
+
+    __repr__ = repr_by_attributes("id")
 
     _ids = itertools.count().__next__
     __slots__ = ("_hooks", "_marks", "id")

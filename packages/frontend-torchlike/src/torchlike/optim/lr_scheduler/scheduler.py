@@ -10,6 +10,8 @@ from functools import wraps
 from typing import Any, Final
 from weakref import ref
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 from ...history.captures import PARTS, current_part
 from ...tensors import Tensor
 from ..numbers import read_number, to_plain
@@ -103,6 +105,8 @@ class LRScheduler:
     last_epoch: Any
     _step_count: int
     _last_lr: list[Any]
+
+    __repr__ = repr_by_attributes()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

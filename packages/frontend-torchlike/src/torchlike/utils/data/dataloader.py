@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any, Generic, TypeVar
 
+from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import api_boundary
 
 from .collation import default_collate, default_convert
@@ -24,6 +25,8 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 class _Endless:
     """The indices of a stream, which has none."""
+
+    __repr__ = repr_by_attributes()
 
     def __iter__(self) -> Iterator[None]:
         return repeat(None)
@@ -49,6 +52,8 @@ class DataLoader(Generic[_T_co]):
     #: The settings that cannot be changed once the loader is made.
     _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
     _is_ready = False
+
+    __repr__ = repr_by_attributes("dataset", "batch_size", "sampler", "num_workers", "drop_last")
 
     @api_boundary
     def __init__(

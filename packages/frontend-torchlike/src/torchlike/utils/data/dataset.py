@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 from ...creation import FACTORIES
 from ...random import Generator, default_generator
 from ...tensors import Tensor
@@ -38,6 +40,8 @@ class Samples(Protocol[_T_co]):
 class Dataset(Generic[_T_co]):
     """A sample for each index (source: ``torch.utils.data.Dataset``); a subclass defines ``__getitem__``."""
 
+    __repr__ = repr_by_attributes()
+
     def __getitem__(self, index: Any) -> _T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
@@ -59,6 +63,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     >>> TensorDataset(torchlike.tensor([1, 2]), torchlike.tensor([3., 4.]))[1]
     (tensor(2), tensor(4.))
     """
+
+    __repr__ = repr_by_attributes(samples=len, tensors=lambda dataset: len(dataset.tensors))
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -83,6 +89,8 @@ def _fetch_all(dataset: Any, indices: Sequence[Any]) -> list[Any]:
 
 class StackDataset(Dataset[Any]):
     """Tuples or dicts of the samples of several data sets (source: ``torch.utils.data.StackDataset``)."""
+
+    __repr__ = repr_by_attributes("datasets", samples=len)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -121,6 +129,8 @@ class StackDataset(Dataset[Any]):
 class ConcatDataset(Dataset[_T_co]):
     """Data sets one after the other (source: ``torch.utils.data.ConcatDataset``)."""
 
+    __repr__ = repr_by_attributes("datasets", samples=len)
+
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
         """Return the index after the last sample of each data set."""
@@ -150,6 +160,8 @@ class ConcatDataset(Dataset[_T_co]):
 class ChainDataset(IterableDataset[Any]):
     """Streams one after the other (source: ``torch.utils.data.ChainDataset``)."""
 
+    __repr__ = repr_by_attributes("datasets")
+
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
 
@@ -169,6 +181,8 @@ class ChainDataset(IterableDataset[Any]):
 
 class Subset(Dataset[_T_co]):
     """The samples of some indices (source: ``torch.utils.data.Subset``)."""
+
+    __repr__ = repr_by_attributes("dataset", samples=len)
 
     def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices

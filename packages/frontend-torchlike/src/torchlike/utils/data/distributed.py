@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 from ...creation import FACTORIES
 from ...random import Generator
 from .sampler import Sampler
@@ -18,6 +20,8 @@ class DistributedSampler(Sampler[Any]):
 
     Both numbers must be given: processes do not communicate here.
     """
+
+    __repr__ = repr_by_attributes("dataset", "num_replicas", "rank", "shuffle", "epoch")
 
     def __init__(
         self,

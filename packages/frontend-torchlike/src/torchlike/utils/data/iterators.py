@@ -11,6 +11,8 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+from dispatch_core.lazy_text import repr_by_attributes
+
 from ...lazy_names import import_lazily
 from .sampler import draw_seed
 from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, decode, encode, work
@@ -27,6 +29,8 @@ _NONE: Final = object()
 
 class _Iterator:
     """The part that both have in common: the indices, and a seed that the workers' are made from."""
+
+    __repr__ = repr_by_attributes("_loader", "_yielded")
 
     def __init__(self, loader: _Loader) -> None:
         self._loader = loader

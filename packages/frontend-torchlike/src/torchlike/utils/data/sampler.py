@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from dispatch_aten.dtypes import float64, int64
+from dispatch_core.lazy_text import repr_by_attributes
 
 from ...creation import FACTORIES, as_tensor
 from ...functions import FUNCTIONS
@@ -38,6 +39,8 @@ def _check_count(value: Any, name: str) -> None:
 class Sampler(Generic[_T_co]):
     """The base of all orders (source: ``torch.utils.data.Sampler``); a subclass defines ``__iter__``."""
 
+    __repr__ = repr_by_attributes()
+
     def __init__(self, data_source: Any = None) -> None:
         """Do nothing; older programs pass the data set."""
 
@@ -47,6 +50,8 @@ class Sampler(Generic[_T_co]):
 
 class SequentialSampler(Sampler[int]):
     """One index after the other (source: ``torch.utils.data.SequentialSampler``)."""
+
+    __repr__ = repr_by_attributes("data_source")
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -60,6 +65,8 @@ class SequentialSampler(Sampler[int]):
 
 class RandomSampler(Sampler[int]):
     """Indices at random, each once or with replacement (source: ``torch.utils.data.RandomSampler``)."""
+
+    __repr__ = repr_by_attributes("data_source", "replacement")
 
     def __init__(
         self,
@@ -100,6 +107,8 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Given indices at random (source: ``torch.utils.data.SubsetRandomSampler``)."""
 
+    __repr__ = repr_by_attributes(samples=len)
+
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
 
@@ -113,6 +122,8 @@ class SubsetRandomSampler(Sampler[int]):
 
 class WeightedRandomSampler(Sampler[int]):
     """Indices at random by their weights (source: ``torch.utils.data.WeightedRandomSampler``)."""
+
+    __repr__ = repr_by_attributes("num_samples", "replacement")
 
     def __init__(
         self,
@@ -146,6 +157,8 @@ class BatchSampler(Sampler[list[int]]):
     >>> list(BatchSampler(range(5), 2, False))
     [[0, 1], [2, 3], [4]]
     """
+
+    __repr__ = repr_by_attributes("sampler", "batch_size", "drop_last")
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_count(batch_size, "batch_size")
