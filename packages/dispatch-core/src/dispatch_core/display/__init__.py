@@ -1,6 +1,6 @@
 """Figures for people: tables as text and as HTML, and numbers with units."""
 
-from .fragments import list_facts, to_block, to_details, to_fragment, to_note, to_page, to_part
+from .fragments import list_facts, to_block, to_details, to_fragment, to_markup, to_note, to_page, to_part
 from .tables import Column, DataTable
 from .units import show_count, show_number_of, show_share, show_size, show_time
 
@@ -16,6 +16,7 @@ __all__ = [
     "to_block",
     "to_details",
     "to_fragment",
+    "to_markup",
     "to_note",
     "to_page",
     "to_part",

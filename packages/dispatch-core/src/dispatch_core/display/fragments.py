@@ -54,6 +54,13 @@ _STYLE: Final = "".join(
         ),
         " details": "margin:4px 0",
         " summary": "cursor:pointer;opacity:.78",
+        # Boxes of a flame graph have light grounds on every page, and the ink that stands out from them.
+        " .dispatch-flame": f"position:relative;margin:4px 0 10px;font:11px/19px {_MONO};color:#14263f",
+        " .dispatch-flame div": (
+            "position:absolute;box-sizing:border-box;height:19px;padding:0 3px;border-right:1px solid transparent;"
+            "background-clip:padding-box!important;border-radius:2px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+        ),
+        " .dispatch-flame div:hover": "outline:1.5px solid #4a6fa5;outline-offset:-1.5px",
         " .dispatch-picture": "overflow:auto;max-width:100%;max-height:640px",
         " .dispatch-picture svg": "display:block;max-width:none;border-radius:4px",
     }.items()

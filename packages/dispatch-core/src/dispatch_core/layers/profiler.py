@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from ..arrays import access, owners
 from ..arrays.layouts import find_layout
@@ -24,6 +24,9 @@ from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 from ..stages import StageKind, active
 from .profile_events import CallEvent, EventKind, OperatorStats, group_events
+
+if TYPE_CHECKING:
+    from .flame_graph import FlameGraph
 
 __all__ = ["CallEvent", "OperatorStats", "profile"]
 
@@ -231,7 +234,27 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     def _repr_html_(self) -> str:
         from ..display import to_fragment
 
-        return to_fragment("profile", self._facts(), [self._table("self_total", _SHOWN).html()])
+        parts = [self._table("self_total", _SHOWN).html()]
+        graph = self.flame_graph()
+        return to_fragment("profile", self._facts(), [graph.drawing(), *parts] if graph.total else parts)
+
+    def flame_graph(self) -> FlameGraph:
+        """Return the nested calls, regions and stages as a picture with widths that are times.
+
+        It has the forms of a trace's picture: ``svg()``, ``html()`` and ``save(path)``; a notebook shows it.
+        """
+        from .flame_graph import make_flame_graph
+
+        return make_flame_graph([*self.events, *self.stages], self._threads)
+
+    def export_stacks(self, path: str | os.PathLike[str]) -> None:
+        """Write a line for each stack of nested calls with its own nanoseconds (source: ``torch.profiler``, for the name).
+
+        speedscope and ``flamegraph.pl`` draw such files.
+        """
+        from ..files import write_text
+
+        write_text(path, f"{self.flame_graph().folded_stacks()}\n")
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write calls, regions and stages in Chrome's trace format, which Perfetto opens; times in microseconds.
