@@ -57,6 +57,21 @@ CELLS = {
             total.item()
         profile
         """,
+    "flame-graph": """
+        with torch.profiler.record_function("a region of a name that is much longer than its box " * 3):
+            pass
+        profile.flame_graph()
+        """,
+    "module": """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = torch.nn.Conv2d(3, 8, 3, padding=1, bias=False)
+                self.body = torch.nn.Sequential(self.first, torch.nn.BatchNorm2d(8), torch.nn.ReLU())
+                self.head = torch.nn.LazyLinear(10)
+        Net().eval()
+        """,
+    "large-module": "torch.nn.Transformer(64, 4, 40, 40, batch_first=True)",
     "averages": """
         with torch.profiler.profile(record_shapes=True, profile_memory=True) as prof:
             model(torch.randn(32, 64)).sum().backward()

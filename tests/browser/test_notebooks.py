@@ -36,7 +36,7 @@ def test_every_cell_shows_html_and_no_error(notebook):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_exported_notebook_is_readable(visit, notebook, tmp_path, pictures, width, scheme):
     # The addresses of libraries for formulas and widgets, which no cell here has, are left out.
     exporter = nbconvert.HTMLExporter(

@@ -9,7 +9,7 @@ import dispatch_core as dc
 import torchlike as torch
 from dispatch_core.display import to_page
 
-WIDTHS = pytest.mark.parametrize("width", [400, 1280])
+WIDTHS = pytest.mark.parametrize("width", [390, 1280])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
@@ -41,7 +41,9 @@ def drawings(tmp_path_factory):
 def test_every_object_that_a_notebook_shows_is_readable(visit, fragments, tmp_path, pictures, width, scheme):
     assert len(fragments) > 10
     page = tmp_path / "views.html"
-    page.write_text(to_page("views", "\n".join(fragments.values())), encoding="utf-8")
+    # What is folded up is looked at, too.
+    shown = "\n".join(fragments.values()).replace("<details>", "<details open>")
+    page.write_text(to_page("views", shown), encoding="utf-8")
     picture = None if pictures is None else pictures / f"views-{scheme}-{width}.png"
     assert visit(page.as_uri(), width, scheme, contrast=True, picture=picture) == []
 

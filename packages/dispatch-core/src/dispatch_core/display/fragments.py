@@ -54,6 +54,14 @@ _STYLE: Final = "".join(
         ),
         " details": "margin:4px 0",
         " summary": "cursor:pointer;opacity:.78",
+        " .dispatch-tree": f"font:12px/1.6 {_MONO};overflow-wrap:anywhere",
+        " .dispatch-tree details": "margin:0",
+        " .dispatch-tree details details,.dispatch-view .dispatch-tree details>.dispatch-leaf": "margin-left:18px",
+        " .dispatch-tree summary": "opacity:1",
+        " .dispatch-tree .dispatch-leaf": "padding-left:14px",
+        " .dispatch-tree .dispatch-scroll,.dispatch-view .dispatch-tree .dispatch-note": (
+            "margin:2px 0 6px 18px;max-width:calc(100% - 18px)"
+        ),
         # Boxes of a flame graph have light grounds on every page, and the ink that stands out from them.
         " .dispatch-flame": f"position:relative;margin:4px 0 10px;font:11px/19px {_MONO};color:#14263f",
         " .dispatch-flame div": (

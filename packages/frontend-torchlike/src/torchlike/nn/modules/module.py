@@ -175,6 +175,11 @@ class Module(Registrar, Convertible, Loading, Hooked):
         body = "\n  ".join([*above, *below])
         return f"{self._get_name()}(\n  {body}\n)"
 
+    def _repr_html_(self) -> str | None:
+        from ..notebook_tree import to_html  # most programs show no module
+
+        return to_html(self)
+
 
 def _addindent(s_: str, numSpaces: int) -> str:  # torch's names, which programs that print modules call
     """Return a text with all its lines but the first indented."""
