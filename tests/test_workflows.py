@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -70,6 +72,39 @@ def test_a_workflow_runs_sessions_that_exist(path):
 def test_an_action_is_pinned_by_its_commit_and_says_its_version(path):
     for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+@each_workflow
+def test_a_command_of_a_workflow_is_one_of_the_systems_shell(path):
+    for name, job in jobs(path).items():
+        for text in (step["run"] for step in job["steps"] if "run" in step):
+            assert "${{" not in text, "an expression is pasted into the text: give it by env"
+            # Where Windows is a row, its PowerShell reads the line, too.
+            systems = job.get("strategy", {}).get("matrix", {}).get("os", [])
+            assert "windows-latest" not in systems or not re.search(r"[$\n;|&]", text.rstrip()), f"{name}: {text}"
+            done = subprocess.run(["bash", "-n", "-c", text], capture_output=True, check=False, text=True)
+            assert (done.returncode, done.stderr) == (0, ""), f"{name}: {text}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag", "files", "passes"),
+    [
+        ("tag", "v0.3.0", 8, True),
+        ("branch", "v0.3.0", 8, False),
+        ("tag", "v0.4.0", 8, False),
+        ("tag", "v0.3.0", 7, False),
+        ("tag", "v0.3.0", 9, False),
+    ],
+)
+def test_a_release_is_of_the_tags_version_and_whole(tmp_path, kind, tag, files, passes):
+    (tmp_path / "dist").mkdir()
+    for number in range(files):
+        for ending in ("-py3-none-any.whl", ".tar.gz"):
+            (tmp_path / "dist" / f"package_{number}-0.3.0{ending}").touch()
+    (check,) = (each for each in steps(ROOT / ".github/workflows/release.yml") if "REF_TYPE" in each.get("env", {}))
+    variables = {**os.environ, "REF_TYPE": kind, "TAG": tag}
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", check["run"]]
+    assert (subprocess.run(command, check=False, cwd=tmp_path, env=variables).returncode == 0) == passes
 
 
 def test_an_action_has_one_version():
