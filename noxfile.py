@@ -249,7 +249,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check the style, the stubs, the workflows and the issue forms."""
+    """Check the style, the stubs, the workflows, the forms and the citation."""
     session.install(*_group("lint"), *_group("stubs"))
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
@@ -257,10 +257,13 @@ def lint(session: nox.Session) -> None:
     session.run("python", "tools/generate_stubs.py", "--check", env={"PYTHONPATH": sources})
     session.run("zizmor", "--offline", "--no-progress", ".github")
     for schema, pattern in (
-        ("github-workflows", "workflows/*.yml"),
-        ("github-issue-forms", "ISSUE_TEMPLATE/[!c]*.yml"),
+        ("citation-file-format", "CITATION.cff"),
+        ("dependabot", ".github/dependabot.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("github-workflows", ".github/workflows/*.yml"),
     ):
-        files = sorted(map(str, ROOT.glob(f".github/{pattern}")))
+        files = sorted(map(str, ROOT.glob(pattern)))
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 

@@ -6,9 +6,11 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.texts
 
@@ -71,6 +73,15 @@ def test_nothing_stands_against_a_release_of_a_tree_that_is_ready(release, check
 def test_nothing_stands_against_the_fragments_of_this_checkout(release):
     assert list(release.fragment_faults(ROOT)) == []
     assert len(release.packages(ROOT)) == 8
+
+
+def test_the_citation_says_what_the_packages_say(release):
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {package.version for package in release.packages(ROOT)} == {citation["version"]}
+    projects = [tomllib.loads(path.read_text(encoding="utf-8"))["project"] for path in ROOT.glob("packages/*/*.toml")]
+    assert all(project["authors"] == citation["authors"] for project in projects)
+    assert {project["license"] for project in projects} == {citation["license"]}
+    assert {project["urls"]["Homepage"] for project in projects} == {citation["repository-code"]}
 
 
 def test_changes_that_are_not_committed_are_listed(release, checkout):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -179,12 +180,24 @@ def test_the_hooks_before_a_commit_are_the_tools_of_lint_in_its_versions():
     assert {("ruff", "check"), ("ruff", "format")} < commands
     for program in {first for first, _ in commands}:
         assert f"session.run('{program}'" in run
-    for schema in re.findall(r"vendor\.([\w-]+)", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")):
-        assert schema in run
+    schemas = re.findall(r"vendor\.([\w-]+)", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert {*schemas} == {*re.findall(r"\('([\w-]+)', '[^']*\.(?:yml|cff)'\)", run)}
     for hook in hooks.values():
         pattern = hook.get("files", "")
-        files = [path.relative_to(ROOT).as_posix() for path in ROOT.glob(".github/**/*.yml")]
+        files = ["CITATION.cff", *(path.relative_to(ROOT).as_posix() for path in ROOT.glob(".github/**/*.yml"))]
         assert not pattern or [file for file in files if re.search(pattern, file)], f"{hook['id']} meets no file"
+
+
+def test_the_container_for_development_is_set_up_by_the_commands_of_the_readme():
+    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"^```console\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
+    commands = " && ".join(re.findall(r"^\$ (.*)$", block, re.MULTILINE))
+    # A README that installs from a release is for users; and the container's shell is one that has a dot for "source".
+    expected = re.sub(r"https://\S+/", "requirements/", commands).replace("source ", ". ")
+    assert settings["postCreateCommand"] == expected
+    folder = settings["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].split("/")[1]
+    assert commands.startswith(f"python3 -m venv {folder} && ")
 
 
 def test_the_addresses_of_forms_and_rules_are_the_projects():
