@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from page_blocks import BEFORE, apply_diff, blocks, commands
+from page_blocks import BEFORE, blocks, change_file, commands
 from page_shell import make_environment, plain
 
 pytestmark = pytest.mark.texts
@@ -57,8 +57,7 @@ def shell(tmp_path):
         path.write_text(text, encoding="utf-8")
 
     def change(name: str, lines: str) -> None:
-        path = folder / name
-        path.write_text(apply_diff(path.read_text(encoding="utf-8"), lines), encoding="utf-8")
+        change_file(folder / name, lines)
 
     run.write, run.change = write, change
     return run

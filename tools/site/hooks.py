@@ -12,6 +12,7 @@ from pathlib import Path
 
 import core_reference
 import made_parts
+import notebooks
 import repository_files
 import search_ranks
 import search_shim
@@ -36,7 +37,7 @@ logging.getLogger("mkdocs.plugins.griffe").addFilter(lambda record: "torchlike.n
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and files that are made, and remember which file of the repository each page shows."""
-    made = [repository_files.pages(ROOT), core_reference.pages(), torchlike_reference.pages()]
+    made = [repository_files.pages(ROOT), core_reference.pages(), torchlike_reference.pages(), notebooks.pages(ROOT)]
     for path, content in (each for pages in made for each in pages.items()):
         files.append(File.generated(config, path, content=content))
     files.append(File.generated(config, search_shim.PATH, content=search_shim.fetch(ROOT)))
@@ -48,7 +49,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     source = repository_files.SOURCES.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     page.edit_url = repository_files.edit_url(page.file.src_uri, page.edit_url, config.repo_url)
     page.meta.setdefault("search", {}).setdefault("boost", search_ranks.boost(page.file.src_uri))
-    markdown = made_parts.fill(markdown)
+    markdown = notebooks.add_link(made_parts.fill(markdown), page.file.src_uri)
     parts, end = [], 0
     for block in _FENCE.finditer(markdown):
         parts += [_relink(markdown[end : block.start()], source, page.file.src_uri), _mark_session(block)]

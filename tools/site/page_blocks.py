@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["BEFORE", "FENCE", "Block", "apply_diff", "blocks", "commands"]
+__all__ = ["BEFORE", "FENCE", "Block", "blocks", "change_file", "commands"]
 
 FENCE = re.compile(r'(<!-- fails -->\n)?^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 #: The commands that make an environment, enter it and install the packages: a reader does these once.
@@ -44,9 +45,10 @@ def commands(block: Block) -> list[tuple[str, str]]:
     return [(re.sub(r"^> ", "", command, flags=re.MULTILINE), output) for command, output in parts]
 
 
-def apply_diff(text: str, lines: str) -> str:
-    """Return a text without the lines after ``-`` and with those after ``+``; the others of them must stand in it once."""
+def change_file(path: Path, lines: str) -> None:
+    """Take the lines after ``-`` out of a file, and put those after ``+`` in; the others of them must stand there once."""
+    text = path.read_text(encoding="utf-8")
     old, new = (re.sub(rf"^(?:[{gone}].*\n|[ {kept}])", "", lines, flags=re.MULTILINE) for gone, kept in ("+-", "-+"))
     if text.count(old) != 1:
-        raise ValueError(f"these lines stand {text.count(old)} times in the file:\n{old}")
-    return text.replace(old, new)
+        raise ValueError(f"{path}: these lines stand there {text.count(old)} times:\n{old}")
+    path.write_text(text.replace(old, new), encoding="utf-8")
