@@ -1,4 +1,4 @@
-"""Function transforms (``vmap``, ``grad``, ``jvp``), and calls of a module with other parameters (source: ``torch.func``)."""
+"""Function transforms (``vmap``, ``grad``, ``jvp``), calls of a module with other parameters (source: ``torch.func``)."""
 
 from __future__ import annotations
 
