@@ -1,19 +1,18 @@
 """Tutorials and guides, followed to the letter: their files are written, and their commands run in order in one folder.
 
 ``tools/site/page_blocks.py`` tells the kinds of blocks; pytest itself runs those with ``>>>``, as doctests.
-``<!-- needs: NAME -->`` names a module, a command or a platform without which a page is skipped.
+A page is skipped where something is missing that it says it needs (``page_needs.py``).
 """
 
 from __future__ import annotations
 
 import doctest
 import re
-import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
+import page_needs
 import pytest
 from page_blocks import BEFORE, blocks, change_file, commands
 from page_shell import make_environment, plain
@@ -67,9 +66,8 @@ def shell(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
     text = page.read_text(encoding="utf-8")
-    for needed in re.findall(r"<!-- needs: (\w+) -->", text):
-        if needed != sys.platform and find_spec(needed) is None and shutil.which(needed) is None:
-            pytest.skip(f"the page needs {needed}, which is not here")
+    if absent := page_needs.missing(text):
+        pytest.skip(f"the page needs {absent}, which is not here")
     for block in blocks(text):
         if block.language == "console":
             run_commands(page, block, shell)
@@ -96,6 +94,29 @@ def run_commands(page, block, shell):
                 f"{page}:{block.line}: {command}"
                 + checker.output_difference(example, plain(found), doctest.ELLIPSIS | doctest.REPORT_NDIFF)
             )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_a_page_says_what_has_to_be_installed_before_anything_runs(page):
+    text = page.read_text(encoding="utf-8")
+    first = page_needs.INSTALL.search(text)
+    assert first, "no line installs anything"
+    assert ">>>" not in text[: first.start()]
+    assert 'title="' not in text[: first.start()]
+    assert page_needs.installs(text)
+    assert "<!-- needs" not in text
+    if page.parent.name == "guides":
+        assert page_needs.SENTENCE.search(text)
+
+
+def test_what_a_page_needs_is_read_from_its_lines():
+    lines = "$ python -m pip install -r https://example.org/v1/cpu.txt\n$ python -m pip install einops 'jax[cuda12]'\n"
+    names = [str(each) for each in page_needs.installs(lines)]
+    assert {"dispatch-backend-cpu", "dispatch-frontend-torchlike[cpu]", "einops", "jax[cuda12]"} <= {*names}
+    assert page_needs.missing(lines.replace("einops 'jax[cuda12]'", "no-such-thing")) == "no-such-thing"
+    assert page_needs.missing(lines.replace("einops 'jax[cuda12]'", "pytest")) is None
+    sentence = "**This page needs** a C compiler, in a virtual environment:\n\n"
+    assert page_needs.missing(sentence) == (None if page_needs.BESIDE_PIP["a C compiler"] else "a C compiler")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
