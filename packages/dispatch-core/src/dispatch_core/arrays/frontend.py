@@ -54,7 +54,7 @@ from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS, DispatchKey
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .access import is_mutable, to_data
-from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
+from .owners import TYPE_MASKS, find_type, is_tensor, mask_of, where_to_find_type
 from .types import BackendInfo
 
 T = TypeVar("T")
@@ -158,7 +158,7 @@ class Frontend(Record, Generic[T]):
         if not mask:
             raise ArgumentError(
                 f"no backend owns arrays of type {type(array).__module__}.{type(array).__qualname__}",
-                hint="python -m dispatch_core list shows the installed backends",
+                hint=where_to_find_type(type(array)) or "python -m dispatch_core list shows the installed backends",
             )
         tensor = self.new()
         tensor._dispatch_mask = mask | self.marker

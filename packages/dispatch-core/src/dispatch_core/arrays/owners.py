@@ -273,9 +273,14 @@ def mask_of(value: object) -> int:
     if not mask:
         raise ArgumentError(
             f"expected a tensor or an array that a backend owns, not {type(value).__module__}.{type(value).__qualname__}",
-            hint="python -m dispatch_core list shows the installed backends",
+            hint=where_to_find_type(type(value)) or "python -m dispatch_core list shows the installed backends",
         )
     return mask
+
+
+def where_to_find_type(cls: type) -> str:
+    """Return how to install the device of a library's type of arrays that no device owns here, or ""."""
+    return "" if cls in TYPE_MASKS else loader().where_to_find_type(cls)
 
 
 def device_mask_of(value: object) -> int:

@@ -1,4 +1,4 @@
-"""How kernels are named to people: the function that computes, its module, its file and its line.
+"""How kernels are named to people: the function that computes, its file and line, and the types of arrays that it takes.
 
 Note [The function behind a kernel]
     A kernel may be a wrapper, or a function that gets its code when it is first called. It is named by the function
@@ -8,12 +8,22 @@ Note [The function behind a kernel]
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..arrays.frontend import frontend_of
+from ..arrays.owners import KEY_DEVICES, KEY_TYPES, where_to_find_type
+from ..discovery import loader
+from ..keys.table import DispatchKey
+from .dispatch_table import COMPOSITES
 from .registration import KernelFactory
 
 if TYPE_CHECKING:
+    from ..origins import Origin
     from .entry import OperatorEntry
+
+#: How many types a hint names.
+_SHOWN: Final = 6
 
 #: More wrappers than a program has; the walk through a circle of them ends.
 _MOST: Final = 20
@@ -66,6 +76,57 @@ def kernel_keys(entry: OperatorEntry) -> str:
     active = [found[0] for found in entry._registrations.values() if not found[0].is_fallthrough]
     active.sort(key=lambda registration: -registration.key.rank)
     return ", ".join(f"{found.key.label} ({found.origin})" for found in active) or "no key at all"
+
+
+def hint_at_types(entry: OperatorEntry | None, value: object, values: Sequence[object]) -> str:
+    """Return a hint at the types of arrays that an operator takes in the place of ``value``; "" where it would tell nothing.
+
+    A frontend's tensors are told from others by their class alone, and so calls with them get none, nor do the operators
+    of a library, which frontends call. Without an operator it names the distribution of a library's type alone.
+    """
+    kind = type(value)
+    missing = where_to_find_type(kind)
+    if missing or entry is None or any(frontend_of(each) is not None for each in values):
+        return missing
+    if loader().has_operators(entry.operator_name.namespace or ""):
+        return ""
+    taken = _taken_types(entry)
+    more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
+    shown = f"{', '.join(taken[:_SHOWN])}{more}"
+    if any(key in COMPOSITES for key in entry._registrations):
+        return "it takes the arrays of every device" + (f", such as {shown}" if shown else "")
+    if shown:
+        return f"it takes {shown}"
+    if kind.__module__ == "builtins":
+        return ""
+    return f"no kernel is registered for it; ArrayType({kind.__qualname__}) makes a device's type of a class"
+
+
+def _taken_types(entry: OperatorEntry) -> list[str]:
+    """Return the types of arrays that an operator takes, each with the origin of its kernel.
+
+    A composite takes the arrays of every device: these have the origin of the device.
+    """
+    found: dict[str, Origin | str] = {}
+    for key, registrations in entry._registrations.items():
+        active = registrations[0]
+        if active.is_fallthrough or key is DispatchKey.Meta:
+            continue
+        if key.kind == "types":
+            found[key.label] = active.origin
+        for each in KEY_TYPES.get(key, ()):
+            found[_type_name(each.type)] = active.origin
+    if any(key in COMPOSITES for key in entry._registrations):
+        states = loader().backends()
+        for key, types in KEY_TYPES.items():
+            state = states.get(KEY_DEVICES.get(key.backend, ""))
+            for each in types if key is not DispatchKey.Meta else ():
+                found.setdefault(_type_name(each.type), key.label if state is None else state.place or state.source)
+    return [f"{name} ({place})" for name, place in found.items()]
+
+
+def _type_name(cls: type) -> str:
+    return cls.__qualname__ if cls.__module__ == "__main__" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _unwrap(fn: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from ..keys.table import PROFILES, DispatchKey
 from ..lazy_text import join_names
 from ..levels import Level
 from ..origins import Origin
+from ..schema.check import type_hints
+from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary, trim_traceback
 from .alternatives import included_mask
 from .dispatch_table import Slot
@@ -183,6 +185,19 @@ def invalidate_everywhere() -> None:
 
 registry: Final = Registry()
 registry.is_process = True
+
+
+@type_hints.append
+def _hint_at_types(schema: FunctionSchema | None, value: object, values: Sequence[object]) -> str:
+    """Return a hint at the types that the operator of a schema takes; see `kernel_names.hint_at_types`."""
+    from .kernel_names import hint_at_types  # only errors need it
+
+    with _registries_lock:
+        found = list(_registries)
+    entries = (None if schema is None else each._entries.get(str(schema.name)) for each in found)
+    return hint_at_types(
+        next((each for each in entries if each is not None and each.schema is schema), None), value, values
+    )
 
 
 def the_registry(given: Registry | None) -> Registry:

@@ -9,6 +9,7 @@ from dispatch_core.errors import BackendError
 from dispatch_core.keys.table import DispatchKey
 
 from ..distributions import BACKENDS, Claim
+from . import messages
 from .array_types import ArrayTypeOwners, owners_of, sole_owner
 from .catalog import Catalog, is_own
 from .settings import Settings
@@ -57,6 +58,10 @@ class InstalledPlugins:
         if owners is None:
             owners = self._type_owners = ArrayTypeOwners(self.catalog)
         return owners.find(cls)
+
+    def where_to_find_type(self, cls: type) -> str:
+        """Return how to install the device that takes a type of arrays, if the type is known by name, or ""."""
+        return messages.where_to_find_type(cls, self.catalog.names(BACKENDS))
 
     def declared_device(self, cls: type) -> str | None:
         """Return the device that an installed distribution declares exactly this type for, or None.

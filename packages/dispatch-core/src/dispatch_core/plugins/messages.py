@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from dispatch_core.errors import BackendError, BackendNotFoundError
@@ -18,6 +18,17 @@ from .state import BackendState, Failure, ProviderState
 _KNOWN_AS: Final = {"ascend": "npu", "cuda": "cupy", "davinci": "npu", "numpy": "cpu", "tpu": "jax"}
 #: The devices of dispatch-backend-array-api, each of which is an extra of it.
 _BRIDGED: Final = ("cupy", "dask", "jax", "strict", "torch")
+#: The types of other libraries' arrays, by qualified name, and the device of ours that takes each.
+_TYPE_DEVICES: Final = {
+    "array_api_strict._array_object.Array": "strict",
+    "cupy.ndarray": "cupy",
+    "dask.array.core.Array": "dask",
+    "jax._src.core.Tracer": "jax",
+    "jaxlib._jax.ArrayImpl": "jax",
+    "jaxlib.xla_extension.ArrayImpl": "jax",
+    "numpy.ndarray": "cpu",
+    "torch.Tensor": "torch",
+}
 
 _SWITCHES: Final = {
     settings.BLOCK: ("it is blocked by {variable}", "take it out of {variable} and call dispatch_core.refresh()"),
@@ -139,12 +150,31 @@ def inventory(states: Iterable[BackendState]) -> list[str]:
     return ["Installed devices:", *lines] if lines else ["No backend is installed at all"]
 
 
+def where_to_find_type(cls: type, installed: Collection[str]) -> str:
+    """Return how to install the device of a type of array that is known by name, or ""; nothing is imported.
+
+    >>> class ndarray: __module__ = "numpy"
+    >>> where_to_find_type(ndarray, ())
+    "pip install dispatch-backend-cpu, whose device 'cpu' owns numpy.ndarray"
+    """
+    for name in (f"{kind.__module__}.{kind.__qualname__}" for kind in cls.__mro__):
+        device = _TYPE_DEVICES.get(name)
+        if device is not None and device not in installed:
+            return f"pip install {_distributions()[device]}, whose device {device!r} owns {name}"
+    return ""
+
+
+def _distributions() -> dict[str, str]:
+    """Return the distribution of each device of ours, as pip takes it."""
+    ours = {name: distribution for (group, name), distribution in OWNERS.items() if group == BACKENDS}
+    return ours | {name: f'"dispatch-backend-array-api[{name}]"' for name in _BRIDGED}
+
+
 def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
     from difflib import get_close_matches
 
-    ours = {name: distribution for (group, name), distribution in OWNERS.items() if group == BACKENDS}
+    ours = _distributions()
     wanted = _KNOWN_AS.get(device.lower(), device.lower())
-    ours |= {name: f'"dispatch-backend-array-api[{name}]"' for name in _BRIDGED}
     if wanted in ours and wanted not in states:
         return f"pip install {ours[wanted]}" + ("" if wanted == device.lower() else f", whose device is {wanted!r}")
     if meant := suggest_dtype(device):

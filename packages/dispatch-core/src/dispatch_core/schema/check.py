@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from dispatch_core.errors import ArgumentError, NoMatchingOverloadError
 
-from .model import MISSING, Argument, FunctionSchema
+from .model import MISSING, Argument, FunctionSchema, tensor_kind
 from .types import walk
 from .values import IsTensor, checker, expectation
 from .words import declaration
@@ -20,19 +20,26 @@ __all__ = [
     "invalid_combination",
     "matches",
     "mismatch",
+    "type_hints",
 ]
 
 # How many elements of a list are named in a message.
 _SHOWN = 4
 
 
+#: Functions of a schema, a value that is no tensor, and all arguments of a call, to a hint at the types that are taken.
+#: The registries, which know them, add one; it is asked once a call is refused. The schema is None where several fit.
+type_hints: Final[list[Callable[[FunctionSchema | None, object, Sequence[object]], str]]] = []
+
+
 class _MisfitError(Exception):
     """A call that does not fit: ``reason`` reads on from the operator's name."""
 
-    def __init__(self, reason: str, hint: str | None = None) -> None:
+    def __init__(self, reason: str, find_hint: Callable[[], str | None] = lambda: None) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.hint = hint
+        #: Returns the hint: most misfits are those of overloads that are passed over.
+        self.find_hint = find_hint
 
 
 #: What binding needs to know about a schema, made once for each schema and predicate: each argument's check, the position
@@ -60,7 +67,7 @@ def bind(
     try:
         return _bind(schema, args, kwargs, is_tensor)
     except _MisfitError as misfit:
-        fault = _fault(schema, misfit.reason, misfit.hint)
+        fault = _fault(schema, misfit.reason, misfit.find_hint())
     # Raised outside the handler, so that no inner exception is shown with it.
     raise fault
 
@@ -137,14 +144,16 @@ def invalid_combination(
         try:
             _bind(schemas[0], args, kwargs, is_tensor)
         except _MisfitError as misfit:
-            reason, hint = misfit.reason, misfit.hint
+            reason, hint = misfit.reason, misfit.find_hint()
         return NoMatchingOverloadError(f"{name}{reason}\nDeclaration: {declaration(schemas[0])}", hint=hint)
     got = describe_call(args, kwargs)
     lines = [f"{name}() received an invalid combination of arguments - got {got}, but expected one of:"]
     for schema in schemas:
         reason = mismatch(schema, args, kwargs, is_tensor) or "fits"
         lines += [f" * {declaration(schema)}", f"     {reason.removeprefix('():').removeprefix('()').strip()}"]
-    return NoMatchingOverloadError("\n".join(lines))
+    given = [*args, *kwargs.values()]
+    hints = (_hint_at_types(None, value, given, is_tensor) for value in given)
+    return NoMatchingOverloadError("\n".join(lines), hint=next(filter(None, hints), None))
 
 
 def _asked_for(schemas: Iterable[FunctionSchema], kwargs: Mapping[str, object]) -> list[FunctionSchema]:
@@ -202,6 +211,16 @@ def _suggest(argument: Argument, value: object) -> str | None:
     return None
 
 
+def _hint_at_types(
+    schema: FunctionSchema | None, value: object, values: Sequence[object], is_tensor: IsTensor
+) -> str | None:
+    """Return a hint at the types that are taken in the place of a value, or of an element of it, if there is one."""
+    strange = (each for each in (value if isinstance(value, list | tuple) else [value]) if not is_tensor(each))
+    for each in strange:
+        return next(filter(None, (find(schema, each, values) for find in type_hints)), None)
+    return None
+
+
 def _slots(schema: FunctionSchema, is_tensor: IsTensor, strict: bool) -> _Slots:
     key = ("slots", is_tensor, strict)
     found: _Slots | None = schema._cache.get(key)  # the model keeps it for the whole folder
@@ -251,7 +270,13 @@ def _bind(
             reason = str(wrong)
         else:
             continue
-        raise _MisfitError(_wrong_value(argument, index, reason), _suggest(argument, value))
+
+        def find_hint(argument: Argument = argument, value: object = value) -> str | None:
+            found = _suggest(argument, value)
+            is_array = found is None and tensor_kind(argument.type)
+            return _hint_at_types(schema, value, values, is_tensor) if is_array else found
+
+        raise _MisfitError(_wrong_value(argument, index, reason), find_hint)
     return (*values, *extra)
 
 
@@ -262,7 +287,7 @@ def _too_many(schema: FunctionSchema, given: int, most: int) -> NoReturn:
         takes = f"from {least} to {most} positional arguments"
     names = [argument.name for argument in schema.keyword_only]
     hint = f"{_join(names)} can be given by keyword only" if names else None
-    raise _MisfitError(f"() takes {takes} but {given} {'was' if given == 1 else 'were'} given", hint)
+    raise _MisfitError(f"() takes {takes} but {given} {'was' if given == 1 else 'were'} given", lambda: hint)
 
 
 def _missing(schema: FunctionSchema, values: list[object]) -> NoReturn:
