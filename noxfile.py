@@ -10,6 +10,7 @@ Whatever runs the code runs it from wheels, built once per invocation and instal
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import shutil
 import subprocess
@@ -292,6 +293,18 @@ def docs(session: nox.Session) -> None:
 def _build_site(session: nox.Session) -> None:
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", *session.posargs)
+
+
+@nox.session(requires=["wheels"])
+def versions(session: nox.Session) -> None:
+    """Add the site to the branch ``gh-pages`` as the version ``dev``, or under the names after ``--``; it pushes nothing."""
+    _install_wheels(session, "docs")
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    config = ("--config-file", "mkdocs.versions.yml")
+    session.run("mike", "deploy", *config, "--update-aliases", *(session.posargs or ["dev"]))
+    published = session.run("git", "show", "gh-pages:versions.json", external=True, silent=True)
+    has_release = any("latest" in version["aliases"] for version in json.loads(str(published)))
+    session.run("mike", "set-default", *config, "latest" if has_release else "dev")
 
 
 @nox.session(requires=["wheels"])

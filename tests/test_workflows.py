@@ -118,7 +118,7 @@ def test_a_workflow_may_read_the_sources_and_nothing_else_unless_a_job_says_why(
     assert load(path)["permissions"] == {"contents": "read"}
     for name, job in jobs(path).items():
         assert job["timeout-minutes"] <= 90
-        assert ("permissions" in job) == (name in {"assets", "publish"})
+        assert ("permissions" in job) == (name in {"assets", "publish", "versions"})
     assert "secrets." not in path.read_text(encoding="utf-8")
 
 
