@@ -107,12 +107,12 @@ def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentPa
     return made
 
 
-def report(rows: Sequence[Row], path: Path | None = None) -> str:
-    """Return the rows as a table, and write them as JSON to ``path``."""
+def report(rows: Sequence[Row], path: Path | None = None, *, reference: str = "torch") -> str:
+    """Return the rows as a table, and write them as JSON to ``path``; ``reference`` is what ours stands beside."""
     width = max(len(row.name) for row in rows)
     floors = any(row.floor is not None for row in rows)
     lines = [
-        f"{'measure':<{width}} {'ours ns':>10} {'torch ns':>10} {'ratio':>7} {'median':>7} {'at most':>8}"
+        f"{'measure':<{width}} {'ours ns':>10} {f'{reference} ns':>10} {'ratio':>7} {'median':>7} {'at most':>8}"
         + f"{'floor ns':>11} {'of floor':>8}" * floors
     ]
     for row in rows:
