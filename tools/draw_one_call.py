@@ -1,14 +1,18 @@
-"""Draw the way of one call, the picture of ``docs/one-call.md``: ``python tools/draw_one_call.py``; a test compares it."""
+"""Draw the way of one call, the picture of ``docs/one-call.md``, for wide pages and for narrow ones.
+
+python tools/draw_one_call.py [--check]   # write the pictures, or fail where they are not up to date
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-PICTURE: Final = Path(__file__).parents[1] / "docs" / "one_call.svg"
+DOCS: Final = Path(__file__).parents[1] / "docs"
 
 #: Role → fill and border.
 COLOURS: Final = {
@@ -18,23 +22,27 @@ COLOURS: Final = {
     "kernel": ("#e3f5e8", "#2f7d4f"),
 }
 INK, LINE = "#14263f", "#5b6b82"
-#: Sizes of a box's first line and of the others, the part of it that a letter is wide, and the height of a line.
-HEAD, BODY, LETTER, LEADING = 14, 12, 0.605, 18
+#: The part of its size that a letter is wide, and the height of a line.
+LETTER, LEADING = 0.605, 18
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box: its middle, its role, and its lines."""
+    """A box: its middle, its role, its lines, and the sizes of its first line and of the others."""
 
     x: int
     y: int
     role: str
     lines: tuple[str, ...]
+    head: int = 14
+    body: int = 12
 
     @property
     def width(self) -> float:
         """The width that its longest line needs."""
-        return 28 + max(len(line) * LETTER * (BODY if number else HEAD) for number, line in enumerate(self.lines))
+        return 2 * self.head + max(
+            len(line) * LETTER * (self.body if number else self.head) for number, line in enumerate(self.lines)
+        )
 
     @property
     def height(self) -> int:
@@ -62,7 +70,7 @@ class Box:
         return self.y + self.height / 2
 
 
-BOXES: Final = {
+WIDE: Final = {
     "program": Box(440, 40, "program", ("1  torch.add(a, b)", "your program, with torch's names")),
     "callable": Box(440, 130, "core", ("2  aten::add.Tensor", "arguments checked, keys of a and b: AutogradCPU | CPU")),
     "table": Box(
@@ -77,6 +85,78 @@ BOXES: Final = {
         440, 580, "program", ("8  tensor([4., 6.], grad_fn=<AddBackward0>)", "through the layer to your program")
     ),
 }
+
+
+def _narrow(x: int, y: int, role: str, *lines: str) -> Box:
+    return Box(x, y, role, lines, 13, 11)
+
+
+NARROW: Final = {
+    "program": _narrow(180, 36, "program", "1  torch.add(a, b)", "your program, with torch's names"),
+    "callable": _narrow(
+        180, 126, "core", "2  aten::add.Tensor", "arguments checked,", "keys of a and b: AutogradCPU | CPU"
+    ),
+    "table": _narrow(
+        180, 229, "core", "3  the call table", "mask → function, one look", "filled when a mask is first met"
+    ),
+    "layers": _narrow(256, 347, "layer", "4  a layer: Autograd", "records a node,", "calls on without", "its own key"),
+    "pipeline": _narrow(76, 338, "layer", "in a pipeline", "records the call,", "runs it later"),
+    "in": _narrow(180, 457, "core", "5  the boundary", "tensors → arrays"),
+    "kernel": _narrow(180, 539, "kernel", "6  the kernel for CPU", "numpy.add on two arrays"),
+    "out": _narrow(180, 621, "core", "7  the boundary", "array → tensor"),
+    "result": _narrow(
+        180, 713, "program", "8  tensor([4., 6.],", "grad_fn=<AddBackward0>)", "through the layer to your program"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture: its file, its size, its boxes, and its arrows, each a line through points that may be dashed."""
+
+    name: str
+    width: int
+    height: int
+    boxes: dict[str, Box]
+    arrows: tuple[tuple[tuple[tuple[float, float], ...], bool], ...]
+
+    @property
+    def path(self) -> Path:
+        """The file in the documentation."""
+        return DOCS / self.name
+
+
+def _down(boxes: dict[str, Box], *names: str) -> list[tuple[tuple[tuple[float, float], ...], bool]]:
+    """Return arrows from each box to the one below it."""
+    column = [boxes[name] for name in names]
+    return [(((one.x, one.bottom), (other.x, other.top)), False) for one, other in pairwise(column)]
+
+
+def _wide() -> Drawing:
+    layers, pipeline, table, boundary = (WIDE[name] for name in ("layers", "pipeline", "table", "in"))
+    arrows = [
+        *_down(WIDE, "program", "callable", "table", "in", "kernel", "out", "result"),
+        (((table.right, table.y - 14), (layers.left, layers.y - 14)), False),
+        (((layers.left, layers.y + 14), (table.right, table.y + 14)), False),
+        (((table.left, table.y), (pipeline.right, pipeline.y)), True),
+        (((pipeline.x, pipeline.bottom), (pipeline.x, boundary.y), (boundary.left, boundary.y)), True),
+    ]
+    return Drawing("one_call.svg", 920, 625, WIDE, tuple(arrows))
+
+
+def _tall() -> Drawing:
+    layers, pipeline, table, boundary = (NARROW[name] for name in ("layers", "pipeline", "table", "in"))
+    between = (pipeline.right + layers.left) / 2
+    arrows = [
+        *_down(NARROW, "program", "callable", "table"),
+        *_down(NARROW, "in", "kernel", "out", "result"),
+        (((between, table.bottom), (between, boundary.top)), False),
+        (((layers.x - 32, table.bottom), (layers.x - 32, layers.top)), False),
+        (((layers.x, layers.top), (layers.x, table.bottom)), False),
+        (((pipeline.x, table.bottom), (pipeline.x, pipeline.top)), True),
+        (((pipeline.x, pipeline.bottom), (pipeline.x, boundary.y), (boundary.left, boundary.y)), True),
+    ]
+    return Drawing("one_call_narrow.svg", 360, 760, NARROW, tuple(arrows))
 
 
 def _arrow(*points: tuple[float, float], dashed: bool = False) -> str:
@@ -97,7 +177,7 @@ def _box(box: Box) -> str:
     place = f'x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{box.height}"'
     parts = [f'<rect {place} rx="7" fill="{fill}" stroke="{border}" stroke-width="1.4"/>']
     for number, line in enumerate(box.lines):
-        size, weight = (BODY, "") if number else (HEAD, ' font-weight="600"')
+        size, weight = (box.body, "") if number else (box.head, ' font-weight="600"')
         y = box.top + 20 + LEADING * number
         parts.append(
             f'<text x="{box.x}" y="{y:g}" font-size="{size}"{weight} fill="{INK}" text-anchor="middle">{escape(line)}</text>'
@@ -105,35 +185,39 @@ def _box(box: Box) -> str:
     return "\n".join(parts)
 
 
-def draw() -> str:
-    """Return the picture as SVG."""
-    column = [BOXES[name] for name in ("program", "callable", "table", "in", "kernel", "out", "result")]
-    layers, pipeline, table = BOXES["layers"], BOXES["pipeline"], BOXES["table"]
-    arrows = [_arrow((one.x, one.bottom), (other.x, other.top)) for one, other in pairwise(column)]
-    arrows += [
-        _arrow((table.right, table.y - 14), (layers.left, layers.y - 14)),
-        _arrow((layers.left, layers.y + 14), (table.right, table.y + 14)),
-        _arrow((table.left, table.y), (pipeline.right, pipeline.y), dashed=True),
-        _arrow(
-            (pipeline.x, pipeline.bottom), (pipeline.x, BOXES["in"].y), (BOXES["in"].left, BOXES["in"].y), dashed=True
-        ),
-    ]
-    title = "The way of one call, from torch.add(a, b) to the kernel of the cpu and back"
+def draw(drawing: Drawing) -> str:
+    """Return a picture as SVG."""
+    width, height = drawing.width, drawing.height
     return "\n".join(
         [
             (
-                '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 625" role="img" aria-labelledby="one-call"'
+                f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}"'
+                f' viewBox="0 0 {width} {height}"'
                 " font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\">"
             ),
-            f'<title id="one-call">{title}</title>',
-            '<rect width="920" height="625" rx="10" fill="#ffffff"/>',
-            *arrows,
-            *map(_box, BOXES.values()),
+            "<title>The way of one call, from torch.add(a, b) to the kernel of the cpu and back</title>",
+            f'<rect width="{width}" height="{height}" rx="10" fill="#ffffff"/>',
+            *(_arrow(*points, dashed=dashed) for points, dashed in drawing.arrows),
+            *map(_box, drawing.boxes.values()),
             "</svg>",
             "",
         ]
     )
 
 
+DRAWINGS: Final = (_wide(), _tall())
+
+
+def main() -> None:
+    """Write the pictures, or compare them."""
+    if "--check" not in sys.argv[1:]:
+        for drawing in DRAWINGS:
+            drawing.path.write_text(draw(drawing), encoding="utf-8")
+        return
+    stale = [each.name for each in DRAWINGS if each.path.read_text(encoding="utf-8") != draw(each)]
+    if stale:
+        sys.exit(f"not up to date: {', '.join(stale)}; run python tools/draw_one_call.py")
+
+
 if __name__ == "__main__":
-    PICTURE.write_text(draw(), encoding="utf-8")
+    main()
