@@ -111,6 +111,11 @@ CASES = {
         (dispatch("verify", "spydevice", "--only", "aten::neg"), "spy_device", ""),
     ],
     "another distribution's command": [(dispatch("spytool"), "spy_tool", ""), (dispatch("--help"), "", "")],
+    "trace": [
+        (dispatch("trace", "../program.py"), "program", ""),
+        (dispatch("trace", "--html", "calls.html", "-m", "mine"), "mine", ""),
+        (dispatch("trace", "-c", "pass"), "", ""),
+    ],
     "new-backend": [(dispatch("new-backend", "acme"), "", "")],
     "cache": [(dispatch("cache"), "", "")],
     "run": [

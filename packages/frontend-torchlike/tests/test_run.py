@@ -1,5 +1,6 @@
 """Programs written for torch, run by ``torchlike run`` and ``python -m torchlike run``."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -127,6 +128,34 @@ def test_exit_statuses_and_failures_are_the_programs():
     assert run()[0] == 2 and run("-c")[0] == 2
 
 
+def test_a_program_is_traced_through_both_commands(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import sys, torch\nx = torch.ones(3, requires_grad=True)\n(x * 2).sum().backward()\nprint(sys.argv[1:], x.grad)\n"
+        "sys.exit(4)"
+    )
+    command = [sys.executable, "-m", "dispatch_core", "trace", "--json", "--output", "calls.json"]
+    done = subprocess.run(
+        [*command, "-m", "torchlike", "run", "program.py", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (4, "['--json'] tensor([2., 2., 2.])\n", "")
+    calls = [
+        (call["operator"], call["depth"], call["keys"])
+        for call in json.loads((tmp_path / "calls.json").read_text())["calls"]
+    ]
+    assert ("aten::mul.Scalar", 0, ["AutogradCPU", "BackendSelect", "CPU"]) in calls
+    assert ("aten::mul.Scalar", 1, ["CPU"]) in calls
+
+
+def test_annotations_of_a_program_are_its_own():
+    code = "class A:\n    number: int\nprint(A.__annotations__)"
+    assert run("-c", code) == (0, "{'number': <class 'int'>}", "")
+
+
 def test_torchs_machine_code_and_extensions_upon_it_are_refused(tmp_path):
     assert "torch._C is not there under torchlike" in run("-c", "import torch._C")[2]
     suffix = __import__("importlib.machinery").machinery.EXTENSION_SUFFIXES[0]
@@ -252,5 +281,6 @@ def test_a_programs_folder_takes_the_first_place_of_the_path_alone(command, tmp_
         return
     assert (status, errors) == (0, "")
     shown = out.strip().split("|")
-    folder = named if kind == "script" else other
+    # As Python has them: the current folder, wherever it is, for code.
+    folder = {"script": named, "module": other, "code": ""}[kind]
     assert shown[:2] == entries and str(folder) not in shown if "-P" in command else shown == [str(folder), *entries]

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "list": ("listing", "list the installed devices; nothing is loaded but by --import"),
     "doctor": ("doctor", "try every plugin in a process of its own"),
     "explain": ("explain", "show an operator's kernels, and which one wins for which keys"),
+    "trace": ("trace", "run a program and show its calls, with their keys, kernels and times"),
     "cache": ("cache", "show the folder of compiled files, or delete them"),
     "new-backend": ("new_backend", "write the package of a backend for a new device"),
 }
@@ -52,14 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises ``SystemExit`` for arguments that it does not take, and after ``--help``.
     """
-    # A console's encoding may lack characters of a name or a path.
-    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # A console's encoding may lack characters of a name or a path; a program that is run has Python's own output.
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure") and arguments[:1] != ["trace"]:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
-            return _run(sys.argv[1:] if arguments is None else arguments)
+            return _run(arguments)
         finally:
-            if sys.stdout is not None:
+            if sys.stdout is not None and not sys.stdout.closed:
                 sys.stdout.flush()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -78,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _drop_output() -> None:
     """Write the output that is left, or drop it: it must not fail again when the interpreter ends."""
-    if sys.stdout is None:
+    if sys.stdout is None or sys.stdout.closed:
         return
     try:
         sys.stdout.flush()

@@ -104,11 +104,11 @@ class Drawable:
         Raises ``ArgumentError`` for another suffix.
         """
         path = Path(path)
-        form = _FORMS.get(path.suffix.lower())
+        form = FORMS.get(path.suffix.lower())
         if form is None:
             raise ArgumentError(
                 f"{type(self).__name__}.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
-                hint=f"suffixes are {', '.join(_FORMS)}",
+                hint=f"suffixes are {', '.join(FORMS)}",
             )
         write_text(path, form(self).rstrip("\n") + "\n")
         return path
@@ -256,7 +256,7 @@ class Picture(Drawable):
         return f"<{type(self).__name__}: {self.heading}>"
 
 
-_FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
+FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
     ".svg": Drawable.svg,
     ".dot": Drawable.dot,
     ".gv": Drawable.dot,

@@ -6,9 +6,12 @@ lead from a recorded call to the kernel that ran it. Source: the Trace Event For
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..files import write_text
 from .profile_events import CallEvent
 
 #: Kind of an event → its category.
@@ -22,6 +25,12 @@ CATEGORIES: Final = {
 }
 #: Kind of a stage → the name of its track beside the thread's, in their order below it.
 _TRACKS: Final = {"flush": "pipeline flush", "plan": "pipeline plan", "meta": "pipeline meta", "impl": "pipeline impl"}
+
+
+def write_chrome_trace(path: str | os.PathLike[str], events: Iterable[CallEvent], names: Mapping[int, str]) -> None:
+    """Write a file in the format; ``names`` are those of the threads."""
+    found = list_trace_events(events, os.getpid(), names)
+    write_text(path, json.dumps({"traceEvents": found, "displayTimeUnit": "ns"}))
 
 
 def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -64,6 +73,8 @@ def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[
                 # A size may be a symbol, as that of a nested tensor's rows.
                 "input shapes": [[size if type(size) is int else str(size) for size in each] for each in event.shapes],
             }
+            if event.kernel:
+                arguments["kernel"] = event.kernel
             if event.memory:
                 arguments["bytes of results"] = event.memory
         found.append(

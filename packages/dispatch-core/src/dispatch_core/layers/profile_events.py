@@ -29,6 +29,8 @@ class CallEvent:
     memory: int = 0
     children_memory: int = 0
     kind: EventKind = "operator"
+    #: The kernel that ran, by its key and place, where the calls are those of a trace.
+    kernel: str = ""
     #: Of a stage of a pipeline: the calls that it runs, where they were recorded in the same profile.
     recorded: tuple[CallEvent, ...] = ()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -35,7 +34,7 @@ _PIPELINE: Final = DispatchKey.Pipeline.value
 
 
 @dataclass(slots=True)
-class _Session:
+class ProfileSession:
     """The part of a context's active profile that the layer needs."""
 
     registry: Registry
@@ -51,6 +50,8 @@ class _Session:
     recorded: dict[int, CallEvent] = field(default_factory=dict)
     #: A task that was started in the block may outlive it, with the block's context.
     is_open: bool = True
+    #: Returns the number of the thread that calls.
+    identify: Callable[[], int] = threading.get_ident
 
     def begin(
         self,
@@ -61,7 +62,7 @@ class _Session:
         shapes: tuple[tuple[int, ...], ...] = (),
     ) -> tuple[CallEvent, CallEvent | None]:
         """Record the begin of an event inside the one that is under way in this thread; return both."""
-        thread = threading.get_ident()
+        thread = self.identify()
         try:
             parent = self.parents[thread]
         except KeyError:
@@ -157,7 +158,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
 
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
-        session = _Session(
+        session = ProfileSession(
             self._registry, self.events, self.stages, self._threads, self._record_shapes, self._profile_memory
         )
         state, outer = context.with_included(DispatchKey.Profiler.value), self._tokens
@@ -262,17 +263,15 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
         kernel that ran it.
         """
-        from ..files import write_text
-        from .chrome_trace import list_trace_events
+        from .chrome_trace import write_chrome_trace
 
         every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
-        events = list_trace_events(every, os.getpid(), self._threads)
-        write_text(path, json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
+        write_chrome_trace(path, every, self._threads)
 
 
-def _open_session() -> _Session | None:
+def _open_session() -> ProfileSession | None:
     session = active.get()
-    return session if isinstance(session, _Session) and session.is_open else None
+    return session if isinstance(session, ProfileSession) and session.is_open else None
 
 
 def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:

@@ -161,17 +161,17 @@ class OperatorIndex:
 
     def awaits_library(self, namespace: str) -> bool:
         """Return whether an operator library for a namespace is installed and not loaded."""
-        return self.is_process and not loader().has_operators(namespace) and namespace in self._installed()
+        return self.is_process and not loader().has_operators(namespace) and namespace in self._list_libraries()
 
     @staticmethod
-    def _installed() -> set[str]:
+    def _list_libraries() -> set[str]:
         return {claim.name for claim in loader().catalog.usable_libraries()}
 
     def namespaces(self) -> list[str]:
         """Return the namespaces with operators, and those of installed libraries; none is loaded for it."""
         return sorted(
             {
-                *(self._installed() if self.is_process else ()),
+                *(self._list_libraries() if self.is_process else ()),
                 *(packet.partition("::")[0] for packet in self.packet_names()),
             }
         )

@@ -101,13 +101,13 @@ class Resolution(Record):
 
         Raises ``NoKernelError`` when nothing has won.
         """
-        if not call_trace.TRACE.is_on():
+        if not call_trace.is_on():
             return compute_first(self, self._runner())
-        line = self._trace_line()
+        traced = self._describe_call()
         try:
-            return call_trace.trace_calls(compute_first(self, self._runner()), line)
+            return call_trace.trace_calls(compute_first(self, self._runner()), traced)
         except NoKernelError:
-            call_trace.write(line)
+            call_trace.write(str(traced))
             raise
 
     def plain_runner(self) -> Runner:
@@ -143,9 +143,9 @@ class Resolution(Record):
         chooses = self.key is DispatchKey.BackendSelect and self.slot.registration is None
         return _device_index(self.entry) if chooses else None
 
-    def _trace_line(self) -> str:
+    def _describe_call(self) -> call_trace.TracedCall:
         registration = self.slot.registration
-        keys = ", ".join(key.name for key in keys_of(self.mask, self.entry.registry.profile))
+        keys = tuple(key.name for key in keys_of(self.mask, self.entry.registry.profile))
         if (functional := self.functional()) is not None:
             found = functional.name
         elif registration is not None:
@@ -155,7 +155,7 @@ class Resolution(Record):
             found = "BackendSelect, which reads the device"
         else:
             found = "no kernel"
-        return f"{self.entry.name} ({keys}) -> {found}"
+        return call_trace.TracedCall(self.entry.name, keys, found, DispatchKeySet(self.mask & ~MARKERS))
 
     def _runner(self) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration
@@ -342,8 +342,9 @@ class Mixed(Record):
             positional, named = signature.split(values) if signature is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
-        if call_trace.TRACE.is_on():
-            return call_trace.trace_calls(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
+        if call_trace.is_on():
+            found = "the frontend's hook for tensors of several devices"
+            return call_trace.trace_calls(run, call_trace.TracedCall(entry.name, (), found, DispatchKeySet()))
         return run
 
     plain_runner = runner

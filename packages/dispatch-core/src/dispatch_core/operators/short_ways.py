@@ -111,7 +111,7 @@ class ShortWay(Record):
 def find_short_way(entry: OperatorEntry, mask: int) -> ShortWay | None:
     """Return the way that an ordinary call takes for a mask; see Note [When a short way is taken]."""
     for way in entry.registry.short_ways.get(entry.name, ()):
-        is_plain = _serves(way, mask) and not call_trace.TRACE.is_on() and not computes_late(mask)
+        is_plain = _serves(way, mask) and not call_trace.is_on() and not computes_late(mask)
         if is_plain and _are_usual(entry, way, mask, way.parts, way.uses):
             return way
     return None
