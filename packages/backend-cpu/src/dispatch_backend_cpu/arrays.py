@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 
 from dispatch_aten.dtypes import NOT_IN_NUMPY, ScalarType
-from dispatch_aten.errors import DtypeError, OperatorError
+from dispatch_aten.errors import DtypeError, OperatorError, library_hint
 from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides, storage_extent
 
 from . import memory
@@ -71,10 +71,11 @@ def _load_extended(wanted: object) -> None:
     """Import the dtypes that NumPy lacks."""
     try:
         import ml_dtypes  # few programs need it
-    except ImportError:
+    except ImportError as error:
         raise DtypeError(
-            f"the cpu backend has arrays of dtype {wanted} only with ml_dtypes", hint="pip install ml_dtypes"
-        ) from None
+            f"arrays of dtype {wanted} on the cpu need ml_dtypes, which is not installed",
+            hint=library_hint("ml_dtypes"),
+        ) from error
     for dtype in _EXTENDED:
         NUMPY_DTYPES[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
         SCALAR_TYPES[NUMPY_DTYPES[dtype]] = dtype

@@ -148,7 +148,7 @@ def gamma_gradient(shape: Array, sample: Array) -> Any:
     """Return how a number of a gamma distribution moves with its shape: the distribution's change over its density."""
     from .libraries import scipy
 
-    special = scipy("special")
+    special = scipy("special", "_standard_gamma_grad")
     a, x = np.float64(shape), np.float64(sample)
     step = 1e-4 * a
     lower = (special.gammainc(a + step, x) - special.gammainc(a - step, x)) / (2 * step)
@@ -161,7 +161,7 @@ def beta_gradient(sample: Array, first: Array, total: Array) -> Any:
     """Return the same of a beta distribution of parameters ``first`` and ``total - first``, divided by ``1 - sample``."""
     from .libraries import scipy
 
-    special = scipy("special")
+    special = scipy("special", "_dirichlet_grad")
     x, a = np.float64(sample), np.float64(first)
     b = np.float64(total) - a
     step = 1e-4 * a

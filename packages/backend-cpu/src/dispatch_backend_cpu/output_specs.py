@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.errors import DtypeError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
 from dispatch_aten.shapes import RULES, TensorMeta, memoize
 
@@ -65,6 +66,14 @@ def _describe(value: Any) -> Any:
 
 def _ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = RULES[name](*map(_describe, args), **{key: _describe(value) for key, value in kwargs.items()})
+    try:
+        return _as_specs(found, args)
+    except DtypeError as error:  # a dtype that NumPy lacks
+        error.at(f"aten::{name}")
+        raise
+
+
+def _as_specs(found: Any, args: tuple[Any, ...]) -> Any:
     if found is None:
         return found
     if isinstance(found, TensorMeta):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dispatch_aten.dtypes import get_default_dtype
+from dispatch_aten.errors import library_hint
 
 from .creation import FACTORIES
 from .interop import from_numpy
@@ -22,7 +23,7 @@ def _load_directions(dimension: int, bits: int) -> np.ndarray[Any, np.dtype[np.i
     try:
         qmc = import_module("scipy.stats.qmc")
     except ImportError as error:
-        raise RuntimeError("SobolEngine needs SciPy: python -m pip install scipy") from error
+        raise RuntimeError(f"SobolEngine needs SciPy, which is not installed\nHint: {library_hint('scipy')}") from error
     return np.asarray(qmc.Sobol(dimension, scramble=False, bits=bits)._sv, np.int64)
 
 

@@ -24,7 +24,17 @@ __all__ = [
     "OperatorError",
     "ShapeError",
     "UnsupportedError",
+    "library_hint",
 ]
+
+
+def library_hint(name: str) -> str:
+    """Return the hint of an error about a library that is not installed: the extra that brings it, or it alone.
+
+    >>> library_hint("scipy")
+    'pip install "dispatch-frontend-torchlike[full]", or scipy alone'
+    """
+    return f'pip install "dispatch-frontend-torchlike[full]", or {name} alone'
 
 
 class AtenError(DispatchError):
@@ -90,7 +100,7 @@ class ArgumentValueError(AtenError, ValueError):
 
 
 class UnsupportedError(AtenError, NotImplementedError):
-    """Torch has no such operation for this dtype or device either."""
+    """Torch has no such operation for this dtype or device either, or a library that computes it is not installed."""
 
 
 class MetaDataError(UnsupportedError):

@@ -1,7 +1,12 @@
-"""Triangular factors of matrices by LAPACK, of many small ones all at once, and what is made of them."""
+"""Triangular factors of matrices by LAPACK, of many small ones all at once, and what is made of them.
+
+LAPACK is SciPy's. Where that is not installed all matrices are factorized at once, and equations are solved, by blocks of
+columns, whose products are NumPy's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -10,7 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
-from ..libraries import scipy
+from ..libraries import find_scipy
 from .constants import NUMBERS, number
 from .reduce_ufuncs import PROD, SUM
 from .rule_kernels import make_kernel
@@ -19,12 +24,15 @@ KERNELS: Final = KernelTable()
 
 #: Matrices of up to so many rows are factorized together, if there are so many for each row.
 _ROWS, _MANY = 16, 8
+#: How many columns are a block.
+_BLOCK: Final = 32
 
 
 @cache
 def lapack(name: str, dtype: np.dtype[Any]) -> Any:
-    """Return a function of LAPACK for a dtype."""
-    return scipy("linalg.lapack").get_lapack_funcs(name, dtype=dtype)
+    """Return a function of LAPACK for a dtype, or None where SciPy is not installed."""
+    found = find_scipy("linalg.lapack")
+    return None if found is None else found.get_lapack_funcs(name, dtype=dtype)
 
 
 def as_batch(array: Array) -> Array:
@@ -48,6 +56,9 @@ def factorize(A: Array, pivots: Array, info: Array) -> Array:
         _eliminate(matrices, rows, codes)
         return found
     getrf = lapack("getrf", A.dtype)
+    if getrf is None:
+        _eliminate_by_blocks(matrices, rows, codes)
+        return found
     for place, matrix in enumerate(matrices):
         matrix[...], exchanges, codes[place] = getrf(matrix)
         rows[place] = exchanges + 1
@@ -59,20 +70,43 @@ def _are_many_small(matrices: Array) -> bool:
     return matrices.dtype in NUMBERS and rows == columns <= _ROWS and count >= _MANY * rows
 
 
-def _eliminate(matrices: Array, pivots: Array, codes: Array) -> None:
-    """Replace matrices by their factors, one column of all of them after the other."""
+def _eliminate_by_blocks(matrices: Array, pivots: Array, codes: Array) -> None:
+    """Replace matrices by their factors, a block of columns of all of them after the other."""
+    count = pivots.shape[1]
+    for start in range(0, count, _BLOCK):
+        stop = min(start + _BLOCK, count)
+        _eliminate(matrices[:, start:, start:stop], pivots[:, start:stop], codes, start)
+        for beside in (matrices[:, :, :start], matrices[:, :, stop:]):
+            exchange(beside, pivots, range(start, stop))
+        right = matrices[:, start:, stop:]
+        substitute(matrices[:, start:stop, start:stop], right[:, : stop - start], lower=True, unit=True)
+        right[:, stop - start :] -= matrices[:, stop:, start:stop] @ right[:, : stop - start]
+
+
+def _size(array: Array) -> Array:
+    """Return the sizes by which LAPACK chooses: of complex numbers the sum of those of their parts."""
+    if array.dtype.kind == "c":
+        return np.absolute(array.real) + np.absolute(array.imag)
+    return np.absolute(array)
+
+
+def _eliminate(matrices: Array, pivots: Array, codes: Array, start: int = 0) -> None:
+    """Replace matrices by their factors, one column of all of them after the other.
+
+    Of larger matrices they are the rows and columns from ``start`` on.
+    """
     each = np.arange(len(matrices))
-    for step in range(matrices.shape[1]):
-        chosen = np.absolute(matrices[:, step:, step]).argmax(1)
+    for step in range(pivots.shape[1]):
+        chosen = _size(matrices[:, step:, step]).argmax(1)
         chosen += step
-        pivots[:, step] = chosen + 1
+        pivots[:, step] = chosen + start + 1
         top = matrices[each, chosen]
         matrices[each, chosen] = matrices[:, step]
         matrices[:, step] = top
         pivot = top[:, step]
         zero = pivot == 0
         if zero.any():
-            codes[zero & (codes == 0)] = step + 1
+            codes[zero & (codes == 0)] = start + step + 1
             pivot = np.where(zero, number(1, pivot), pivot)
         below = matrices[:, step + 1 :, step]
         below /= pivot[:, None]
@@ -83,31 +117,61 @@ def solve_each(factors: Array, pivots: Array, B: Array, shape: tuple[int, ...], 
     """Solve by factors and exchanges; ``B`` and the result are stacks of matrices."""
     if left and factors.shape[:-2] == shape[:-2] and factors.dtype is B.dtype and _are_many_small(as_batch(factors)):
         found = np.array(np.broadcast_to(B, shape), order="C")
-        _substitute(as_batch(factors), _as_lines(pivots), as_batch(found))
+        _solve_together(as_batch(factors), _as_lines(pivots), as_batch(found), left=True)
         return found
-    found = np.empty(shape, factors.dtype)
     getrs = lapack("getrs", factors.dtype)
-    factors, pivots = np.broadcast_to(factors, (*shape[:-2], *factors.shape[-2:])), pivots - 1
+    factors = np.broadcast_to(factors, (*shape[:-2], *factors.shape[-2:]))
     pivots, sides = np.broadcast_to(pivots, factors.shape[:-1]), np.broadcast_to(B, shape)
+    if getrs is None:
+        found = np.array(sides, factors.dtype, order="C")
+        _solve_together(as_batch(factors), _as_lines(pivots), as_batch(found), left=left)
+        return found
+    found, pivots = np.empty(shape, factors.dtype), pivots - 1
     for index in np.ndindex(shape[:-2]):
         each = getrs(factors[index], pivots[index], sides[index] if left else sides[index].T, trans=int(not left))[0]
         found[index] = each if left else each.T
     return found
 
 
-def _substitute(factors: Array, pivots: Array, sides: Array) -> None:
+def _solve_together(factors: Array, pivots: Array, sides: Array, *, left: bool) -> None:
     """Solve all equations in place, one row of all of them after the other."""
-    each, count = np.arange(len(factors)), factors.shape[1]
-    for step in range(count):
+    steps = range(factors.shape[1])
+    if left:
+        exchange(sides, pivots, steps)
+        substitute(factors, sides, lower=True, unit=True)
+        substitute(factors, sides, lower=False)
+        return
+    factors, sides = factors.swapaxes(1, 2), sides.swapaxes(1, 2)
+    substitute(factors, sides, lower=True)
+    substitute(factors, sides, lower=False, unit=True)
+    exchange(sides, pivots, steps[::-1])
+
+
+def exchange(matrices: Array, pivots: Array, steps: Iterable[int]) -> None:
+    """Exchange rows of all matrices in place, by the numbers that LAPACK lists, counted from 1."""
+    each = np.arange(len(matrices))
+    for step in steps:
         chosen = pivots[:, step] - 1
-        other = sides[each, chosen]
-        sides[each, chosen] = sides[:, step]
-        sides[:, step] = other
-    for step in range(count):
-        sides[:, step + 1 :] -= factors[:, step + 1 :, step, None] * sides[:, step, None]
-    for step in range(count - 1, -1, -1):
-        sides[:, step] /= factors[:, step, step, None]
-        sides[:, :step] -= factors[:, :step, step, None] * sides[:, step, None]
+        other = matrices[each, chosen]
+        matrices[each, chosen] = matrices[:, step]
+        matrices[:, step] = other
+
+
+def substitute(factors: Array, sides: Array, *, lower: bool, unit: bool = False) -> None:
+    """Solve for the triangle of square matrices in place; ``unit``: its diagonal counts as ones."""
+    count = factors.shape[1]
+    starts = range(0, count, _BLOCK)
+    for start in starts if lower else starts[::-1]:
+        stop = min(start + _BLOCK, count)
+        steps = range(start, stop)
+        for step in steps if lower else steps[::-1]:
+            if not unit:
+                sides[:, step] /= factors[:, step, step, None]
+            near = slice(step + 1, stop) if lower else slice(start, step)
+            sides[:, near] -= factors[:, near, step, None] * sides[:, step, None]
+        far = slice(stop, None) if lower else slice(start)
+        if stop < count if lower else start:
+            sides[:, far] -= factors[:, far, start:stop] @ sides[:, start:stop]
 
 
 def _factorize_square(A: Array) -> tuple[Array, Array, Array]:

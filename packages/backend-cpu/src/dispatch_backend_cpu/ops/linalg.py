@@ -1,4 +1,7 @@
-"""Kernels of linear algebra: NumPy's functions, and where it lacks one LAPACK's and BLAS's as SciPy has them."""
+"""Kernels of linear algebra: NumPy's functions, and where it lacks one LAPACK's and BLAS's as SciPy has them.
+
+Where SciPy is not installed `factors` has what takes their place, but for two: exponentials and the factors of ``ldl``.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from dispatch_aten.errors import LinAlgError, OperatorError
 
 from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable
-from ..libraries import scipy
+from ..libraries import find_scipy, scipy
 from ..output_specs import OutputSpec
-from .factors import as_batch, factorize, lapack, solve_each
+from .factors import as_batch, factorize, lapack, solve_each, substitute
 from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
@@ -64,7 +67,7 @@ def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool
     except np.linalg.LinAlgError:
         pass
     found, codes = np.array(A), info.reshape(-1)
-    potrf = lapack("potrf", A.dtype)
+    potrf = lapack("potrf", A.dtype) or _factorize_definite
     for place, matrix in enumerate(as_batch(found)):
         matrix[...], codes[place] = potrf(matrix, lower=not upper, clean=True)
     batch, code = _find_fault(info)
@@ -74,6 +77,19 @@ def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool
             f"(the leading minor of order {code} is not positive-definite)."
         )
     return found, info
+
+
+def _factorize_definite(matrix: Array, *, lower: bool, clean: bool) -> tuple[Array, int]:
+    """Return the factor of a matrix as far as it is positive-definite, and the first order at which it is not, else 0."""
+    factor, code = np.tril(matrix if lower else matrix.conj().T), 0
+    for step in range(len(matrix)):
+        row = factor[step, :step].conj()
+        rest = factor[step:, step] - factor[step:, :step] @ row
+        if not rest[0].real > 0:
+            code = step + 1
+            break
+        factor[step:, step] = rest / np.sqrt(rest[0].real)
+    return factor if lower else factor.conj().T, code
 
 
 @_add("linalg_lu_factor_ex")
@@ -131,9 +147,16 @@ def _solve_triangular(
     found = np.empty(spec.shape, spec.array_dtype)
     if not found.size:
         return found
-    batch = spec.shape[:-2]
-    trsm = scipy("linalg.blas").get_blas_funcs("trsm", dtype=spec.array_dtype)
+    batch, blas = spec.shape[:-2], find_scipy("linalg.blas")
     factors, sides = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (A, B))
+    if blas is None:
+        found[...] = sides
+        one, other = as_batch(factors), as_batch(found)
+        if not left:
+            one, other = one.swapaxes(1, 2), other.swapaxes(1, 2)
+        substitute(one, other, lower=upper != left, unit=unitriangular)
+        return found
+    trsm = blas.get_blas_funcs("trsm", dtype=spec.array_dtype)
     for index in np.ndindex(batch):
         factor = factors[index]
         # A row-major matrix is the transposed of a column-major one, which needs no copy.
@@ -195,7 +218,7 @@ KERNELS["geqrf"] = make_kernel("geqrf", lambda spec, self: _qr(spec, self, "raw"
 
 @_add("linalg_matrix_exp")
 def _matrix_exp(spec: OutputSpec, A: Array) -> Any:
-    return scipy("linalg").expm(A) if A.size else A
+    return scipy("linalg", "linalg_matrix_exp").expm(A) if A.size else A
 
 
 @_add("linalg_ldl_factor_ex")
@@ -203,6 +226,7 @@ def _ldl_factor_ex(spec: Any, A: Array, *, hermitian: bool = False, check_errors
     found, pivots, info = np.array(A), np.zeros(spec[1].shape, np.int32), np.zeros(spec[2].shape, np.int32)
     codes = info.reshape(-1)
     if found.size:
+        scipy("linalg.lapack", "linalg_ldl_factor_ex")
         factor, rows = (
             lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A.dtype),
             pivots.reshape(-1, A.shape[-1]),

@@ -22,9 +22,15 @@ def shorten(text: object, *, length: int = 200, keep: str = "") -> str:
 
 
 def refuse(error: Exception, name: str, fault: str, callers: Exception | None) -> NoReturn:
-    """Raise ``ValueError`` for whatever a wrong file led to; errors of devices, disks and the caller are raised again."""
+    """Raise ``ValueError`` for whatever a wrong file led to.
+
+    Errors of devices, disks and the caller, and of libraries that are not installed, are raised again.
+    """
     # A place before the file's beginning is an invalid argument of the system's.
     is_of_disk = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+    if isinstance(error.__cause__, ImportError):
+        error.add_note(f"It is needed by {to_printable(name)}.")
+        raise error
     if error is callers or is_of_disk or isinstance(error, BackendError):
         raise error
     # Lines of our own errors are kept; other libraries' may be the file's.

@@ -1,4 +1,4 @@
-"""Sums of duplicates and products of matrices, on the components: SciPy's on the cpu, operators elsewhere.
+"""Sums of duplicates and products of matrices, on the components: SciPy's on the cpu where it is installed, else operators.
 
 These operators take ordinary tensors, so a pipeline records them. SciPy leaves explicit zeros out of products, which torch
 keeps: the product of the absolute patterns has every place.
@@ -7,6 +7,7 @@ keeps: the product of the absolute patterns has every place.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import UnsupportedError
 
 from ..arrangements import unique
 from ..functions import FUNCTIONS
@@ -27,11 +27,17 @@ Array = NDArray[Any]
 _SCIPY: Final = (ScalarType.Float, ScalarType.Double, ScalarType.ComplexFloat, ScalarType.ComplexDouble)
 
 
+@cache
 def _load_scipy() -> Any:
+    """Return SciPy's sparse matrices, or None where it is not installed."""
     try:
         return import_module("scipy.sparse")
-    except ImportError as error:
-        raise UnsupportedError("sparse matrices need SciPy", hint="python -m pip install scipy") from error
+    except ImportError:
+        return None
+
+
+def _is_for_scipy(values: Tensor) -> bool:
+    return bool(values.is_cpu) and dc.dtype(values) in _SCIPY and _load_scipy() is not None
 
 
 def _compress(indices: Array, values: Array, size: Sequence[int]) -> Any:
@@ -122,7 +128,7 @@ def sum_duplicates(indices: Tensor, values: Tensor, size: Sequence[int]) -> tupl
         return indices, values
     found: tuple[Tensor, Tensor]
     is_matrix = dc.shape(indices)[0] == 2 and len(dc.shape(values)) == 1
-    if is_matrix and values.is_cpu and dc.dtype(values) in _SCIPY and all(size):
+    if is_matrix and _is_for_scipy(values) and all(size):
         found = _ops.sum_duplicates(indices, values, list(size))
         return found
     return _sum_by_operators(indices, values, size)
@@ -130,7 +136,7 @@ def sum_duplicates(indices: Tensor, values: Tensor, size: Sequence[int]) -> tupl
 
 def multiply(indices: Tensor, values: Tensor, size: Sequence[int], dense: Tensor) -> Tensor:
     """Return the product of a sparse matrix and a strided one."""
-    if dc.dtype(values) not in _SCIPY:
+    if dc.dtype(values) not in _SCIPY or (values.is_cpu and not _is_for_scipy(values)):
         return _multiply_by_operators(indices, values, size, dense)
     found: Tensor = _ops.mm(indices, values, list(size), dense)
     return found
@@ -143,7 +149,7 @@ def multiply_both(one: Coo, other: Coo) -> tuple[Tensor, Tensor]:
             f'"sparse_matmul" not implemented for {dc.dtype(one.values).name!r}\n'
             "Hint: it is for float32, float64, complex64 and complex128"
         )
-    if not one.values.is_cpu:
+    if not _is_for_scipy(one.values):
         return _multiply_both_by_operators(one, other)
     found: tuple[Tensor, Tensor] = _ops.mm.sparse(
         one.indices, one.values, list(one.size), other.indices, other.values, list(other.size)
