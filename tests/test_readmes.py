@@ -199,7 +199,7 @@ def install_wheels(line: str, run, folder: Path) -> None:
     run("python", "-m", "pip", "install", "-r", str(path))
 
 
-#: What somebody writes who has read the root's README and nothing else, in its words.
+#: Programs of newcomers who have read the root's README and nothing else, in its words.
 NEWCOMERS = {
     "train on a CSV and plot": """
 import matplotlib
