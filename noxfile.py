@@ -401,11 +401,10 @@ def assets(session: nox.Session) -> None:
 
 @nox.session(requires=["build"], default=False)
 def readmes(session: nox.Session) -> None:
-    """Follow every README, and install every package and extra, from the wheels of ``dist/`` in new environments."""
+    """Follow every README, tutorial and guide in new environments, and install every package and extra there."""
     session.install(*_group("test"))
-    session.run(
-        "pytest", "-q", "tests/test_readmes.py", env={"DISPATCH_TEST_DIST": str(DIST), "DISPATCH_TEST_EXTRAS": "1"}
-    )
+    env = {"DISPATCH_TEST_DIST": str(DIST), "DISPATCH_TEST_EXTRAS": "1"}
+    session.run("pytest", "-q", "tests/test_readmes.py", "tests/test_pages.py", env=env)
 
 
 @nox.session(default=False)

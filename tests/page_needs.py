@@ -36,12 +36,12 @@ def installs(text: str) -> list[Requirement]:
     return found
 
 
-def missing(text: str) -> str | None:
-    """Return the first thing that a page says it needs and that is not here, or None."""
+def missing(text: str, *, alone: bool = False) -> str | None:
+    """Return the first thing that a page says it needs and that is not here, or None; its own commands install, alone."""
     sentence = SENTENCE.search(text)
     named = [name for name in BESIDE_PIP if sentence and name in sentence[1]]
     absent = [name for name in named if not BESIDE_PIP[name]]
-    absent += [name for each in installs(text) for name in _absent(each)]
+    absent += [name for each in installs(text) for name in _absent(each) if not alone]
     return next(iter(absent), None)
 
 

@@ -1,4 +1,4 @@
-"""An environment for the commands of a page: it sees what is installed here, and installs into itself."""
+"""Environments for the commands of a page: one sees what is installed here, both install into themselves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import sysconfig
 import venv
 from importlib import metadata
 from pathlib import Path
+
+
+def make_empty_environment(environment: Path) -> dict[str, str]:
+    """Make a virtual environment with pip alone, and return the variables to run in it with."""
+    venv.create(environment, symlinks=True, with_pip=True)
+    return _variables(environment)
 
 
 def make_environment(environment: Path, paths: list[str]) -> dict[str, str]:
@@ -24,6 +30,14 @@ def make_environment(environment: Path, paths: list[str]) -> dict[str, str]:
             lines = ["import sys", f"from {module} import {function}", f"sys.exit({function}())"]
             path.write_text("\n".join([f"#!{environment}/bin/python", *lines, ""]))
             path.chmod(0o755)
+    return _variables(environment) | {
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip's way to say: without
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+    }
+
+
+def _variables(environment: Path) -> dict[str, str]:
     variables = {
         name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "DISPATCH_", "PIP_"))
     }
@@ -31,9 +45,6 @@ def make_environment(environment: Path, paths: list[str]) -> dict[str, str]:
         "PATH": os.pathsep.join([str(environment / "bin"), os.environ["PATH"]]),
         "OMP_NUM_THREADS": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_NO_BUILD_ISOLATION": "0",  # pip's way to say: without
-        "PIP_NO_DEPS": "1",
-        "PIP_NO_INDEX": "1",
         "PIP_QUIET": "1",
     }
 

@@ -1,12 +1,14 @@
 """Tutorials and guides, followed to the letter: their files are written, and their commands run in order in one folder.
 
 ``tools/site/page_blocks.py`` tells the kinds of blocks; pytest itself runs those with ``>>>``, as doctests.
-A page is skipped where something is missing that it says it needs (``page_needs.py``).
+A page is skipped where something is missing that it says it needs (``page_needs.py``). With ``DISPATCH_TEST_EXTRAS`` it is
+followed in an empty environment, where its own commands install from this checkout, and its sessions run there, too.
 """
 
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -15,11 +17,13 @@ from pathlib import Path
 import page_needs
 import pytest
 from page_blocks import BEFORE, blocks, change_file, commands
-from page_shell import make_environment, plain
+from page_shell import make_empty_environment, make_environment, plain
 
 pytestmark = pytest.mark.texts
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+ALONE = "DISPATCH_TEST_EXTRAS" in os.environ
 PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("guides/*.md")])
 #: Languages of blocks that nothing runs.
 SHOWN = {"text", "mermaid"}
@@ -28,7 +32,8 @@ SHOWN = {"text", "mermaid"}
 @pytest.fixture
 def shell(tmp_path):
     """Run commands in an empty folder; they see what is installed here, and install into an environment of their own."""
-    variables = make_environment(tmp_path / "environment", sys.path)
+    environment = tmp_path / "environment"
+    variables = make_empty_environment(environment) if ALONE else make_environment(environment, sys.path)
     folder, state, where = tmp_path / "project", tmp_path / "state", tmp_path / "where"
     folder.mkdir()
     state.touch()
@@ -45,7 +50,7 @@ def shell(tmp_path):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
-            timeout=120,
+            timeout=600 if ALONE else 120,
         )
         folder = Path(where.read_text().strip())
         return done.returncode, done.stdout
@@ -66,7 +71,7 @@ def shell(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
     text = page.read_text(encoding="utf-8")
-    if absent := page_needs.missing(text):
+    if absent := page_needs.missing(text, alone=ALONE):
         pytest.skip(f"the page needs {absent}, which is not here")
     for block in blocks(text):
         if block.language == "console":
@@ -75,6 +80,9 @@ def test_a_page_followed_to_the_letter_shows_what_it_says(page, shell):
             shell.change(block.title, block.text)
         elif block.title:
             shell.write(block.title, block.text)
+    if ALONE and ">>>" in text:
+        code, found = shell(f"python -m doctest -o ELLIPSIS {page}")
+        assert code == 0, found
 
 
 def run_commands(page, block, shell):
@@ -83,6 +91,9 @@ def run_commands(page, block, shell):
     assert pairs, f"{page}:{block.line}: no command"
     for number, (command, wanted) in enumerate(pairs, 1):
         if command.startswith(BEFORE):
+            if ALONE and "pip install" in command:
+                code, found = shell(f"(cd {ROOT} && {command})")
+                assert code == 0, found
             continue
         code, found = shell(command)
         at = f"{page}:{block.line}: {command}{found}"

@@ -36,8 +36,8 @@ WALLS = {
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
 FACES = {
     "dispatch_core": (
-        "cache_folders caches calls command_line.running devices display errors escapes files forks frontends interrupts keys"
-        " lazy_text logs planning schema signatures tools tracebacks"
+        "cache_folders caches calls command_line.running devices display errors escapes files forks frontends interrupts"
+        " keys lazy_text logs planning schema signatures tools tracebacks"
     ),
     "dispatch_aten": (
         "decompositions derivatives dtypes errors fixed_point generator gradients host operators promotion shapes testing"
