@@ -61,8 +61,12 @@ def refuse(what: str, hint: str) -> None:
 def check_hook(hook: Any, what: str) -> None:
     """Refuse a function of the user's, which a replay would not call, unless it was declared traceable."""
     if not getattr(hook, "_dispatch_traceable", False):
+        name = getattr(hook, "__qualname__", type(hook).__qualname__)
+        # As the user can write it: neither a function without a name nor one of another function's has such a name.
+        spelled = name.rpartition("<locals>.")[2]
+        spelled = "function" if spelled == "<lambda>" else spelled
         refuse(
-            f"{what} {getattr(hook, '__qualname__', type(hook).__qualname__)} is met",
-            "replays do not call it: remove it, or declare that its operators are all that it does by"
-            " dispatch_core.capture.traceable(function)",
+            f"{what} {name} is met",
+            f"a replay repeats operators, and no side effects of Python. If {name} has none, mark it:"
+            f" dispatch_core.capture.traceable({spelled})",
         )
