@@ -400,6 +400,19 @@ def assets(session: nox.Session) -> None:
 
 
 @nox.session(requires=["build"], default=False)
+def materials(session: nox.Session) -> None:
+    """Write conda recipes and a bill of materials into ``dist/``, and ask the index for vulnerabilities of its parts.
+
+    A part that cannot be looked up fails the session, unless ``DISPATCH_RELEASE_OFFLINE`` is 1.
+    """
+    session.install(*_group("materials"))
+    session.run("python", "tools/conda_recipes.py", str(DIST))
+    session.run("pytest", "-q", "--noconftest", "tests/test_conda_recipes.py", "tests/test_supply_chain.py")
+    session.run("python", "tools/supply_chain.py", "bill", str(DIST))
+    session.run("python", "tools/supply_chain.py", "audit", str(DIST))
+
+
+@nox.session(requires=["build"], default=False)
 def readmes(session: nox.Session) -> None:
     """Follow every README, tutorial and guide in new environments, and install every package and extra there."""
     session.install(*_group("test"))
@@ -428,6 +441,7 @@ def release(session: nox.Session) -> None:
         "sdists",
         "readmes",
         "assets",
+        "materials",
         "arrays",
     ]
     # What the gate draws from, because compiling takes long, is run whole.
