@@ -176,7 +176,8 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
     choice = [] if "-m" in session.posargs else ["-m", marks]
     # The core's suite runs where nothing else of this project is installed: the core needs none of it.
     _install_wheels(session, "test", only="dispatch_core")
-    _pytest(session, "--pyargs", *choice, "packages/dispatch-core/tests", "dispatch_core", codes=codes)
+    core = ["packages/dispatch-core/tests", "packages/dispatch-core/README.md", "dispatch_core"]
+    _pytest(session, "--pyargs", *choice, *core, codes=codes)
     _install_wheels(session, "test", "demo", "jit")
     others = [path for path in SOURCES if path.name not in {"dispatch_core", ARRAYS}]
     suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]

@@ -265,6 +265,39 @@ try:
     softclip(x, "wide")
 except TypeError as error:
     assert "argument 'limit' (position 2) must be float, not str" in str(error)
+step = torch.capture(lambda x: softclip(x, 2.0).sum())
+for _ in range(4):
+    (grad,) = torch.autograd.grad(step(x), x)
+assert torch.equal(grad, torch.autograd.grad(softclip(x, 2.0).sum(), x)[0])
+assert step.stats().replays
+""",
+    "a dispatcher for classes of one's own": """
+import dispatch_core as dc
+
+
+class Cat: ...
+
+
+class Dog: ...
+
+
+class Puppy(Dog): ...
+
+
+sounds = dc.Library("sounds", "DEF")
+sounds.define("speak(Tensor animal, int times=1) -> str")
+for cls, kernel in {Cat: lambda cat, times: "meow" * times, Dog: lambda dog, times: "woof" * times}.items():
+    backend = dc.BackendInfo(cls.__name__.lower(), array_types=(dc.ArrayType(cls),))
+    dc.register_backend(backend, {"sounds::speak": kernel})
+assert dc.ops.sounds.speak(Cat(), 2) == "meowmeow"
+assert dc.ops.sounds.speak(animal=Puppy()) == "woof"
+try:
+    dc.ops.sounds.speak("a text")
+except TypeError as error:
+    assert "argument 'animal' (position 1) must be Tensor, not str" in str(error)
+    assert "Dog" in str(error)
+else:
+    raise AssertionError
 """,
 }
 

@@ -193,7 +193,7 @@ STATE = {"scale": 2.0}
 
 def test_a_number_that_changes_beside_the_call_is_no_stale_one():
     with contextlib.ExitStack() as opened:
-        op = dc.custom_op("drawn::scaled", scaled, mutates_args=())
+        op = dc.custom_op("drawn::scale", scale, mutates_args=())
         opened.callback(op.close)
         op.register_fake(torchlike.empty_like)
         op.register_autograd(lambda ctx, grad: grad * ctx.scale, setup_context=keep_scale)
@@ -209,7 +209,7 @@ def test_a_number_that_changes_beside_the_call_is_no_stale_one():
                     call(captured, [1.0], 0, is_inside=is_inside)
 
 
-def scaled(x: Tensor) -> Tensor:
+def scale(x: Tensor) -> Tensor:
     return x * 1.0
 
 
