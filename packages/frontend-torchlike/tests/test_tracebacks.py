@@ -15,6 +15,7 @@ import dispatch_core as dc
 import torchlike
 from torchlike import nn
 from torchlike.nn import functional as F
+from torchlike.utils.checkpoint import checkpoint, checkpoint_sequential
 
 MOST = 2
 PACKAGES = ("dispatch_core", "dispatch_aten", "dispatch_backend_cpu", "dispatch_backend_meta", "torchlike")
@@ -199,9 +200,40 @@ def test_the_frames_of_users_stay():
         result.sum().backward()
 
     assert [name for _, name in frames(lambda: Net()(x))] == ["<lambda>", "forward"]
-    assert [name for _, name in frames(backward)] == ["backward", "_backward", "hook"]
+    assert [name for _, name in frames(backward)] == ["backward", "hook"]
     assert [name for _, name in frames(lambda: Doubled.apply("text").missing)] == ["<lambda>"]
     assert [name for _, name in frames(lambda: Doubled.apply(leaf).sum().backward())][-1] == "backward"
+
+
+def fails(*values):
+    raise ValueError("the user's own")
+
+
+#: Functions that call one of the user's.
+OF_FUNCTIONS = {
+    **{name: getattr(torchlike.func, name) for name in ("functionalize", "grad", "grad_and_value", "hessian")},
+    **{name: getattr(torchlike.func, name) for name in ("jacfwd", "jacrev", "vmap")},
+    "linearize": lambda function: lambda value: torchlike.func.linearize(function, value),
+    "vjp": lambda function: lambda value: torchlike.func.vjp(function, value),
+    "jvp": lambda function: lambda value: torchlike.func.jvp(function, (value,), (value,)),
+    "capture": dc.capture,
+    "gradcheck": lambda function: lambda value: torchlike.autograd.gradcheck(function, (value.double(),)),
+    "checkpoint": lambda function: lambda value: checkpoint(function, value, use_reentrant=False),
+    "sequential": lambda function: lambda value: checkpoint_sequential([function], 1, value, use_reentrant=False),
+    "jacobian": lambda function: lambda value: torchlike.autograd.functional.jacobian(function, value),
+    "autograd's hessian": lambda function: lambda value: torchlike.autograd.functional.hessian(function, value),
+    "autograd's vjp": lambda function: lambda value: torchlike.autograd.functional.vjp(function, value),
+    "hvp": lambda function: lambda value: torchlike.autograd.functional.hvp(function, value, value),
+}
+
+
+@pytest.mark.parametrize("inner", [None, "capture", "vmap"])
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_an_error_of_the_users_function_shows_no_frame_of_ours(name, inner):
+    function = fails if inner is None else OF_FUNCTIONS[inner](fails)
+    called = OF_FUNCTIONS[name](function)
+    found = [frame for frame in frames(lambda: called(torchlike.ones(2, 3))) if frame[0].startswith(OURS)]
+    assert found == []
 
 
 def test_all_frames_stay_where_that_is_asked_for(monkeypatch):

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 
+@_api_boundary
 def functional_call(
     module: Module,
     parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
@@ -74,6 +75,7 @@ def functional_call(
     return stateless.call_with(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
+@_api_boundary
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return the parameters and the buffers of equal modules, each stacked to one tensor: for `vmap` over the modules.
 

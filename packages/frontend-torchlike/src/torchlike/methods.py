@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.keys import LAYOUTS
+from dispatch_core.tracebacks import trim_traceback
 
 from . import host_memory, npu
 from .autograd.gradients import backward
@@ -44,7 +45,11 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    try:
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _tolist(self: Tensor) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
 from ..levels.jacobians import jvp as push
@@ -135,6 +137,7 @@ def _check_vector(v: Any, like: tuple[Tensor, ...], like_is_tuple: bool, who: st
     return vectors
 
 
+@api_boundary
 def vjp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -172,6 +175,7 @@ def _check_dependence(outputs: Sequence[Tensor], strict: bool) -> None:
             )
 
 
+@api_boundary
 def jvp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -210,6 +214,7 @@ def jvp(
     )
 
 
+@api_boundary
 def jacobian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -310,6 +315,7 @@ def _check_single(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None
         raise RuntimeError(f"The Tensor returned by the function given to {who} should contain a single element")
 
 
+@api_boundary
 def hessian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -344,6 +350,7 @@ def hessian(
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_tuple)
 
 
+@api_boundary
 def vhp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -360,6 +367,7 @@ def vhp(
     return _multiply_hessian(func, inputs, v, create_graph, strict, "vhp")
 
 
+@api_boundary
 def hvp(
     func: Callable[..., Any],
     inputs: Tensors,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from dispatch_core.tracebacks import api_boundary, warn_caller
 
 from ..functions import FUNCTIONS
 from ..history.device_keys import autograd_bit
@@ -72,15 +73,14 @@ def _check_inputs(inputs: Sequence[Any]) -> bool:
             and each.requires_grad
             and each.dtype.itemsize < (16 if each.dtype.is_complex else 8)
         ):
-            warnings.warn(
+            warn_caller(
                 f"Input #{number} requires gradient and is not a double precision floating point or complex. "
                 "This check will likely fail if all the inputs are not of double precision floating point or complex. ",
-                UserWarning,
-                stacklevel=4,
             )
     return True
 
 
+@api_boundary
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -210,11 +210,10 @@ def _check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
                 )
         if problem:
-            warnings.warn(
+            warn_caller(
                 "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it "
                 "may break existing callers of this function. If this is true for you, you can call this function with "
                 '"check_undefined_grad=False" to disable the feature',
-                stacklevel=4,
             )
             raise GradcheckError(problem) from cause
 
@@ -223,6 +222,7 @@ def _places(inputs: Sequence[Any]) -> list[int]:
     return [place for place, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
 
 
+@api_boundary
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,

@@ -154,6 +154,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     both = grad_and_value(func, argnums, has_aux)
 
     @wraps(func)
+    @api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found

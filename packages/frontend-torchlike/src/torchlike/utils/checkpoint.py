@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
+
+from dispatch_core.tracebacks import api_boundary, warn_caller
 
 from ..autograd.function import Function
 from ..autograd.gradients import backward
@@ -156,6 +157,7 @@ _EXPLICIT: Final = (
 )
 
 
+@api_boundary
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -178,7 +180,7 @@ def checkpoint(
     tensor([1.])
     """
     if use_reentrant is None:
-        warnings.warn(f"torch.utils.checkpoint: {_EXPLICIT}", stacklevel=2)
+        warn_caller(f"torch.utils.checkpoint: {_EXPLICIT}")
         use_reentrant = True
     if use_reentrant:
         if kwargs:
@@ -186,7 +188,7 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if is_grad_enabled() and not any(isinstance(value, Tensor) and value.requires_grad for value in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+            warn_caller("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not is_grad_enabled():
         return function(*args, **kwargs)
@@ -197,6 +199,7 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+@api_boundary
 def checkpoint_sequential(
     functions: Any,
     segments: int,
@@ -206,7 +209,7 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply functions, or the layers of a ``Sequential``, in turn; all segments but the last are computed again."""
     if use_reentrant is None:
-        warnings.warn(f"torch.utils.checkpoint.checkpoint_sequential: {_EXPLICIT}", stacklevel=2)
+        warn_caller(f"torch.utils.checkpoint.checkpoint_sequential: {_EXPLICIT}")
         use_reentrant = True
     steps = list(functions.children()) if isinstance(functions, Sequential) else list(functions)
 
