@@ -165,6 +165,32 @@ def test_numbers_of_an_operator_are_guards(ops):
     assert captured.stats().variants == 3
 
 
+def test_a_function_that_reads_is_told_of_kernels_which_are_one_step():
+    calls = []
+
+    def count(x):
+        calls.append(x)
+        return np.sin(x)
+
+    def read(x: Tensor) -> Tensor:
+        return torchlike.from_numpy(count(x.numpy()))
+
+    reading = dc.custom_op("captured::read", read, mutates_args=())
+    with pytest.raises(dc.CaptureError) as caught:
+        dc.capture(lambda x: reading(x) * 2)(torchlike.ones(2))
+    assert ["captured::read" in note and "device_types" in note for note in caught.value.__notes__] == [True]
+    reading.close()
+    kernel = dc.custom_op("captured::read", count, mutates_args=(), schema="(Tensor x) -> Tensor", device_types="cpu")
+    kernel.register_fake(torchlike.empty_like)
+    calls.clear()
+    captured = dc.capture(lambda x: kernel(x) * 2)
+    for number in range(5):
+        found = captured(torchlike.full((2,), number / 2))
+        np.testing.assert_allclose(found.numpy(), 2 * np.sin(np.full(2, number / 2)), rtol=1e-6)
+    assert (captured.stats().replays, len(calls)) == (3, 5)
+    kernel.close()
+
+
 def fail(x: Tensor) -> Tensor:
     raise ValueError("the user's own")
 

@@ -10,7 +10,7 @@ from ..arrays.access import storage_of, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import ARRAY_TYPES, is_tensor
 from ..calls.signature import CallSignature, Result, bad_count, bad_list
-from ..errors import KernelResultError
+from ..errors import CaptureError, KernelResultError
 from ..schema.check import checker
 
 
@@ -44,7 +44,15 @@ def check_results(fn: Callable[..., Any], signature: CallSignature, *, composite
 
     @functools.wraps(fn)
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        found = fn(*args, **kwargs)
+        try:
+            found = fn(*args, **kwargs)
+        except CaptureError as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(
+                    f"Hint: its calls are steps of a replay; where {signature.name} reads values, register its function for"
+                    " a device, whose arrays it takes: custom_op(..., device_types=...) is one step"
+                )
+            raise
         values = (*args, *kwargs.values())
         check(found, values)
         if composite and signature.writes:
