@@ -11,6 +11,7 @@ import random
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.operators.typed_calls import TypedCalls
 
 #: How many programs with drawn classes and sets are compared with the rule; `DISPATCH_TEST_PROGRAMS` says another number.
 PROGRAMS = int(os.environ.get("DISPATCH_TEST_PROGRAMS", "40"))
@@ -190,6 +191,40 @@ def test_closing_takes_kernels_for_types_back(shop):
 
 
 # What they say, and the layers.
+
+
+class Changing(Circle):
+    """Objects that say of themselves which class they are of."""
+
+    kind = Circle
+    __class__ = property(lambda self: self.kind)
+
+
+def test_a_choice_that_is_kept_by_types_goes_with_the_registrations(shop, monkeypatch):
+    counted = []
+    choose = TypedCalls.choose
+    monkeypatch.setattr(TypedCalls, "choose", lambda self, arrays: counted.append(1) or choose(self, arrays))
+    shop.impl("meet", lambda a, b: "wide", types=(Circle, Square))
+    calls = [(Circle(), Square()), (Disk(), Square()), (Square(), Disk()), (Circle(), Circle())]
+    for _ in range(2):
+        for _ in range(3):
+            assert [ops.meet(*args) for args in calls] == ["wide"] * 4
+        assert len(counted) == 4
+        with dc.Library("shop", "FRAGMENT") as narrow:
+            narrow.impl("meet", lambda a, b: "narrow", types=(Disk, Square))
+            for _ in range(3):
+                assert [ops.meet(*args) for args in calls] == ["wide", "narrow", "narrow", "wide"]
+        assert len(counted) == 8
+        counted.clear()
+
+
+def test_an_object_that_says_its_own_class_is_asked_at_each_call(shop):
+    shop.impl("meet", lambda a, b: "wide", types=(Circle, Square))
+    shop.impl("meet", lambda a, b: "narrow", types=(Disk, Square))
+    x = Changing()
+    for _ in range(2):
+        for x.kind, expected in [(Circle, "wide"), (Disk, "narrow")]:
+            assert ops.meet(x, Square()) == expected
 
 
 def test_two_sets_that_are_not_one_within_the_other_are_ambiguous(shop):

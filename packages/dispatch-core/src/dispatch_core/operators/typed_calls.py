@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_of_types, is_tensor
+from ..caches import is_lasting, keep
 from ..calls.boundary import Boundary
 from ..calls.declared_results import check_plain, check_results, check_types, plain_checks, plain_error
 from ..calls.signature import CallSignature
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 Runner = Callable[..., Any]
 #: The rules of slots that a kernel for a set of types stands below: a kernel for the very device, or a provider's for it.
 _OWN: Final = frozenset({"kernel", "alternative kernel"})
+#: How many combinations of types an operator keeps the kernel of.
+_MOST_TYPES: Final = 256
 _UNLIKE: Final = "register a kernel for types=({names}), which lies within each of them"
 
 
@@ -127,11 +130,21 @@ class TypedCalls:
         runs = {each: self._run_of(each) for each in self.kernels}
         arrays_in, choose = self.arrays_in, self.choose
         otherwise: Runner | None = None
+        is_kept = self._is_chosen_by_types()
+        #: The types of a call's arguments → what serves it.
+        known: dict[tuple[type, ...], Runner] = {}
 
         def run(*values: Any, **keywords: Any) -> Any:
             nonlocal otherwise
-            chosen = choose(arrays_in(values, keywords))
+            types = tuple([type(value) for value in values])
+            if (found := known.get(types)) is not None:
+                return found(*values, **keywords)
+            arrays = arrays_in(values, keywords)
+            chosen = choose(arrays)
             if chosen is not None:
+                # An object may say that it is of another class than its type.
+                if is_kept and all(map(is_lasting, types)) and all(type(each) is each.__class__ for each in arrays):
+                    keep(known, types, runs[chosen], _MOST_TYPES)
                 return runs[chosen](*values, **keywords)
             if otherwise is None:
                 otherwise = self.otherwise.runner()
@@ -140,6 +153,14 @@ class TypedCalls:
         return run
 
     plain_runner = runner
+
+    def _is_chosen_by_types(self) -> bool:
+        """Return whether the arguments' types decide on the kernel: no list has further ones, no class judges instances."""
+        signature = self.entry.signature
+        if signature is None or self._frontend is not None:
+            return False
+        has_lists = any(parameter.tensors in ("list", "optional_list") for parameter in signature.parameters)
+        return not has_lists and all(type(each) is type for kernel in self.kernels for each in _types_of(kernel).order)
 
     def _run_of(self, registration: Registration) -> Runner:
         if self.is_passed_on:
