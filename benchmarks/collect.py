@@ -1,35 +1,47 @@
-"""Runs benchmarks and keeps their figures for the site, without those of the machine: ``python benchmarks/collect.py``.
+"""Runs benchmarks and keeps their figures for the documents: ``python benchmarks/collect.py``.
 
-It writes ``benchmarks/results.json``: ratios to torch's time, the versions that they are of, and the day. Arguments are the
-names of benchmarks to run again; the figures of the others stay.
+It writes ``benchmarks/results.json``: ratios to torch's time, the versions that they are of, the day, the machine's kind.
+Arguments are the names of benchmarks to run again; the figures of the others stay. ``python tools/figures.py`` writes
+them into the pages then.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import platform
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any, Final
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE / "results.json"
 #: Benchmark → its options beside ``--json``.
-RUNS: Final = {"calls": (), "steps": ("--repeats", "9"), "breadth": ("--repeats", "3")}
-VERSIONS: Final = ("dispatch-core", "numpy", "torch")
+RUNS: Final = {
+    "arrays": (),
+    "breadth": ("--repeats", "3"),
+    "calls": (),
+    "pipeline": (),
+    "steps": ("--repeats", "9"),
+}
+#: Benchmark → the environments that it runs in, one after another; without one, it runs once.
+ENVIRONMENTS: Final = {"pipeline": ({"DISPATCH_CPU_JIT": "0"}, {"DISPATCH_CPU_JIT": "10"})}
+VERSIONS: Final = ("dispatch-core", "jax", "numba", "numpy", "torch")
 
 
 def collect(name: str) -> dict[str, Any]:
-    """Return the day, the versions and the rows of a benchmark, which runs in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.json"
-        script = HERE / f"bench_{name}.py"
-        subprocess.run([sys.executable, str(script), *RUNS[name], "--json", str(path)], check=True)
-        rows = json.loads(path.read_text(encoding="utf-8"))
+    """Return the day, the versions and the rows of a benchmark, which runs in processes of its own."""
+    rows = []
+    for variables in ENVIRONMENTS.get(name, ({},)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.json"
+            command = [sys.executable, str(HERE / f"bench_{name}.py"), *RUNS[name], "--json", str(path)]
+            subprocess.run(command, check=True, env={**os.environ, **variables})
+            rows += json.loads(path.read_text(encoding="utf-8"))
     kept = [
         {
             "name": " ".join(row["name"].split()),
@@ -39,9 +51,11 @@ def collect(name: str) -> dict[str, Any]:
         }
         for row in rows
     ]
-    versions = {"Python": platform.python_version()} | {each: version(each) for each in VERSIONS}
+    machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
+    installed = {each.name for each in distributions()}
+    versions = {"Python": platform.python_version()} | {each: version(each) for each in VERSIONS if each in installed}
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
-    return {"day": day, "versions": versions, "options": " ".join(RUNS[name]), "rows": kept}
+    return {"day": day, "machine": machine, "versions": versions, "options": " ".join(RUNS[name]), "rows": kept}
 
 
 def main() -> None:

@@ -132,11 +132,12 @@ def test_a_chart_has_a_bar_for_each_ratio_on_its_side_of_torchs_line(tool):
     assert picture.get("aria-label") == "Two"
 
 
-def test_the_figures_of_the_site_tell_nothing_about_the_machine(root):
+def test_the_figures_of_the_site_tell_the_machines_kind_and_nothing_else_about_it(root):
     results = json.loads((root / "benchmarks" / "results.json").read_text(encoding="utf-8"))
-    assert sorted(results) == ["breadth", "calls", "steps"]
+    assert sorted(results) == ["arrays", "breadth", "calls", "pipeline", "steps"]
     for kept in results.values():
-        assert sorted(kept) == ["day", "options", "rows", "versions"]
+        assert sorted(kept) == ["day", "machine", "options", "rows", "versions"]
+        assert re.fullmatch(r"\w+ on \w+, \d+ cores", kept["machine"])
         assert all(sorted(row) == ["goal", "group", "name", "ratio"] and row["ratio"] > 0 for row in kept["rows"])
 
 

@@ -28,32 +28,32 @@ PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 _HEAD = """\
 # Operators
 
-This page is made by `python tools/list_operators.py`; a test compares it.
+Which operators exist, and how each device implements them. Overloads with the same support share a row.
 
 ## What there is
 
-A row is one name, and those of its overloads that are served alike; `-` is the overload without a name. The first row of a
-name says what the operator does.
+`-` is the overload without a name. The first row of a name says what the operator does. `python tools/list_operators.py`
+writes this page.
 
 | column | entry | meaning |
 | --- | --- | --- |
 | cpu, npu | kernel | the backend has a kernel of its own |
 | | parts | it is composed of other operators |
-| | host | for the npu: a kernel copies to the host and back, at least for some arguments, and counts that |
+| | host | npu only: the host computes it on a copy, at least for some arguments, and counts that |
 | | no | the device does not serve it |
 | meta | rule | a shape rule describes its results without data |
 | | parts | its parts are described |
-| | values | a rule, which answers where the results do not depend on values, if they ever do not |
-| | no | its results depend on values |
+| | values | a rule, where the result's shape does not depend on values |
+| | no | the result's shape always depends on values |
 | autograd | formula | it has a derivative formula |
-| | parts | its parts have them |
+| | parts | its parts have formulas |
 | | zero | its result never requires a gradient |
-| | refused | `out=` takes no tensor that requires a gradient |
+| | refused | `out=` refuses tensors that require a gradient |
 | | no | a gradient is lost, with a warning |
-| decomposed | yes | a backend can do without a kernel |
-| recorded | yes | a pipeline records it, where the device has a kernel |
+| decomposed | yes | a device needs no kernel for it |
+| recorded | yes | a pipeline records it if the device has a kernel |
 | | parts | a pipeline records its parts |
-| | values | a pipeline records it where its rule answers |
+| | values | a pipeline records it if its shape rule gives the result |
 | | no | it runs at once |
 
 """

@@ -1,4 +1,7 @@
-"""Tables and charts of the figures that ``benchmarks/collect.py`` has kept: times as multiples of torch's, which is 1."""
+"""Tables and charts of the figures that ``benchmarks/collect.py`` has kept: times as multiples of torch's, which is 1.
+
+The charts are made when the site is built; the tables stand in the pages, where GitHub shows them (``tools/figures.py``).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ import html
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["calls", "groups", "method", "rows", "steps"]
+__all__ = ["TABLES", "calls", "groups", "results", "rows", "shown", "steps"]
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results.json"
 SIZES = ("1", "1,000", "1,000,000")
@@ -26,43 +29,29 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 def method() -> str:
-    """Return the lines that say which versions were measured, and when."""
+    """Return the table that says which versions were measured, when, and on what kind of machine."""
     lines = []
     for name, kept in results().items():
         versions = ", ".join(f"{each} {version}" for each, version in kept["versions"].items())
         command = f"python benchmarks/bench_{name}.py {kept['options']}".strip()
-        lines.append(f"| `{command}` | {kept['day']} | {versions} |")
-    return "\n".join(["| benchmark | day | versions |", "| --- | --- | --- |", *lines])
+        lines.append(f"| `{command}` | {kept['day']} | {kept['machine']} | {versions} |")
+    return "\n".join(["| benchmark | day | machine | versions |", "| --- | --- | --- | --- |", *lines])
 
 
 def calls() -> str:
-    """Return the chart and the table of single calls."""
-    found = {row["name"]: row["ratio"] for row in results()["calls"]["rows"]}
-    title = "Time of single calls as a multiple of torch’s"
-    return f"{chart(title, found)}\n\n{_table(('call', 'times torch’s'), found.items())}"
+    """Return the chart of single calls."""
+    return chart("Time of single calls as a multiple of torch’s", _ratios("calls"))
 
 
 def steps() -> str:
-    """Return the chart and the table of training steps."""
-    found = {row["name"]: row["ratio"] for row in results()["steps"]["rows"]}
-    title = "Time of a training step as a multiple of torch’s"
-    return f"{chart(title, found)}\n\n{_table(('training step', 'times torch’s'), found.items())}"
+    """Return the chart of training steps."""
+    return chart("Time of a training step as a multiple of torch’s", _ratios("steps"))
 
 
 def groups() -> str:
-    """Return the chart and the table of the geometric means of groups of calls, for each size."""
-    by_group: dict[str, dict[str, list[float]]] = {}
-    for row in results()["breadth"]["rows"]:
-        _, size = _split(row["name"])
-        by_group.setdefault(row["group"], {}).setdefault(size, []).append(row["ratio"])
-    means = {
-        group: {size: statistics.geometric_mean(found) for size, found in sizes.items()}
-        for group, sizes in by_group.items()
-    }
-    small = {group: sizes["1,000"] for group, sizes in means.items() if "1,000" in sizes}
-    lines = [(group, *(_shown(sizes.get(size)) for size in SIZES)) for group, sizes in means.items()]
-    titles = ("group of calls", *(f"{size} element{'s' * (size != '1')}" for size in SIZES))
-    return f"{chart('Calls with 1,000 elements, geometric mean of each group', small)}\n\n{_table(titles, lines)}"
+    """Return the chart of the geometric means of groups of calls, with 1,000 elements."""
+    small = {group: sizes["1,000"] for group, sizes in _means().items() if "1,000" in sizes}
+    return chart("Calls with 1,000 elements, geometric mean of each group", small)
 
 
 def rows() -> str:
@@ -73,10 +62,59 @@ def rows() -> str:
         call, size = _split(row["name"])
         found.setdefault(row["group"], {}).setdefault(call, {})[size] = row["ratio"]
     for group, each in found.items():
-        lines = [(f"`{call}`", *(_shown(sizes.get(size)) for size in SIZES)) for call, sizes in each.items()]
+        lines = [(f"`{call}`", *(shown(sizes.get(size)) for size in SIZES)) for call, sizes in each.items()]
         text = _table(("call", *SIZES), lines).replace("\n", "\n    ")
         parts.append(f'??? note "{group}: {len(each)} calls"\n\n    {text}')
     return "\n\n".join(parts)
+
+
+def _ratios(benchmark: str) -> dict[str, float]:
+    return {row["name"]: row["ratio"] for row in results()[benchmark]["rows"]}
+
+
+def _means() -> dict[str, dict[str, float]]:
+    """Return the geometric mean of each group of calls for each size."""
+    by_group: dict[str, dict[str, list[float]]] = {}
+    for row in results()["breadth"]["rows"]:
+        _, size = _split(row["name"])
+        by_group.setdefault(row["group"], {}).setdefault(size, []).append(row["ratio"])
+    return {
+        group: {size: statistics.geometric_mean(found) for size, found in sizes.items()}
+        for group, sizes in by_group.items()
+    }
+
+
+def _table_of_calls() -> str:
+    return _table(("call", "times torch’s"), _ratios("calls").items())
+
+
+def _table_of_groups() -> str:
+    titles = ("group of calls", *(f"{size} element{'s' * (size != '1')}" for size in SIZES))
+    return _table(titles, [(group, *(shown(sizes.get(size)) for size in SIZES)) for group, sizes in _means().items()])
+
+
+def _table_of_steps() -> str:
+    """Return a line for each program, with a column for each way to run its step."""
+    by_program: dict[str, dict[str, float]] = {}
+    for name, ratio in _ratios("steps").items():
+        program, _, way = name.rpartition(", ")
+        by_program.setdefault(program, {})[way] = ratio
+    ways = ("eager", "in a pipeline", "captured")
+    return _table(("training step", *ways), [(name, *map(found.get, ways)) for name, found in by_program.items()])
+
+
+def _table_of_chains() -> str:
+    """Return a line for each size of the chain of ten operators, in a pipeline and captured, with NumPy alone and Numba."""
+    found = _ratios("pipeline")
+    ways = [(beginning, form) for beginning in ("", "captured ") for form in ("NumPy", "Numba")]
+    titles = [f"{'captured' if beginning else 'in a pipeline'}, {form}" for beginning, form in ways]
+    sizes = ("1", "1,000", "100,000", "10,000,000")
+    lines = [
+        (size, *(found.get(f"{beginning}chain of ten, {size} elements, {form} / torch") for beginning, form in ways))
+        for size in sizes
+    ]
+    note = "At 10,000,000 elements most of torch's time is the system's, which finds new memory for each result."
+    return f"{_table(('elements', *titles), lines)}\n\n{note}"
 
 
 def chart(title: str, ratios: Mapping[str, float]) -> str:
@@ -100,7 +138,7 @@ def chart(title: str, ratios: Mapping[str, float]) -> str:
         parts.append(f'<text x="{NAMES - 8}" y="{middle}" text-anchor="end">{html.escape(name)}</text>')
         parts.append(f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{width:.1f}" height="{HEIGHT - 8}" rx="2"/>')
         end = ("end", left - 5) if ratio <= 1 else ("start", right + 5)
-        parts.append(f'<text class="value" x="{end[1]:.1f}" y="{middle}" text-anchor="{end[0]}">{_shown(ratio)}</text>')
+        parts.append(f'<text class="value" x="{end[1]:.1f}" y="{middle}" text-anchor="{end[0]}">{shown(ratio)}</text>')
     return "\n".join([*parts, "</svg>"])
 
 
@@ -115,13 +153,27 @@ def _split(name: str) -> tuple[str, str]:
     return call, size
 
 
-def _shown(ratio: float | None) -> str:
+def shown(ratio: float | None) -> str:
+    """Return a ratio with two decimal places; one of ten and more without."""
     return "" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def _table(titles: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    shown = [
-        [_shown(cell) if isinstance(cell, float) else str(cell).replace("|", "\\|") for cell in line] for line in lines
-    ]
+    """Return a Markdown table; a cell that is None is empty."""
+    cells = [[_cell(cell) for cell in line] for line in lines]
     ruler = ["---", *["--:"] * (len(titles) - 1)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [titles, ruler, *shown])
+    return "\n".join(f"| {' | '.join(line)} |" for line in [titles, ruler, *cells])
+
+
+def _cell(value: Any) -> str:
+    return shown(value) if value is None or isinstance(value, float) else str(value).replace("|", "\\|")
+
+
+#: The tables that pages name in ``<!-- table: NAME -->``.
+TABLES: dict[str, Callable[[], str]] = {
+    "calls": _table_of_calls,
+    "chains": _table_of_chains,
+    "groups": _table_of_groups,
+    "method": method,
+    "steps": _table_of_steps,
+}

@@ -46,7 +46,6 @@ def picture_of_a_call() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "benchmark-calls": benchmark_pages.calls,
     "benchmark-groups": benchmark_pages.groups,
-    "benchmark-method": benchmark_pages.method,
     "benchmark-rows": benchmark_pages.rows,
     "benchmark-steps": benchmark_pages.steps,
     "coverage-devices": coverage_pages.devices,
