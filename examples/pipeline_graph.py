@@ -1,6 +1,7 @@
 """Draw a pipeline's recording of one training step of the digits example's model, and print its counts.
 
-    python examples/pipeline_graph.py docs/digits_step.svg     # or .dot, .mmd, .html, .txt
+    python examples/pipeline_graph.py step.svg     # or .dot, .mmd, .html, .txt
+    python examples/pipeline_graph.py --optimizer SGD docs/digits_step.svg
 
 The images are random ones of the digits' shape, so that nothing needs to be downloaded or installed.
 """
@@ -33,10 +34,12 @@ def main() -> int:
     """Record a step, save its graph, run it."""
     parser = argparse.ArgumentParser(description="Draw one training step of the digits example.")
     parser.add_argument("path", help="where to; the suffix says in which form")
-    path = parser.parse_args().path
+    parser.add_argument("--optimizer", choices=("Adam", "SGD"), default="Adam")
+    arguments = parser.parse_args()
+    path = arguments.path
     torchlike.manual_seed(0)
     model = make_model(PIXELS, HIDDEN, "cpu")
-    optimizer = torchlike.optim.Adam(model.parameters(), lr=3e-3)
+    optimizer = getattr(torchlike.optim, arguments.optimizer)(model.parameters(), lr=3e-3)
     images, labels = torchlike.rand(BATCH, PIXELS), torchlike.randint(0, CLASSES, (BATCH,))
     # The first step makes the optimizer's state; from the second on all steps are alike.
     training_step(model, optimizer, images, labels)

@@ -191,3 +191,21 @@ def test_every_group_of_entry_points_is_listed(root):
     page = (root / "docs/reference/plugins/entry-points.md").read_text()
     groups = [getattr(distributions, name) for name in GROUPS]
     assert sorted(re.findall(r"^\| `(dispatch_core\.\w+)` \|", page, re.MULTILINE)) == sorted(groups)
+
+
+def test_pictures_become_a_part_of_their_page(tool, tmp_path):
+    (tmp_path / "docs" / "guides").mkdir(parents=True)
+    for name, width in (("a", 1000), ("b", 800), ("b_narrow", 300)):
+        (tmp_path / "docs" / f"{name}.svg").write_text(
+            f'<svg role="img" width="{width}" height="9">\n<title>all</title>\n<g><title>one</title></g>\n</svg>\n'
+        )
+    page = "![two <boxes>](../a.svg)\n\ntext ![in a line](../a.svg)\n\n![b](../b.svg)\n\n![gone](../c.svg)\n"
+    first, line, wide, narrow, gone = tool("pictures").embed(page, tmp_path, "docs/guides/page.md").split("\n\n")
+    assert first == (
+        '<div class="picture" data-search-exclude><svg aria-label="two &lt;boxes&gt;" role="img"'
+        ' style="--size:1000px;--least:650px"><g><title>one</title></g></svg></div>'
+    )
+    assert line == "text ![in a line](../a.svg)"
+    assert wide.startswith('<div class="picture wide" ') and "--size:800px" in wide
+    assert narrow.startswith('<div class="picture narrow" ') and "--size:300px;--least:255px" in narrow
+    assert gone == "![gone](../c.svg)\n"

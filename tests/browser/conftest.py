@@ -71,6 +71,12 @@ class Visitor:
             page.screenshot(path=picture, full_page=True)
         return [*self._complaints, *faults]
 
+    def measure(self, address, width, scheme, question):
+        """Return what a function of JavaScript answers on a page."""
+        page = self._window(width, scheme)
+        page.goto(address)
+        return page.evaluate(question)
+
 
 @pytest.fixture(scope="session")
 def visit(chromium):

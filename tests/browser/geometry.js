@@ -88,15 +88,17 @@
     }
   });
 
-  // Text of a picture lies in its box, and boxes inside the picture.
+  // Text of a picture lies in its box: that of its group, or else the smallest around its middle.
   for (const svg of document.querySelectorAll("svg[role=img]")) {
-    const frame = svg.getBoundingClientRect();
     if (!svg.checkVisibility()) continue;
+    const size = (box) => box.width * box.height;
+    const boxes = [svg, ...svg.querySelectorAll("rect")].map((each) => each.getBoundingClientRect()).sort((a, b) => size(a) - size(b));
     for (const text of svg.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();
-      const own = [...text.parentElement.children].find((each) => each.tagName === "rect" && !each.hasAttribute("x"));
-      const limit = own ? own.getBoundingClientRect() : frame;
-      if (box.left < limit.left - 1 || box.right > limit.right + 1 || box.top < limit.top - 1 || box.bottom > limit.bottom + 1)
+      const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+      const own = [...text.parentElement.children].find((each) => each.tagName === "rect" && !each.hasAttribute("x") && text.parentElement !== svg);
+      const limit = own ? own.getBoundingClientRect() : boxes.find((each) => each.left <= x && x <= each.right && each.top <= y && y <= each.bottom);
+      if (!limit || box.left < limit.left - 1 || box.right > limit.right + 1 || box.top < limit.top - 1 || box.bottom > limit.bottom + 1)
         faults.push(`${name(text.textContent)} spills out of its box in a picture`);
     }
   }

@@ -70,6 +70,10 @@ def test_the_checks_find_faults(visit, tmp_path):
         "out of its box in a picture": (
             '<svg role="img" width="99" height="40"><g><rect width="20" height="30"/><text y="20">too long</text></g></svg>'
         ),
+        '"wider than it" spills out of its box': (
+            '<svg role="img" width="99" height="40"><rect x="1" width="60" height="30"/>'
+            '<text y="20">wider than it</text></svg>'
+        ),
     }
     for number, (fault, html) in enumerate(planted.items()):
         page = tmp_path / f"{number}.html"

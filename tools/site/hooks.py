@@ -13,6 +13,7 @@ from pathlib import Path
 import core_reference
 import made_parts
 import notebooks
+import pictures
 import repository_files
 import search_ranks
 import search_shim
@@ -52,9 +53,14 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     markdown = notebooks.add_link(made_parts.fill(markdown), page.file.src_uri)
     parts, end = [], 0
     for block in _FENCE.finditer(markdown):
-        parts += [_relink(markdown[end : block.start()], source, page.file.src_uri), _mark_session(block)]
+        parts += [_show(markdown[end : block.start()], source, page.file.src_uri), _mark_session(block)]
         end = block.end()
-    return "".join([*parts, _relink(markdown[end:], source, page.file.src_uri)])
+    return "".join([*parts, _show(markdown[end:], source, page.file.src_uri)])
+
+
+def _show(text: str, source: str, page: str) -> str:
+    """Return a text between blocks as the site shows it: with its pictures, and links to the site's pages."""
+    return pictures.embed(_relink(text, source, page), ROOT, source)
 
 
 def _relink(text: str, source: str, page: str) -> str:

@@ -1,0 +1,59 @@
+"""The pictures of pages in a real browser, as the site shows them: wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from dispatch_core.layers.flame_graph import Cost, FlameGraph
+
+#: Page → its picture.
+PICTURES = {
+    "docs/one-call.md": "one_call",
+    "docs/pipeline.md": "digits_step",
+    "docs/guides/debugging.md": "digits_profile",
+}
+WIDTHS = pytest.mark.parametrize("width", [390, 1280])
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def embed(root):
+    spec = importlib.util.spec_from_file_location("pictures", root / "tools" / "site" / "pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return lambda line, page: module.embed(line, root, page)
+
+
+@WIDTHS
+@SCHEMES
+@pytest.mark.parametrize("page", PICTURES)
+def test_the_pictures_of_pages_are_readable(visit, embed, root, tmp_path, pictures, page, width, scheme):
+    name = PICTURES[page]
+    [line] = [each for each in (root / page).read_text(encoding="utf-8").splitlines() if each.endswith(f"{name}.svg)")]
+    shown = embed(line, page)
+    assert shown.count("<svg ") == 1 + (root / "docs" / f"{name}_narrow.svg").is_file()
+    styles = (root / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
+    file = tmp_path / "page.html"
+    file.write_text(
+        '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        f'<style>{styles}</style><body style="margin:16px">{shown}',
+        encoding="utf-8",
+    )
+    picture = None if pictures is None else pictures / f"{name}-{width}-{scheme}.png"
+    assert visit(file.as_uri(), width, scheme, picture=picture) == []
+    # No letter is smaller than eight pixels.
+    assert visit.measure(file.as_uri(), width, scheme, _SMALLEST) >= 8
+
+
+_SMALLEST = """() => Math.min(...[...document.querySelectorAll("svg text")].filter((each) => each.checkVisibility()).map(
+    (each) => parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().a))"""
+
+
+@pytest.mark.parametrize("width", [300, 700])
+def test_texts_of_a_drawn_flame_graph_stay_in_their_boxes(visit, tmp_path, width):
+    stacks = {("outer", f"aten::{'long_name_' * number}"): Cost(10 + number**3, 1) for number in range(12)}
+    path = tmp_path / "graph.html"
+    path.write_text(f"<!doctype html><body>{FlameGraph(stacks).svg(width)}", encoding="utf-8")
+    assert visit(path.as_uri()) == []
