@@ -1,4 +1,4 @@
-"""The pictures of the way of one call are what their tool draws: nothing is cut off or lies on something else."""
+"""The pictures of pages are what their tools draw: nothing is cut off or lies on something else."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from itertools import combinations, pairwise
 from xml.etree.ElementTree import fromstring
 
 import pytest
+from markup import read_svg
 
 pytestmark = pytest.mark.texts
 
 
 @pytest.fixture(scope="module")
-def tool(root):
-    spec = importlib.util.spec_from_file_location("draw_one_call", root / "tools" / "draw_one_call.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+def load(root):
+    """Return a function that imports a tool."""
+    loaded = []
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, root / "tools" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        loaded.append(spec.name)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    for name in loaded:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def tool(load):
+    return load("draw_one_call")
 
 
 @pytest.fixture(params=[0, 1], ids=["wide", "narrow"])
@@ -57,3 +71,9 @@ def test_the_picture_has_a_text_and_asks_for_nothing(tool, drawing):
     tags = {element.tag.removeprefix(namespace) for element in picture.iter()}
     assert tags == {"svg", "title", "rect", "path", "text"}
     assert not [name for element in picture.iter() for name in element.attrib if name.endswith("href")]
+
+
+def test_the_profile_is_up_to_date(load):
+    for path, text in load("draw_profile").draw().items():
+        assert path.read_text(encoding="utf-8") == text, "run python tools/draw_profile.py"
+        assert "optimizer" in read_svg(text)
