@@ -7,7 +7,8 @@ import json
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines import progress, stats
+from dispatch_core.display import progress_reports as progress
+from dispatch_core.pipelines import stats
 
 
 @pytest.fixture

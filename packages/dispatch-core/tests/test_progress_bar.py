@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines import progress_bar
+from dispatch_core.display import progress_bar
+from dispatch_core.display.progress_bar import ProgressBar
 from dispatch_core.pipelines.handle import check_options
-from dispatch_core.pipelines.progress_bar import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -117,9 +117,9 @@ def test_a_pipelines_long_flush_shows_its_bar_and_closes_it(
     registry, library, toy, meta, monkeypatch, fake_tqdm, fails
 ):
     """The pause between two reports is left out, so that no test takes long."""
-    from dispatch_core.pipelines import progress
+    from dispatch_core.display import progress_reports
 
-    monkeypatch.setattr(progress, "_PAUSE", 0)
+    monkeypatch.setattr(progress_reports, "_PAUSE", 0)
     library.define("inc(Tensor x) -> Tensor")
     library.impl("inc", lambda x: toy.array(x.a + 1) if not fails else 1 / 0, toy.key)
     library.impl("inc", lambda x: meta.array(x.shape), meta.key)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..arrays import owners
 from ..display import show_number_of, to_block, to_details, to_fragment, to_note
+from ..display.progress_bar import ProgressBar, choose_progress
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
@@ -22,7 +23,6 @@ from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, enter, innermost, leave, tidy
 from .errors import before_read
 from .liveness import observable_steps
-from .progress_bar import ProgressBar, choose_progress
 from .run import planned_groups
 from .session import Session
 from .stats import Stats

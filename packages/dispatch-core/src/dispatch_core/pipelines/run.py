@@ -8,6 +8,7 @@ from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from ..display.progress_reports import reporter
 from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from ..stages import active, stage, watch
@@ -17,7 +18,6 @@ from .errors import error_of, has_poisoned_arrays, poison, step_error
 from .model import DEFAULTS, PlanOptions
 from .pending import Pending, storage_key
 from .program import ProgramFingerprint, device_of, fingerprint, slot_of
-from .progress import reporter
 from .stats import Stats
 from .steps import Step
 
