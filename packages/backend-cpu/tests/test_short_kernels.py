@@ -74,7 +74,7 @@ def test_reductions_of_dimensions(name):
                 _compare(name, array, [dim] if name in OF_SOME else dim, keepdim)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMULAS if hasattr(KERNELS[name], "stands_for")])
+@pytest.mark.parametrize("name", [name for name, row in FORMULAS.items() if KERNELS[name].stands_for() is not row[1]])
 def test_formulas(name):
     required = [each for each in rule_key(name).schema.arguments if not each.has_default]
     for array in _arrays("fd"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
-from .kernel_table import Kernel, KernelTable
+from .kernel_table import Kernel, KernelTable, computed_by
 from .ops.constants import constant
 from .ops.rule_kernels import cast
 from .output_specs import OutputSpec, infer_output, output_rule
@@ -31,7 +31,7 @@ def _make_factory(name: str, fill: Any) -> Kernel:
         fill(array, *args)
         return array
 
-    return kernel
+    return computed_by(kernel, fill)
 
 
 def leave_as_is(array: Array, *args: Any) -> None:

@@ -9,6 +9,12 @@ Kernel: TypeAlias = Callable[..., Any]
 _K = TypeVar("_K", bound=Kernel)
 
 
+def computed_by(kernel: _K, fn: Any) -> _K:
+    """Return a factory's kernel, which is named by the function that computes; see Note [The function behind a kernel]."""
+    kernel.stands_for = lambda: fn  # type: ignore[attr-defined]  # dispatch_core asks for it
+    return kernel
+
+
 class KernelTable(dict[str, Kernel]):
     """Kernels by operator name with overload; calling it gives a decorator that adds one under each name.
 

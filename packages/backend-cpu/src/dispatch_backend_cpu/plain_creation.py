@@ -17,7 +17,7 @@ from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 
 from . import creation, memory
 from .arrays import NUMPY_DTYPES, Array, is_row_major
-from .kernel_table import Kernel, KernelTable
+from .kernel_table import Kernel, KernelTable, computed_by
 from .ops.constants import NUMBERS
 
 KERNELS: Final = KernelTable()
@@ -70,7 +70,7 @@ def _make_of_size(make: Callable[..., Array], fill: Callable[[Array], None], gen
                 pass  # a size below zero, or a dtype that NumPy lacks
         return general(size, dtype=dtype, **({} if memory_format is None else {"memory_format": memory_format}))
 
-    return kernel
+    return computed_by(kernel, make)
 
 
 def _make_new(make: Callable[..., Array], general: Kernel) -> Kernel:
@@ -91,7 +91,7 @@ def _make_new(make: Callable[..., Array], general: Kernel) -> Kernel:
                 pass
         return general(self, size, dtype=dtype)
 
-    return kernel
+    return computed_by(kernel, make)
 
 
 def _make_like(make: Callable[..., Array], general: Kernel) -> Kernel:
@@ -114,7 +114,7 @@ def _make_like(make: Callable[..., Array], general: Kernel) -> Kernel:
                 return make(self.shape, made)
         return general(self, dtype=dtype, memory_format=memory_format)
 
-    return kernel
+    return computed_by(kernel, make)
 
 
 def _make_ones(size: Sequence[int], dtype: np.dtype[Any]) -> Array:

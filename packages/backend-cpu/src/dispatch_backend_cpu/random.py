@@ -29,7 +29,7 @@ from .arrays import (
     numpy_dtype,
 )
 from .fp_errors import ignore_fp_errors
-from .kernel_table import Kernel, KernelTable
+from .kernel_table import Kernel, KernelTable, computed_by
 from .mersenne_twister import MersenneTwister
 from .ops.constants import NUMBERS
 from .ops.rule_kernels import make_elementwise, make_kernel
@@ -84,7 +84,7 @@ def _inplace(name: str, draw: Draw) -> Kernel:
             draw(engine_of(source), self, *args, **kwargs)
         return self
 
-    return kernel
+    return computed_by(kernel, draw)
 
 
 def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], general: Kernel) -> Kernel:
@@ -100,7 +100,7 @@ def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], genera
         self[...] = drawn if self.ndim == 1 else drawn.reshape(self.shape)
         return self
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 _LARGE: Final = 1e6  # far below what overflows
@@ -144,7 +144,7 @@ def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
             draw(engine_of(source), array, *bounds)
         return array
 
-    return kernel
+    return computed_by(kernel, draw)
 
 
 def _integers_below(engine: MersenneTwister, array: Array, *bounds: int) -> None:
@@ -192,7 +192,7 @@ def _of_size(fresh: Fresh, general: Kernel, takes_generator: bool) -> Kernel:
             drawn = fresh(engine_of(source), count, made)
         return drawn if len(size) == 1 else drawn.reshape(size)
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 def _like(fresh: Fresh, general: Kernel, takes_generator: bool) -> Kernel:
@@ -214,7 +214,7 @@ def _like(fresh: Fresh, general: Kernel, takes_generator: bool) -> Kernel:
         given = {"generator": generator} if takes_generator else {}
         return general(self, dtype=dtype, memory_format=memory_format, **given, **options)
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 _SMALL: Final = 4096

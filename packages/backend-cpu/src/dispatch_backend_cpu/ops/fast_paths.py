@@ -28,7 +28,7 @@ from dispatch_core.frontends import WINDOWS
 from ..arrays import FLOAT, NARROW, Array, match_layout
 from ..fp_errors import run
 from ..halves import LOOKED_UP
-from ..kernel_table import Kernel
+from ..kernel_table import Kernel, computed_by
 from ..output_specs import output_rule
 from .constants import INTEGERS, NUMBERS, PLAIN
 from .rule_kernels import WHOLE, check_overlap, finish, store
@@ -224,7 +224,7 @@ def make_by_copy(name: str, functional: Kernel) -> Kernel:
         infer(self, *args, **kwargs)
         return store(self, functional(self, *args, **kwargs))
 
-    return kernel
+    return computed_by(kernel, functional)
 
 
 def negative(a: Array, out: Array) -> Array:

@@ -15,7 +15,7 @@ from dispatch_aten.variants import functional_of
 
 from ..arrays import Array, check_writable
 from ..fp_errors import ignore_fp_errors
-from ..kernel_table import Kernel, KernelTable
+from ..kernel_table import Kernel, KernelTable, computed_by
 from ..output_specs import infer_output, output_rule
 from . import pointwise, pointwise_table, special
 from .constants import ZEROS, constant, number
@@ -135,7 +135,7 @@ def _by_copy(name: str) -> Kernel:
         infer(self, *args, **kwargs)
         return store(self, found)
 
-    return kernel
+    return computed_by(kernel, functional)
 
 
 for _name, (_ufunc, _kinds) in pointwise_table.UNARY.items():

@@ -16,7 +16,7 @@ from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array, as_array, is_row_major
-from ..kernel_table import Kernel, KernelTable
+from ..kernel_table import Kernel, KernelTable, computed_by
 from ..output_specs import OutputSpec
 from .places import locate, read_at
 from .rule_kernels import make_kernel
@@ -143,8 +143,7 @@ def _make_search(general: Kernel) -> Kernel:
         found: Array = general(sorted_sequence, self, out_int32=out_int32, right=right, side=side, sorter=sorter)
         return found
 
-    kernel.stands_for = lambda: general  # type: ignore[attr-defined]  # dispatch_core asks for it
-    return kernel
+    return computed_by(kernel, general)
 
 
 KERNELS["searchsorted.Tensor"] = _make_search(KERNELS["searchsorted.Tensor"])

@@ -12,7 +12,7 @@ from dispatch_aten.promotion import Promotion
 from ..arrays import HALF, Array, is_extended, numpy_dtype
 from ..fp_errors import ignore_fp_errors
 from ..halves import LOOKED_UP, MANY
-from ..kernel_table import Kernel, KernelTable
+from ..kernel_table import Kernel, KernelTable, computed_by
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
 from .by_comparison import FOR_MANY
@@ -50,7 +50,7 @@ def _threshold_backward(general: Kernel) -> Kernel:
             return f.select(self <= zero, zero, grad_output)
         return general(grad_output, self, threshold)
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 def _install() -> None:
@@ -161,7 +161,7 @@ def _nan_to_num(general: Kernel) -> Kernel:
             posinf, neginf = most if posinf is None else posinf, -most if neginf is None else neginf
         return general(self, nan, posinf, neginf)
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 def _nextafter(general: Kernel) -> Kernel:
@@ -175,7 +175,7 @@ def _nextafter(general: Kernel) -> Kernel:
                 return conform(np.nextafter(cast(self, dtype), cast(other, dtype)), spec)
         return general(self, other)
 
-    return kernel
+    return computed_by(kernel, general)
 
 
 KERNELS["nextafter"] = _nextafter(KERNELS["nextafter"])
@@ -195,7 +195,7 @@ def _div_mode(name: str) -> Kernel:
             return KERNELS["trunc"](unrounded(self, other, rounding_mode=None))
         return (unrounded if rounding_mode is None else rounded)(self, other, rounding_mode=rounding_mode)
 
-    return kernel
+    return computed_by(kernel, f.div_mode)
 
 
 for _name in ("div.Tensor_mode", "div.Scalar_mode"):
@@ -295,11 +295,19 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
     KERNELS[_name] = _with_factor(_name, _ufunc)
 
 
-SPECIALIZED: Final[dict[str, Kernel]] = {
-    "add.Scalar": make_with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1), integers=True),
-    "sub.Scalar": make_with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1), integers=True),
-    "rsub.Scalar": make_with_number(f.rsub, partial(KERNELS["rsub.Scalar"], alpha=1), integers=True),
-    "add.Tensor": make_binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
-    "sub.Tensor": make_binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
+def _without_factor(name: str, ufunc: Any) -> Kernel:
+    general = partial(KERNELS[name], alpha=1)
+    is_number = name.endswith(".Scalar")
+    made = make_with_number(ufunc, general, integers=True) if is_number else make_binary(ufunc, general, None)
+    return computed_by(made, ufunc)
+
+
+_SUMS: Final = {
+    "add.Scalar": np.add,
+    "sub.Scalar": np.subtract,
+    "rsub.Scalar": f.rsub,
+    "add.Tensor": np.add,
+    "sub.Tensor": np.subtract,
 }
+SPECIALIZED: Final[dict[str, Kernel]] = {name: _without_factor(name, ufunc) for name, ufunc in _SUMS.items()}
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""

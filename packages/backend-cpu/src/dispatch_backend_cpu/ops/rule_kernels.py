@@ -19,7 +19,7 @@ from dispatch_aten.shapes import contiguous_strides, same_places
 from ..arrays import FLOAT, HALF, Array, check_writable, empty_strided, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors, quietly, run, settle
 from ..halves import LOOKED_UP, MANY, TILE, assign, convert, look_up
-from ..kernel_table import Kernel
+from ..kernel_table import Kernel, computed_by
 from ..output_specs import OutputSpec, conform, output_rule, prepared_rule, promoting_rule, widen
 
 
@@ -49,7 +49,7 @@ def make_kernel(name: str, compute: Kernel, *, in_float: bool = False) -> Kernel
             return finish(found, spec)
         return tuple([finish(array, each) for array, each in zip(found, spec, strict=True)])
 
-    return kernel
+    return computed_by(kernel, compute)
 
 
 def make_prepared(name: str, prepare: Callable[..., Callable[..., Any]]) -> Kernel:
@@ -76,7 +76,7 @@ def make_prepared(name: str, prepare: Callable[..., Callable[..., Any]]) -> Kern
             return finish(found, spec)
         return tuple([finish(array, each) for array, each in zip(found, spec, strict=True)])
 
-    return kernel
+    return computed_by(kernel, prepare)
 
 
 def finish(found: Any, spec: OutputSpec) -> Array:
@@ -166,7 +166,7 @@ def make_elementwise(
             return tiled
         return conform(compute(*operands), spec)
 
-    return kernel
+    return computed_by(kernel, fn)
 
 
 WHOLE = 1 << 20

@@ -17,7 +17,7 @@ from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array, is_row_major
 from ..fp_errors import ignore_fp_errors, quietly
-from ..kernel_table import Kernel, KernelTable
+from ..kernel_table import Kernel, KernelTable, computed_by
 from ..output_specs import OutputSpec, half_as_float, output_rule
 from .ordering import as_rows, from_rows, has_nan
 from .rule_kernels import cast, check_overlap, make_kernel, write
@@ -95,8 +95,7 @@ def _quick_scan(name: str, ufunc: Any) -> Kernel:
         found: Array = general(self, dim, dtype=dtype)
         return found
 
-    kernel.stands_for = lambda: general  # type: ignore[attr-defined]  # dispatch_core asks for it
-    return kernel
+    return computed_by(kernel, general)
 
 
 def _scan_inplace(name: str, ufunc: Any) -> Kernel:

@@ -15,7 +15,7 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array
-from ..kernel_table import KernelTable
+from ..kernel_table import KernelTable, computed_by
 from ..libraries import find_scipy, scipy
 from ..output_specs import half_as_float
 from .constants import number
@@ -170,7 +170,7 @@ def _by_name(name: str, operator: str) -> Callable[..., Any]:
     def compute(*operands: Array) -> Any:
         return load(name, operator)(*operands)
 
-    return compute
+    return computed_by(compute, (f"scipy.special.{name}", ""))
 
 
 #: One element of a higher degree takes seconds, and nothing interrupts its loop.

@@ -51,6 +51,7 @@ class _Row:
     operator: str
     keys: str
     kernel: str
+    function: str
     calls: int = 0
     own_time: int = 0
     time: int = 0
@@ -72,7 +73,7 @@ class CallReport:
     def begin(self, call: TracedCall) -> tuple[CallEvent, CallEvent | None]:
         """Keep a call that begins."""
         event, parent = self._session.begin(call.operator, self.events, "operator", call.keyset)
-        event.kernel = call.kernel
+        event.kernel, event.function = call.kernel, call.function
         return event, parent
 
     def end(self, begun: tuple[CallEvent, CallEvent | None]) -> None:
@@ -105,9 +106,19 @@ class CallReport:
             Column("total time", show_time, is_number=True),
             Column("keys", is_code=True),
             Column("kernel", is_code=True),
+            Column("function", is_code=True),
         ]
         cells = [
-            (row.operator, row.calls, row.own_time, row.own_time / (whole or 1), row.time, row.keys, row.kernel)
+            (
+                row.operator,
+                row.calls,
+                row.own_time,
+                row.own_time / (whole or 1),
+                row.time,
+                row.keys,
+                row.kernel,
+                row.function,
+            )
             for row in shown
         ]
         return DataTable(columns, cells, left_out=f"and {show_number_of('more row', left_out)}" if left_out else "")
@@ -142,6 +153,7 @@ class CallReport:
                 "operator": event.name,
                 "keys": [key.label for key in event.keys],
                 "kernel": event.kernel,
+                "function": event.function,
                 "depth": event.depth,
                 "thread": self.threads[event.thread],
                 "start": event.start - first,
@@ -154,9 +166,9 @@ class CallReport:
 
 
 def _group(events: Iterable[CallEvent]) -> list[_Row]:
-    rows: dict[tuple[str, str, str], _Row] = {}
+    rows: dict[tuple[str, str, str, str], _Row] = {}
     for event in events:
-        group = event.name, ", ".join(key.label for key in event.keys), event.kernel
+        group = event.name, ", ".join(key.label for key in event.keys), event.kernel, event.function
         row = rows.get(group)
         if row is None:
             row = rows[group] = _Row(*group)

@@ -74,7 +74,7 @@ def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[
                 "input shapes": [[size if type(size) is int else str(size) for size in each] for each in event.shapes],
             }
             if event.kernel:
-                arguments["kernel"] = event.kernel
+                arguments |= {"kernel": event.kernel, "function": event.function}
             if event.memory:
                 arguments["bytes of results"] = event.memory
         found.append(

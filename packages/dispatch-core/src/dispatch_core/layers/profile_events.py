@@ -31,6 +31,8 @@ class CallEvent:
     kind: EventKind = "operator"
     #: The kernel that ran, by its key and place, where the calls are those of a trace.
     kernel: str = ""
+    #: The name of its function.
+    function: str = ""
     #: Of a stage of a pipeline: the calls that it runs, where they were recorded in the same profile.
     recorded: tuple[CallEvent, ...] = ()
 

@@ -28,13 +28,15 @@ _set_depth: Final = by_subscript(_depth.set)
 
 
 class TracedCall(Record):
-    """All calls of an operator with the same keys: the kernel that they run, by its key and place."""
+    """All calls of an operator with the same keys: the kernel that they run, by its key and place, and its function."""
 
     operator: str
     keys: tuple[str, ...]
     kernel: str
     #: The keys as a set; empty for calls that a frontend decides.
-    keyset: DispatchKeySet
+    keyset: DispatchKeySet = DispatchKeySet()
+    #: The name of the kernel's function; "" where the dispatcher itself decides.
+    function: str = ""
 
     def __str__(self) -> str:
         keys = f" ({', '.join(self.keys)})" if self.keys else ""

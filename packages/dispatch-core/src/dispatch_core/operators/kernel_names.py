@@ -3,7 +3,8 @@
 Note [The function behind a kernel]
     A kernel may be a wrapper, or a function that gets its code when it is first called. It is named by the function
     behind it: the one that ``functools.wraps`` names, or the result of its attribute ``stands_for``, a function without
-    arguments that returns the function, or its name and place where there is none. Nothing of it runs but that.
+    arguments that returns the function, or its name and place where there is none. Nothing of it runs but that. A function
+    that is made in another one is named with the functions of C that it holds: ``make_sum.<locals>.kernel of numpy.add``.
 """
 
 from __future__ import annotations
@@ -42,12 +43,34 @@ def kernel_name(fn: Any) -> str:
         return f"made on first use by {kernel_name(found.make)}"
     if hasattr(found, "func"):
         return f"partial of {kernel_name(found.func)}"
-    name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
-    if name is None:
+    if not hasattr(found, "__qualname__") and not hasattr(found, "__name__"):
         return f"an object of {type(found).__module__}.{type(found).__qualname__}"
-    # A NumPy ufunc has a name and no module; its class has one.
-    module = getattr(found, "__module__", None) or type(found).__module__
-    return f"{module}.{name}"
+    name = _spell(found)
+    held = _list_held(found) if "<locals>" in name else []
+    return f"{name} of {', '.join(held)}" if held else name
+
+
+def _spell(fn: Any) -> str:
+    """Return the module and name of a function; a method of a ufunc, which has no module, is named after that."""
+    owner = getattr(fn, "__self__", None)
+    if type(owner).__name__ == "ufunc":
+        return f"{_spell(owner)}.{fn.__name__}"
+    module = getattr(fn, "__module__", None) or type(fn).__module__
+    return f"{module}.{getattr(fn, '__qualname__', None) or fn.__name__}"
+
+
+def _list_held(fn: Any) -> list[str]:
+    """Return the names of the functions without Python code that a function holds, such as a ufunc of NumPy's."""
+    found = []
+    for cell in getattr(fn, "__closure__", None) or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+        is_function = callable(value) and not isinstance(value, type) and hasattr(value, "__name__")
+        if is_function and not hasattr(value, "__code__"):
+            found.append(_spell(value))
+    return found
 
 
 def kernel_place(fn: Any) -> str:

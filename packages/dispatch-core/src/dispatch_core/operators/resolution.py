@@ -35,7 +35,7 @@ from ..schema.check import bind
 from . import call_trace, runners
 from .conformance import describe_kernel
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
-from .kernel_names import kernel_keys
+from .kernel_names import kernel_keys, kernel_name
 from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
@@ -155,7 +155,8 @@ class Resolution(Record):
             found = "BackendSelect, which reads the device"
         else:
             found = "no kernel"
-        return call_trace.TracedCall(self.entry.name, keys, found, DispatchKeySet(self.mask & ~MARKERS))
+        function = "" if registration is None else kernel_name(registration.fn)
+        return call_trace.TracedCall(self.entry.name, keys, found, DispatchKeySet(self.mask & ~MARKERS), function)
 
     def _runner(self) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration
@@ -344,7 +345,7 @@ class Mixed(Record):
 
         if call_trace.is_on():
             found = "the frontend's hook for tensors of several devices"
-            return call_trace.trace_calls(run, call_trace.TracedCall(entry.name, (), found, DispatchKeySet()))
+            return call_trace.trace_calls(run, call_trace.TracedCall(entry.name, (), found))
         return run
 
     plain_runner = runner
