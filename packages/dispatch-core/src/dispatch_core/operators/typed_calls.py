@@ -31,6 +31,7 @@ from ..keys.table import ARRAYS, MARKERS, keys_of
 from ..keys.type_sets import TypeSet
 from . import call_trace
 from .conformance import describe_kernel
+from .kernel_names import kernel_name
 from .registration import Registration
 from .runners import make_kernel
 
@@ -166,11 +167,13 @@ class TypedCalls:
         if self.is_passed_on:
             return self.walked.runner()
         run = _make_runner(self, registration, self._frontend)
-        if not call_trace.TRACE.is_on():
+        if not call_trace.is_on():
             return run
-        keys = ", ".join(key.name for key in keys_of(self.mask, self.entry.registry.profile))
-        origin = registration.origin.short
-        return call_trace.trace_calls(run, f"{self.entry.name} ({keys}) -> {registration.key.label}, {origin}")
+        keys = tuple(key.name for key in keys_of(self.mask, self.entry.registry.profile))
+        found = f"{registration.key.label}, {registration.origin.short}"
+        keyset = DispatchKeySet(self.mask & ~MARKERS)
+        traced = call_trace.TracedCall(self.entry.name, keys, found, keyset, kernel_name(registration.fn))
+        return call_trace.trace_calls(run, traced)
 
 
 def _is_less(one: Registration, other: Registration) -> bool:
