@@ -269,6 +269,13 @@ def lint(session: nox.Session) -> None:
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
+@nox.session(default=False)
+def workflows(session: nox.Session) -> None:
+    """Check the workflows with actionlint, whose archive on the index downloads it from the releases of its project."""
+    session.install(*_group("workflows"))
+    session.run("actionlint")
+
+
 @nox.session(requires=["wheels"])
 def typing(session: nox.Session) -> None:
     """Check the types of the packages, the vendor example and this file, and programs with planted mistakes."""
