@@ -108,8 +108,11 @@ def test_a_release_is_of_the_tags_version_and_whole(tmp_path, kind, tag, files, 
     assert (subprocess.run(command, check=False, cwd=tmp_path, env=variables).returncode == 0) == passes
 
 
-def test_an_action_has_one_version():
-    lines = {line for path in WORKFLOWS for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))}
+def test_an_action_has_one_version_in_pages_and_templates_too():
+    paths = [*WORKFLOWS, *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/src/**/*.yml.template")]
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    lines = {line for text in texts for line in re.findall(r"uses: (\S+@.*)", text)}
+    assert [text for path, text in zip(paths, texts, strict=True) if path not in WORKFLOWS and "uses: actions/" in text]
     assert len({line.partition("@")[0] for line in lines}) == len(lines)
 
 
