@@ -111,7 +111,10 @@ def test_a_strided_tensor_and_back(sparse_dim):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(5))
-def test_products_and_sums_are_scipy_s(dtype, seed):
+@pytest.mark.parametrize("has_scipy", [True, False])
+def test_products_and_sums_are_scipy_s(dtype, seed, has_scipy, monkeypatch):
+    if not has_scipy:
+        monkeypatch.setattr("torchlike.sparse.matrices._load_scipy", lambda: None)
     (a, one), (b, two) = make(4, 5, seed=seed, dtype=dtype), make(4, 5, seed=seed + 9, dtype=dtype)
     d = np.random.default_rng(seed).normal(size=(5, 3)).astype(dtype)
     dense = torchlike.from_numpy(d)

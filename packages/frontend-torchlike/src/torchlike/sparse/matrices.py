@@ -1,7 +1,7 @@
-"""Sums of duplicates and products of matrices, on the components: SciPy's on the cpu where it is installed, else operators.
+"""Sums of duplicates and products of matrices, on the components: SciPy's on the cpu, operators elsewhere.
 
 These operators take ordinary tensors, so a pipeline records them. SciPy leaves explicit zeros out of products, which torch
-keeps: the product of the absolute patterns has every place.
+keeps: the product of the absolute patterns has every place. Where SciPy is not installed NumPy adds up the products.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ def _load_scipy() -> Any:
         return None
 
 
-def _is_for_scipy(values: Tensor) -> bool:
-    return bool(values.is_cpu) and dc.dtype(values) in _SCIPY and _load_scipy() is not None
-
-
 def _compress(indices: Array, values: Array, size: Sequence[int]) -> Any:
     """Return SciPy's matrix with compressed rows, duplicates summed."""
     return _load_scipy().csr_array((values, (indices[0], indices[1])), shape=tuple(size))
@@ -53,12 +49,26 @@ def _list_places(matrix: Any) -> Array:
 
 
 def _sum_on_cpu(indices: Array, values: Array, size: list[int]) -> tuple[Array, Array]:
+    if _load_scipy() is None:
+        there, inverse = np.unique(indices[0] * size[1] + indices[1], return_inverse=True)
+        return np.stack(np.divmod(there, size[1])), _add_up(values, inverse, len(there))
     made = _compress(indices, values, size)
     made.sum_duplicates()
     return _list_places(made), made.data
 
 
+def _add_up(values: Array, places: Array, count: int) -> Array:
+    found = np.zeros((count, *values.shape[1:]), values.dtype)
+    with np.errstate(all="ignore"):
+        np.add.at(found, places, values)
+    return found
+
+
 def _multiply_on_cpu(indices: Array, values: Array, size: list[int], dense: Array) -> Array:
+    if _load_scipy() is None:
+        with np.errstate(all="ignore"):
+            products = values[:, None] * dense[indices[1]]
+        return _add_up(products, indices[0], size[0])
     found: Array = _compress(indices, values, size) @ np.ascontiguousarray(dense)
     return found
 
@@ -66,6 +76,15 @@ def _multiply_on_cpu(indices: Array, values: Array, size: list[int], dense: Arra
 def _multiply_both_on_cpu(
     indices: Array, values: Array, size: list[int], other_indices: Array, other_values: Array, other_size: list[int]
 ) -> tuple[Array, Array]:
+    if _load_scipy() is None:
+        # Each element meets all elements of the row of the other matrix that its column names.
+        low, high = (np.searchsorted(other_indices[0], indices[1], side) for side in ("left", "right"))
+        counts = high - low
+        mine = np.repeat(np.arange(len(counts)), counts)
+        met = np.arange(len(mine)) + np.repeat(high - np.cumsum(counts), counts)
+        with np.errstate(all="ignore"):
+            products = values[mine] * other_values[met]
+        return _sum_on_cpu(np.stack([indices[0][mine], other_indices[1][met]]), products, [size[0], other_size[1]])
     one, other = _compress(indices, values, size), _compress(other_indices, other_values, other_size)
     product = one @ other
     one.data, other.data = np.ones_like(one.data), np.ones_like(other.data)
@@ -128,7 +147,7 @@ def sum_duplicates(indices: Tensor, values: Tensor, size: Sequence[int]) -> tupl
         return indices, values
     found: tuple[Tensor, Tensor]
     is_matrix = dc.shape(indices)[0] == 2 and len(dc.shape(values)) == 1
-    if is_matrix and _is_for_scipy(values) and all(size):
+    if is_matrix and values.is_cpu and dc.dtype(values) in _SCIPY and all(size):
         found = _ops.sum_duplicates(indices, values, list(size))
         return found
     return _sum_by_operators(indices, values, size)
@@ -136,7 +155,7 @@ def sum_duplicates(indices: Tensor, values: Tensor, size: Sequence[int]) -> tupl
 
 def multiply(indices: Tensor, values: Tensor, size: Sequence[int], dense: Tensor) -> Tensor:
     """Return the product of a sparse matrix and a strided one."""
-    if dc.dtype(values) not in _SCIPY or (values.is_cpu and not _is_for_scipy(values)):
+    if dc.dtype(values) not in _SCIPY:
         return _multiply_by_operators(indices, values, size, dense)
     found: Tensor = _ops.mm(indices, values, list(size), dense)
     return found
@@ -149,7 +168,7 @@ def multiply_both(one: Coo, other: Coo) -> tuple[Tensor, Tensor]:
             f'"sparse_matmul" not implemented for {dc.dtype(one.values).name!r}\n'
             "Hint: it is for float32, float64, complex64 and complex128"
         )
-    if not _is_for_scipy(one.values):
+    if not one.values.is_cpu:
         return _multiply_both_by_operators(one, other)
     found: tuple[Tensor, Tensor] = _ops.mm.sparse(
         one.indices, one.values, list(one.size), other.indices, other.values, list(other.size)
