@@ -116,19 +116,7 @@ def matrices(random, shape, dtype):
     return (found + 1j * random.standard_normal(shape) if dtype.startswith("c") else found).astype(dtype)
 
 
-SHAPES = (
-    (0, 0),
-    (1, 1),
-    (3, 3),
-    (2, 0, 0),
-    (40, 4, 4),
-    (2, 3, 31, 31),
-    (33, 33),
-    (100, 100),
-    (5, 9),
-    (70, 40),
-    (40, 70),
-)
+SHAPES = ((0, 0), (1, 1), (3, 3), (2, 0, 0), (40, 4, 4), (2, 31, 31), (33, 33), (5, 9), (70, 40), (40, 70))
 
 
 def answers(A, B):
