@@ -29,6 +29,8 @@ VENDOR = "examples/vendor_backend/src/toy_backend"
 #: The package whose tests need the array libraries; they have a session of their own.
 ARRAYS = "dispatch_backend_array_api"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
+#: The test of a tutorial or guide, whose name stands behind it in brackets.
+PAGE = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says"
 WHEELS = ROOT / ".nox" / ".wheels"
 DIST = ROOT / "dist"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
@@ -209,6 +211,16 @@ def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) 
 
 
 @nox.session(requires=["wheels"])
+def light(session: nox.Session) -> None:
+    """Run tutorials, examples and a sample of each operator in a default installation: with NumPy, and no SciPy."""
+    links = WHEELS.as_uri()
+    session.install("--no-compile", f"--find-links={links}", "dispatch-frontend-torchlike[cpu]", *_group("light"))
+    session.env.update(PYTHONPATH=None, DISPATCH_TEST_LIGHT="1", PYTHONDONTWRITEBYTECODE=None)
+    tutorials = [f"{PAGE}[tutorials-{path.stem}]" for path in sorted(ROOT.glob("docs/tutorials/*.md"))]
+    _pytest(session, "tests/test_default_installation.py", *tutorials)
+
+
+@nox.session(requires=["wheels"])
 def parity(session: nox.Session) -> None:
     """Compare with torch, operator by operator."""
     _install_wheels(session, "parity")
@@ -234,8 +246,7 @@ def arrays(session: nox.Session) -> None:
     """Run the tests of array libraries as devices, and of data beside theirs; arguments after ``--`` go to pytest."""
     _install_wheels(session, "test", "demo", "arrays", "interop")
     folder = "packages/backend-array-api"
-    page = "tests/test_pages.py::test_a_page_followed_to_the_letter_shows_what_it_says"
-    pages = [f"{page}[guides-{name}]" for name in ("array-libraries", "data")]
+    pages = [f"{PAGE}[guides-{name}]" for name in ("array-libraries", "data")]
     refusals = "tests/parity/test_refusals_of_devices.py"
     crossing = ("tests/interop", "tests/test_compositions.py", "tests/test_saved_memory.py", refusals, *pages)
     _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
