@@ -99,7 +99,7 @@ def _eliminate(matrices: Array, pivots: Array, codes: Array, start: int = 0) -> 
     for step in range(pivots.shape[1]):
         chosen = _size(matrices[:, step:, step]).argmax(1)
         chosen += step
-        pivots[:, step] = chosen + start + 1
+        pivots[:, step] = chosen + (start + 1)
         top = matrices[each, chosen]
         matrices[each, chosen] = matrices[:, step]
         matrices[:, step] = top
