@@ -309,6 +309,12 @@ def test_the_readme_opens_with_the_two_commands(root):
     assert demo.count("\n") == tests.count("\n") == 1
 
 
+def test_the_readme_is_read_in_three_screens(root):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 150
+    assert text.index("import torchlike") < text.index("-s demo")
+
+
 def test_ci_runs_the_test_command_of_the_readme(root):
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     (program,) = re.findall(r"awk -v wanted=\"\$1\" '(.*?)' README.md", script)
