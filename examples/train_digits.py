@@ -119,7 +119,7 @@ def train(arguments: argparse.Namespace) -> None:
     with (
         # While operators are profiled, a captured function runs them one by one.
         nullcontext() if arguments.capture else dc.profile(record_shapes=False) as profile,
-        tqdm(total=arguments.epochs * steps, unit="step") as progress,
+        tqdm(total=arguments.epochs * steps, unit="step", disable=None) as progress,
         block as pipe,
     ):
         for epoch in range(arguments.epochs):

@@ -28,14 +28,19 @@ def without_tqdm(monkeypatch):
 def fake_tqdm(monkeypatch):
     made = []
 
-    def tqdm(**options):
-        made.append(SimpleNamespace(options=options, steps=[], ends=0))
-        bar = made[-1]
+    class tqdm:  # its own name
+        def __init__(self, **options):
+            self.made = SimpleNamespace(options=options, steps=[], ends=0)
+            made.append(self.made)
+            # A thread of its own would make processes that fork warn.
+            assert self.monitor_interval == 0
+            self.update = self.made.steps.append
 
-        def close():
-            bar.ends += 1
+        def refresh(self):
+            pass
 
-        return SimpleNamespace(update=bar.steps.append, close=close)
+        def close(self):
+            self.made.ends += 1
 
     monkeypatch.setattr(progress_bar, "find_spec", lambda name: None if name == "ipywidgets" else object())
     monkeypatch.setattr(progress_bar, "import_module", lambda name: SimpleNamespace(tqdm=tqdm))

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         register_kernel,
         register_vmap,
     )
+    from .display.shown_progress import show_progress
     from .explanation import explain
     from .layers.modes import DispatchMode
     from .layers.profiler import profile
@@ -158,6 +159,7 @@ _LATE = {
     "register_fake": ".custom_ops",
     "register_kernel": ".custom_ops",
     "register_vmap": ".custom_ops",
+    "show_progress": ".display.shown_progress",
     "synchronize": ".synchronization",
     "trace": ".layers.tracer",
 }
@@ -274,6 +276,7 @@ __all__ = [
     "registry",
     "rename_arguments",
     "shape",
+    "show_progress",
     "storage_of",
     "storage_offset",
     "strides",

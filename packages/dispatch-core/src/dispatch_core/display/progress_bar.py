@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..errors import ArgumentError
 
@@ -13,23 +15,23 @@ from ..errors import ArgumentError
 ALWAYS: Final = "always"
 
 
-def choose_progress(value: object) -> Any:
+def choose_progress(
+    value: object, made: Callable[[], Any] | None = None, whose: str = "pipeline(): option 'progress'"
+) -> Any:
     """Return the function that reports progress for the option's value, or None where there is nothing to report to.
 
-    True is a bar where standard error is a terminal or a notebook's, ``"always"`` one in any case, False none. Raises
-    ``ArgumentError`` for anything else than these and functions.
+    True is a bar, which ``made`` returns, where standard error is a terminal or a notebook's, ``"always"`` one in any case,
+    False none. Raises ``ArgumentError`` for anything else than these and functions.
     """
     if value is False or value is None:
         return None
     if value is True:
-        return ProgressBar() if _is_watched() else None
+        return (made or ProgressBar)() if _is_watched() else None
     if isinstance(value, str) and value == ALWAYS:
-        return ProgressBar()
+        return (made or ProgressBar)()
     if callable(value):
         return value
-    raise ArgumentError(
-        f"pipeline(): option 'progress' must be a bool, {ALWAYS!r}, a function of two ints or None, not {value!r}"
-    )
+    raise ArgumentError(f"{whose} must be a bool, {ALWAYS!r}, a function of two ints or None, not {value!r}")
 
 
 def _is_watched() -> bool:
@@ -43,58 +45,91 @@ def _is_terminal() -> bool:
 
 
 class ProgressBar:
-    """A bar for each flush that takes long: ``bar(done, total)`` shows how far it is."""
+    """A bar for each thing that takes long: ``bar(done, total)`` shows how far it is; ``total`` is None if unknown."""
 
-    def __init__(self) -> None:
+    def __init__(self, label: str = "pipeline", unit: str = "steps", *, has_rate: bool = True) -> None:
+        self._label, self._unit, self._has_rate = label, unit, has_rate
         self._bar: Any = None
-        self._done = self._total = 0
+        self._done = 0
+        self._total: int | None = None
+        # A process that was forked has a copy of the bar; the line on the terminal is not its own.
+        self._process = os.getpid()
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int | None) -> None:
         """Show that ``done`` of ``total`` steps have run; the bar ends with the last one."""
+        if os.getpid() != self._process:
+            return
         if self._bar is None or total != self._total or done < self._done:
             self.close()
-            self._bar, self._total = _make_bar(total), total
+            self._bar, self._total = _make_bar(total, self._label, self._unit, self._has_rate), total
         self._bar.update(done - self._done)
         self._done = done
         if done == total:
             self.close()
 
+    def refresh(self) -> None:
+        """Show the time that has passed."""
+        if self._bar is not None and os.getpid() == self._process:
+            self._bar.refresh()
+
     def close(self) -> None:
-        """End the bar of a flush that did not come to its end."""
+        """End a bar that did not come to its end, and erase it."""
         bar, self._bar, self._done = self._bar, None, 0
-        if bar is not None:
+        if bar is not None and os.getpid() == self._process:
             bar.close()
 
+    def __del__(self) -> None:
+        # A loop that is left early drops its bar. As the interpreter ends, the modules of the bar may be gone.
+        if not sys.is_finalizing():
+            self.close()
 
-def _make_bar(total: int) -> Any:
+
+def _make_bar(total: int | None, label: str, unit: str, has_rate: bool) -> Any:
     if find_spec("tqdm") is None:
-        return _Line(total)
+        return _Line(total, label, unit)
     # The bar of notebooks needs their widgets.
     in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
     tqdm = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
-    return tqdm(total=total, desc="pipeline", unit=" steps", leave=False)
+    # Without tqdm's thread: a process with threads that forks, as loaders do for their workers, is warned of.
+    quiet = type("tqdm", (tqdm,), {"monitor_interval": 0})
+    shown = None if has_rate else "{desc}: {n_fmt}{unit} [{elapsed}]"
+    return quiet(total=total, desc=label, unit=f" {unit}", leave=False, dynamic_ncols=True, bar_format=shown)
 
 
 class _Line:
-    """A line on standard error, in the place of tqdm's bar."""
+    """A line on standard error, in the place of tqdm's bar; on a terminal one at a time is shown, the first."""
 
-    def __init__(self, total: int) -> None:
-        self._total, self._done, self._ends = total, 0, not _is_terminal()
-        self._shown = -1
+    _shown: ClassVar[_Line | None] = None
+
+    def __init__(self, total: int | None, label: str, unit: str) -> None:
+        self._total, self._label, self._unit = total, label, unit
+        self._done, self._ends = 0, not _is_terminal()
+        self._percent, self._written = -1, 0
+        if not self._ends and _Line._shown is None:
+            _Line._shown = self
 
     def update(self, steps: int) -> None:
         self._done += steps
-        percent = 100 * self._done // self._total if self._total else 100
-        if self._ends and percent // 10 == self._shown // 10:
+        percent = 100 if not self._total else 100 * self._done // self._total
+        if self._ends and percent // 10 == self._percent // 10:
             return  # a file needs no line for each percent
-        self._shown = percent
-        text = f"pipeline: {self._done:,} of {self._total:,} steps, {percent} %"
-        self._write(f"{text}\n" if self._ends else f"\r{text}")
+        self._percent = percent
+        self.refresh()
+
+    def refresh(self) -> None:
+        count = f"{self._done:,}" if self._total is None else f"{self._done:,} of {self._total:,}"
+        text = f"{self._label}: {count} {self._unit}" + ("" if self._total is None else f", {self._percent} %")
+        if self._ends:
+            self._write(f"{text}\n")
+        elif _Line._shown is self:
+            self._write(f"\r{text:<{self._written}}")
+            self._written = max(self._written, len(text))
 
     def close(self) -> None:
-        if not self._ends:
+        if _Line._shown is self:
+            _Line._shown = None
             # Erase the line, as tqdm does.
-            self._write("\r" + " " * 60 + "\r")
+            self._write("\r" + " " * self._written + "\r")
 
     def _write(self, text: str) -> None:
         if sys.stderr is not None:

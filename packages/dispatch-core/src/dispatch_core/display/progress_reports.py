@@ -1,11 +1,11 @@
-"""Progress reports of long flushes."""
+"""Reports of the progress of what takes long, at most twenty a second."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
 from ..interrupts import by_subscript
 
@@ -17,7 +17,7 @@ _reporting: Final[ContextVar[bool]] = ContextVar("dispatch_core.progress", defau
 _set_reporting: Final = by_subscript(_reporting.set)
 
 
-def reporter(progress: Callable[[int, int], object], total: int) -> Callable[[int], None]:
+def reporter(progress: Callable[[int, Any], object], total: int | None) -> Callable[[int], None]:
     """Return the function to call after each step, with the number of steps done.
 
     A flush that was reported is reported once more at its end, so that a bar gets full.

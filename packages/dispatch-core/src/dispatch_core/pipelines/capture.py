@@ -21,6 +21,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, o
 from weakref import WeakMethod
 
 from ..display import show_number_of
+from ..display.shown_progress import begin_watch
 from ..errors import ArgumentError, CaptureError, short_repr
 from ..keys import context
 from ..keys.table import DispatchKey, keys_of
@@ -305,6 +306,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         arguments.write(args, kwargs)
         tensors: list[Any] = []
         recording = Recording(self._name)
+        watch = begin_watch("steps", recording.describe_progress)
         try:
             with CaptureBlock(recording):
                 try:
@@ -321,6 +323,8 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 made, fault = self._compare(recorded, arguments, before, result)
         finally:
             recording.end(failed=True)
+            if watch is not None:
+                watch.end()
         for tensor in tensors:
             if isinstance(getattr(tensor, "_dispatch_data", None), Pending):
                 materialize(tensor)

@@ -82,6 +82,12 @@ class Recording:
             for part in self.parts.values():
                 part.end(failed=failed)
 
+    def describe_progress(self) -> tuple[str, int]:
+        """Return what is being done, and the number of steps recorded so far; any thread may ask."""
+        session = self.session
+        stage = "recording" if self.is_open else "planning and running"
+        return f"{self.name}: {stage}", session.stats.recorded + len(session.records)
+
     # What the recorders and the frontends tell.
 
     def see(self, tensor: Any, place: str = "") -> None:

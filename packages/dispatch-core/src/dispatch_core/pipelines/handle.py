@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ..arrays import owners
 from ..display import show_number_of, to_block, to_details, to_fragment, to_note
 from ..display.progress_bar import ProgressBar, choose_progress
+from ..display.shown_progress import find_progress
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
@@ -45,7 +46,7 @@ class Pipeline:
     measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
     twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded.
     ``progress=True`` shows a bar where standard error is a terminal, tqdm's if it is installed; ``"always"`` elsewhere, too.
-    None stands for the default: no limits, ``fuse``, no promise, no ``trace``.
+    None stands for the default: no limits, ``fuse``, no promise, no ``trace``; `show_progress` asks for bars around.
 
     Inside a function that is captured the block does nothing: what it would record belongs to the captured call.
 
@@ -57,7 +58,10 @@ class Pipeline:
         if registry is not None and not isinstance(registry, Registry):
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
-        self._session = Session(check_options(options))
+        found = check_options(options)
+        if "progress" not in options and (progress := find_progress("pipeline", "steps")) is not None:
+            found = {**found, "progress": progress}
+        self._session = Session(found)
         #: The entries inside a function that is captured.
         self._captured = 0
 

@@ -189,12 +189,25 @@ class DataLoader(Generic[_T_co]):
         return self._iterator
 
     def __len__(self) -> int:
+        length = self._measure()
+        if self.is_stream:
+            self._length_told = len(self.dataset)
+        return length
+
+    def _measure(self) -> int:
         if not self.is_stream:
             return len(self._index_sampler)
-        length = self._length_told = len(self.dataset)
+        length = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+    def _count(self) -> int | None:
+        """Return how many batches there will be, None where a sampler or a stream does not tell."""
+        try:
+            return self._measure()
+        except (TypeError, NotImplementedError):
+            return None
 
     def check_worker_number_rationality(self) -> None:
         """Warn where there are more workers than processors."""

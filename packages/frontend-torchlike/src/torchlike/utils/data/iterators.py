@@ -11,6 +11,7 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+from dispatch_core.display import begin_report
 from dispatch_core.lazy_text import repr_by_attributes
 
 from ...lazy_names import import_lazily
@@ -40,6 +41,17 @@ class _Iterator:
         self._make_fetcher = partial(
             Fetcher, loader.dataset, loader.is_stream, loader._auto_collation, loader.collate_fn, loader.drop_last
         )
+        self._begin_report()
+
+    def _begin_report(self) -> None:
+        """Begin to report progress, if a block of `dispatch_core.show_progress` is open."""
+        unit = "batches" if self._loader._auto_collation else "samples"
+        self._report = begin_report("DataLoader", unit, self._loader._count)
+
+    def _end_report(self) -> None:
+        if self._report is not None:
+            self._report.end()
+            self._report = None
 
     def __iter__(self) -> Self:
         return self
@@ -48,8 +60,14 @@ class _Iterator:
         return len(self._loader._index_sampler)
 
     def __next__(self) -> Any:
-        data = self._next_data()
+        try:
+            data = self._next_data()
+        except BaseException:
+            self._end_report()
+            raise
         self._yielded += 1
+        if self._report is not None:
+            self._report(self._yielded)
         told = self._loader._length_told
         if told is not None and self._yielded > told:
             warnings.warn(
@@ -130,8 +148,10 @@ class WorkerIterator(_Iterator):
 
     def restart(self, loader: _Loader) -> None:
         """Begin the next pass with the same workers."""
+        self._end_report()
         self._indices = iter(loader._index_sampler)
         self._yielded = 0
+        self._begin_report()
         for questions in self._pool.questions:
             questions.put(Resume())
         missing = len(self._pool.workers)
