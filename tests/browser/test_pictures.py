@@ -34,17 +34,35 @@ def test_the_pictures_of_pages_are_readable(visit, embed, root, tmp_path, pictur
     [line] = [each for each in (root / page).read_text(encoding="utf-8").splitlines() if each.endswith(f"{name}.svg)")]
     shown = embed(line, page)
     assert shown.count("<svg ") == 1 + (root / "docs" / f"{name}_narrow.svg").is_file()
+    address = _page(root, tmp_path, shown)
+    picture = None if pictures is None else pictures / f"{name}-{width}-{scheme}.png"
+    assert visit(address, width, scheme, picture=picture) == []
+    # Pixels of the smallest letter.
+    assert visit.measure(address, width, scheme, _SMALLEST) >= 7
+
+
+@WIDTHS
+@SCHEMES
+def test_the_picture_of_a_call_is_readable(visit, root, tmp_path, pictures, monkeypatch, width, scheme):
+    monkeypatch.syspath_prepend(str(root / "tools" / "site"))
+    from made_parts import picture_of_a_call
+
+    page = _page(root, tmp_path, picture_of_a_call())
+    picture = None if pictures is None else pictures / f"call-{width}-{scheme}.png"
+    assert visit(page, width, scheme, picture=picture) == []
+    assert visit.measure(page, width, scheme, _SMALLEST) >= 10
+
+
+def _page(root, folder, shown):
+    """Return the address of a page with pictures, as wide as the site's, and its styles."""
     styles = (root / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
-    file = tmp_path / "page.html"
+    file = folder / "page.html"
     file.write_text(
         '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f'<style>{styles}</style><body style="margin:16px">{shown}',
+        f'<style>{styles}</style><body style="margin:16px;max-width:748px">{shown}',
         encoding="utf-8",
     )
-    picture = None if pictures is None else pictures / f"{name}-{width}-{scheme}.png"
-    assert visit(file.as_uri(), width, scheme, picture=picture) == []
-    # No letter is smaller than eight pixels.
-    assert visit.measure(file.as_uri(), width, scheme, _SMALLEST) >= 8
+    return file.as_uri()
 
 
 _SMALLEST = """() => Math.min(...[...document.querySelectorAll("svg text")].filter((each) => each.checkVisibility()).map(

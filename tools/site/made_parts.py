@@ -38,9 +38,13 @@ def entry_points() -> str:
 
 
 def picture_of_a_call() -> str:
-    """Return the picture of a call as a part of the page, so that it has the page's colours."""
-    picture = (ROOT / "docs" / "assets" / "call.svg").read_text(encoding="utf-8")
-    return f'<div class="scroll">{"".join(line.strip() for line in picture.splitlines())}</div>'
+    """Return the picture of a call as a part of the page, so that it has the page's colours; the narrow one beside it."""
+    parts = []
+    for name, classes in {"call": "picture wide", "call_narrow": "picture narrow"}.items():
+        drawing = (ROOT / "docs" / "assets" / f"{name}.svg").read_text(encoding="utf-8")
+        joined = "".join(line.strip() for line in drawing.splitlines())
+        parts.append(f'<div class="{classes}" data-search-exclude>{joined}</div>')
+    return "\n\n".join(parts)
 
 
 PARTS: dict[str, Callable[[], str]] = {
