@@ -117,6 +117,7 @@ CASES = {
         (dispatch("trace", "-c", "pass"), "", ""),
     ],
     "new-backend": [(dispatch("new-backend", "acme"), "", "")],
+    "completion": [(dispatch("completion", "bash"), "", "")],
     "cache": [(dispatch("cache"), "", "")],
     "run": [
         (["torchlike", "run", "-c", "import torch; torch.ones(1)"], "", ""),

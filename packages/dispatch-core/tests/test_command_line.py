@@ -22,7 +22,7 @@ from dispatch_core.command_line.output import TextOutput
 SCRIPT = shutil.which("dispatch", path=str(Path(sys.executable).parent))
 MODULE = [sys.executable, "-m", "dispatch_core"]
 OTHER = "python -m dispatch_core"
-COMMANDS = ["list", "doctor", "explain", "new-backend"]
+COMMANDS = ["list", "doctor", "explain", "completion", "new-backend"]
 needs_script = pytest.mark.skipif(SCRIPT is None, reason="the console script is installed with the distribution")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="about signals and pipes as POSIX has them")
 
@@ -84,6 +84,7 @@ def test_the_version_is_the_distributions(capsys):
 #: Arguments that do not fit → words of the error.
 UNFIT = {
     "docter": "there is no command 'docter'\nHint: did you mean doctor?",
+    "trac": "there is no command 'trac'\nHint: did you mean trace",
     "lst": "there is no command 'lst'\nHint: did you mean list?",
     "xyzzy": "there is no command 'xyzzy'\nHint: {0} --help lists them",
     "--verson": "unrecognized arguments: --verson\nHint: did you mean --version?",
@@ -133,6 +134,21 @@ def test_what_is_not_there_ends_with_status_2_and_a_hint(install, arguments):
     assert (done.returncode, done.stdout) == (2, "")
     assert WRONG[arguments] in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_bits_and_ranks_of_keys_are_shown_where_they_are_asked_for(capsys):
+    assert main(["list", "--all"]) == 0
+    head, *keys = capsys.readouterr().out.rpartition("\n\n")[2].splitlines()
+    assert head == "dispatch key"
+    assert [key for key in keys if " " in key] == []
+    assert {"CPU", "AutogradCPU", "CompositeImplicitAutograd"} <= {*keys}
+    assert main(["list", "--all", "--verbose"]) == 0
+    head, *rows = capsys.readouterr().out.rpartition("\n\n")[2].splitlines()
+    assert head.split() == ["dispatch", "key", "bit", "rank"]
+    assert [row.split()[0] for row in rows] == keys
+    assert all(row.split()[1].isdigit() for row in rows)
+    assert main(["list", "--all", "--json"]) == 0
+    assert {*json.loads(capsys.readouterr().out)["keys"][0]} == {"name", "bit", "rank"}
 
 
 def test_a_module_of_the_current_folder_can_be_imported_first(program, tmp_path):

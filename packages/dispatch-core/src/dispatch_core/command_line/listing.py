@@ -19,7 +19,8 @@ EXAMPLE: Final = "list --json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--all", action="store_true", help="show every dispatch key, too")
+    parser.add_argument("--all", action="store_true", help="show every dispatch key, too, the highest first")
+    parser.add_argument("--verbose", action="store_true", help="with --all, show each key's bit and rank")
     add_import(parser, "one that registers devices")
     add_json(parser)
 
@@ -46,8 +47,11 @@ def run(options: argparse.Namespace) -> int:
         provider_head = ("kernels", "distribution", "version", "state", "reason")
         print("", output.table(provider_head, map(_provider_cells, providers), {3: style_of}), sep="\n")
     if options.all:
-        rows = [tuple(str(cell) for cell in key.values()) for key in keys]
-        print("", output.table(("dispatch key", "bit", "rank"), rows), sep="\n")
+        columns = (
+            {"name": "dispatch key", "bit": "bit", "rank": "rank"} if options.verbose else {"name": "dispatch key"}
+        )
+        rows = [tuple(str(key[column]) for column in columns) for key in keys]
+        print("", output.table(tuple(columns.values()), rows), sep="\n")
     return 0
 
 

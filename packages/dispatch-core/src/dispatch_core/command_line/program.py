@@ -12,10 +12,10 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from ..errors import DispatchError
 from ..tools import BRINGS, CommandParser, did_you_mean, find_tool, list_tools, program_name
@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "explain": ("explain", "show an operator's kernels, and which one wins for which keys"),
     "trace": ("trace", "run a program and show its calls, with their keys, kernels and times"),
     "cache": ("cache", "show the folder of compiled files, or delete them"),
+    "completion": ("completion", "print the script by which a shell completes this command"),
     "new-backend": ("new_backend", "write the package of a backend for a new device"),
 }
 _DESCRIPTION: Final = "List and examine the installed plugins, and explain the kernel of a call."
@@ -95,35 +96,50 @@ def _run(arguments: Sequence[str]) -> int:
     if name in tools and name not in COMMANDS:
         # Its arguments are the tool's own affair, "--help" included.
         return find_tool(name)(list(arguments)[list(arguments).index(name) + 1 :])
-    parser = CommandParser(
-        prog=program_name(),
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES.format(program_name()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=_version())
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command, (module, summary) in COMMANDS.items():
-        made = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
-        if command == name:
-            found = import_module(f".{module}", __package__)
-            made.description = summary[:1].upper() + summary[1:] + "."
-            made.epilog = f"example:\n  {program_name()} {found.EXAMPLE}"
-            found.add_arguments(made)
-            made.set_defaults(run=found.run)
-    for tool, summary in tools.items():
-        commands.add_parser(tool, help=summary)
+    parser = make_parser([name] if name in COMMANDS else [], tools)
     if name is not None and name not in COMMANDS:
         hint = did_you_mean(name, [*COMMANDS, *tools]) or f"{program_name()} --help lists them"
         parser.error(f"there is no command {name!r}\nHint: {hint}")
     options, rest = parser.parse_known_args(arguments)
     if rest:
-        (commands.choices[name] if name is not None else parser).refuse(rest)
+        (parser.commands.choices[name] if name is not None else parser).refuse(rest)
     if name is None:
         parser.print_help()
         return FINE
     status: int = options.run(options)
     return status
+
+
+class ProgramParser(CommandParser):
+    """The parser of the whole command; ``commands`` has those of the commands."""
+
+    commands: Any
+
+
+def make_parser(
+    whole: Collection[str], tools: Mapping[str, str] = BRINGS, *, program: str | None = None
+) -> ProgramParser:
+    """Return the parser of the command, with the arguments of the commands ``whole``; the others have their help alone."""
+    program = program or program_name()
+    parser = ProgramParser(
+        prog=program,
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES.format(program),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
+    for command, (module, summary) in COMMANDS.items():
+        made = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if command in whole:
+            found = import_module(f".{module}", __package__)
+            made.description = summary[:1].upper() + summary[1:] + "."
+            made.epilog = f"example:\n  {program} {found.EXAMPLE}"
+            found.add_arguments(made)
+            made.set_defaults(run=found.run)
+    for tool, summary in tools.items():
+        commands.add_parser(tool, help=summary)
+    return parser
 
 
 def _version() -> str:
