@@ -187,15 +187,16 @@ def try_pair(outer: Layer, inner: Layer, device: str) -> Outcome:
 _HEAD: Final = """\
 # Compositions of layers
 
-This page is made by `python tools/list_compositions.py`, which runs each pair; a test compares it. A row is the layer
-outside, a column the one inside: under `vmap` and `grad` stands `vmap(grad(f))`. "yes" means that the pair gives what
-eager calls give in its place (values on cpu and jax, shapes on meta); a number leads to the error that refuses the
-pair.
+Which layers work inside which others. A row is the outer layer, a column the inner one: row `vmap`, column `grad` is
+`vmap(grad(f))`. "yes" means that the pair has the results of eager calls (values on cpu and jax, shapes on meta). A number
+leads to the error that refuses the pair. `python tools/list_compositions.py` runs each pair and writes this page.
 
-The function is a product of matrices, a write in place, a hyperbolic tangent and a sum. `Pipeline` is
-`dc.pipeline()`, `Capture` the third call of `dc.capture(f)`, `Autograd` a leaf that requires grad around the function
-and `torchlike.autograd.grad` of its sum, `modes` a `DispatchMode` that counts calls, `nested` the rows of a jagged
-tensor.
+The function is a matrix product, an in-place write, a `tanh` and a sum. In the tables:
+
+* `Pipeline` is `dc.pipeline()`, and `Capture` the third call of `dc.capture(f)`;
+* `Autograd` is `torchlike.autograd.grad` of the sum by a leaf;
+* `modes` is a `DispatchMode` that counts calls;
+* `nested` is the rows of a jagged tensor.
 """
 
 
