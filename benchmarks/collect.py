@@ -1,8 +1,8 @@
 """Runs benchmarks and keeps their figures for the documents: ``python benchmarks/collect.py``.
 
-It writes ``benchmarks/results.json``: ratios to torch's time, the versions that they are of, the day, the machine's kind.
-Arguments are the names of benchmarks to run again; the figures of the others stay. ``python tools/figures.py`` writes
-them into the pages then.
+It writes ``benchmarks/results.json``: ratios to torch's time (of ``dispatch``, to that of other dispatchers), the versions
+that they are of, the day, the machine's kind. Arguments are the names of benchmarks to run again; the figures of the others
+stay. ``python tools/figures.py`` writes them into the pages then.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ RUNS: Final = {
     "arrays": (),
     "breadth": ("--repeats", "3"),
     "calls": (),
+    "dispatch": ("--repeats", "60"),
     "pipeline": (),
     "steps": ("--repeats", "9"),
 }
 #: Benchmark → the environments that it runs in, one after another; without one, it runs once.
 ENVIRONMENTS: Final = {"pipeline": ({"DISPATCH_CPU_JIT": "0"}, {"DISPATCH_CPU_JIT": "10"})}
-VERSIONS: Final = ("dispatch-core", "jax", "numba", "numpy", "torch")
+VERSIONS: Final = ("dispatch-core", "jax", "multipledispatch", "numba", "numpy", "plum-dispatch", "torch")
 
 
 def collect(name: str) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def test_a_chart_has_a_bar_for_each_ratio_on_its_side_of_torchs_line(tool):
 
 def test_the_figures_of_the_site_tell_the_machines_kind_and_nothing_else_about_it(root):
     results = json.loads((root / "benchmarks" / "results.json").read_text(encoding="utf-8"))
-    assert sorted(results) == ["arrays", "breadth", "calls", "pipeline", "steps"]
+    assert sorted(results) == ["arrays", "breadth", "calls", "dispatch", "pipeline", "steps"]
     for kept in results.values():
         assert sorted(kept) == ["day", "machine", "options", "rows", "versions"]
         assert re.fullmatch(r"\w+ on \w+, \d+ cores", kept["machine"])

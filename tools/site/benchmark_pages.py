@@ -117,6 +117,17 @@ def _table_of_chains() -> str:
     return f"{_table(('elements', *titles), lines)}\n\n{note}"
 
 
+def _table_of_dispatch() -> str:
+    """Return a line for each call of a packet, with a column for each dispatcher beside it, its only overload the last."""
+    by_call: dict[str, dict[str, float]] = {}
+    for name, ratio in _ratios("dispatch").items():
+        call, _, pair = name.partition(": packet / ")
+        if pair:
+            by_call.setdefault(call, {})[pair] = ratio
+    others = ("singledispatch", "plum", "multipledispatch", "overload")
+    return _table(("call", *others), [(call, *map(found.get, others)) for call, found in by_call.items()])
+
+
 def chart(title: str, ratios: Mapping[str, float]) -> str:
     """Return bars on a logarithmic axis, as SVG in the page's own colours; the line is torch's time."""
     least = math.floor(math.log2(min(0.5, *ratios.values())))
@@ -173,6 +184,7 @@ def _cell(value: Any) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "calls": _table_of_calls,
     "chains": _table_of_chains,
+    "dispatch": _table_of_dispatch,
     "groups": _table_of_groups,
     "method": method,
     "steps": _table_of_steps,
