@@ -50,7 +50,7 @@ def test_the_picture_of_a_call_is_readable(visit, root, tmp_path, pictures, monk
     page = _page(root, tmp_path, picture_of_a_call())
     picture = None if pictures is None else pictures / f"call-{width}-{scheme}.png"
     assert visit(page, width, scheme, picture=picture) == []
-    assert visit.measure(page, width, scheme, _SMALLEST) >= 10
+    assert visit.measure(page, width, scheme, _SMALLEST) >= 9
 
 
 def _page(root, folder, shown):
