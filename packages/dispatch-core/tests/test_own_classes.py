@@ -11,6 +11,8 @@ import random
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.layers.call_report import CallReport
+from dispatch_core.operators import call_trace
 from dispatch_core.operators.typed_calls import TypedCalls
 
 #: How many programs with drawn classes and sets are compared with the rule; `DISPATCH_TEST_PROGRAMS` says another number.
@@ -474,3 +476,15 @@ def call_both(draw, registry, model, classes):
             found = type(error)
     assert found == wanted, (first, second, rest, model.owners, model.own, model.sets)
     assert (told.winner is None) == (type(told.error) is wanted) == (not isinstance(wanted, str)), told
+
+
+def test_a_trace_names_the_kernel_for_a_set_of_types(shop):
+    shop.impl("meet", name_both, types=(Circle, Square))
+    report = CallReport("program")
+    with call_trace.listen(report):
+        assert dc.ops.shop.meet(Circle(), Square())
+    assert dc.ops.shop.meet(Circle(), Square())
+    (call,) = report.to_dict()["calls"]
+    assert call["operator"] == "shop::meet"
+    assert call["function"].endswith(".name_both")
+    assert "test_own_classes.py:" in call["kernel"]

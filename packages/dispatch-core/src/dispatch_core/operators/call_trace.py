@@ -13,13 +13,19 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO
 
 from .._record import Record
 from ..changes import notify_change
 from ..environment import Switch
 from ..interrupts import by_subscript
 from ..keys.keyset import DispatchKeySet
+from ..keys.table import MARKERS, keys_of
+from .kernel_names import kernel_name
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+    from .registration import Registration
 
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
@@ -37,6 +43,13 @@ class TracedCall(Record):
     keyset: DispatchKeySet = DispatchKeySet()
     #: The name of the kernel's function; "" where the dispatcher itself decides.
     function: str = ""
+
+    @classmethod
+    def of(cls, entry: OperatorEntry, mask: int, kernel: str, registration: Registration | None) -> Self:
+        """Return the calls of an operator that arrive with a mask."""
+        keys = tuple(key.name for key in keys_of(mask, entry.registry.profile))
+        function = "" if registration is None else kernel_name(registration.fn)
+        return cls(entry.name, keys, kernel, DispatchKeySet(mask & ~MARKERS), function)
 
     def __str__(self) -> str:
         keys = f" ({', '.join(self.keys)})" if self.keys else ""

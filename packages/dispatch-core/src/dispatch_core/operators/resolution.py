@@ -35,7 +35,7 @@ from ..schema.check import bind
 from . import call_trace, runners
 from .conformance import describe_kernel
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
-from .kernel_names import kernel_keys, kernel_name
+from .kernel_names import kernel_keys
 from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
@@ -145,7 +145,6 @@ class Resolution(Record):
 
     def _describe_call(self) -> call_trace.TracedCall:
         registration = self.slot.registration
-        keys = tuple(key.name for key in keys_of(self.mask, self.entry.registry.profile))
         if (functional := self.functional()) is not None:
             found = functional.name
         elif registration is not None:
@@ -155,8 +154,7 @@ class Resolution(Record):
             found = "BackendSelect, which reads the device"
         else:
             found = "no kernel"
-        function = "" if registration is None else kernel_name(registration.fn)
-        return call_trace.TracedCall(self.entry.name, keys, found, DispatchKeySet(self.mask & ~MARKERS), function)
+        return call_trace.TracedCall.of(self.entry, self.mask, found, registration)
 
     def _runner(self) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration

@@ -31,7 +31,6 @@ from ..keys.table import ARRAYS, MARKERS, keys_of
 from ..keys.type_sets import TypeSet
 from . import call_trace
 from .conformance import describe_kernel
-from .kernel_names import kernel_name
 from .registration import Registration
 from .runners import make_kernel
 
@@ -169,11 +168,8 @@ class TypedCalls:
         run = _make_runner(self, registration, self._frontend)
         if not call_trace.is_on():
             return run
-        keys = tuple(key.name for key in keys_of(self.mask, self.entry.registry.profile))
-        found = f"{registration.key.label}, {registration.origin.short}"
-        keyset = DispatchKeySet(self.mask & ~MARKERS)
-        traced = call_trace.TracedCall(self.entry.name, keys, found, keyset, kernel_name(registration.fn))
-        return call_trace.trace_calls(run, traced)
+        kernel = f"{registration.key.label}, {registration.origin.short}"
+        return call_trace.trace_calls(run, call_trace.TracedCall.of(self.entry, self.mask, kernel, registration))
 
 
 def _is_less(one: Registration, other: Registration) -> bool:
