@@ -157,6 +157,26 @@ def test_training_solving_and_drawing_need_numpy_alone(run):
     run("-W", "error", "-c", f"LIBRARIES = {LIBRARIES!r}\n{PROGRAM}")
 
 
+VERIFY = """
+from dispatch_aten.testing.report import verify
+
+operators = ["igamma", "igamma_", "special_zeta", "linalg_ldl_solve", "digamma", "erf"]
+checks = [f"{kind}{name}" for name in operators for kind in ("aten::", "tensors: ")]
+for outcome in verify("cpu", only=checks, limit=2).outcomes:
+    print(outcome.check, outcome.status, outcome.reason, sep="|")
+"""
+
+
+def test_a_device_is_verified_as_far_as_the_cpu_computes(run):
+    found = [line.split("|") for line in run("-c", VERIFY).splitlines()]
+    passed = {"aten::digamma", "aten::erf", "tensors: digamma", "tensors: erf"}
+    assert {check for check, status, _ in found if status == "passed"} == passed
+    rest = [(status, reason) for check, status, reason in found if check not in passed]
+    assert len(rest) == 8
+    assert all(status == "not run" for status, _ in rest)
+    assert sum("this needs SciPy, which is not installed (aten::" in reason for _, reason in rest) >= 6, rest
+
+
 BFLOAT16 = """
 import sys
 import torchlike as torch

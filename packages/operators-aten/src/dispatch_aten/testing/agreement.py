@@ -14,7 +14,7 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from ..dtypes import BY_NAME
-from ..errors import DataDependentShapeError, DtypeError, MetaDataError
+from ..errors import AtenError, DataDependentShapeError, DtypeError, MetaDataError
 from ..operators import ATEN_BY_NAME, KIND_OF
 from ..variants import base_name, functional_of
 from .changes import arrays_in
@@ -156,6 +156,11 @@ def lacking_dtypes(device: TestedDevice, name: str, error: Exception) -> set[str
     return found or ({"complex64", "complex128"} & lacking if is_complex else set())
 
 
+def lacks_library(error: Exception) -> bool:
+    """Return whether an operator has refused a call because a library is not installed."""
+    return isinstance(error, AtenError) and isinstance(error.__cause__, ImportError)
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The results of the cpu, and what the written arguments hold afterwards."""
@@ -166,7 +171,10 @@ class Expected:
 
 
 def run_on_cpu(sample: Sample) -> Expected | None:
-    """Return the cpu's results; None where it refuses the call, which is no sample then."""
+    """Return the cpu's results; None where it refuses the call, which is no sample then.
+
+    Raises the cpu's refusal where a library is not installed that computes them.
+    """
     outs: dict[str, Array] = {}
     try:
         arguments = arguments_on("cpu", sample)
@@ -177,8 +185,10 @@ def run_on_cpu(sample: Sample) -> Expected | None:
             outs = {name: np.empty_like(result) for name, result in zip(names, results, strict=True)}
             arguments |= outs
         results = [*leaves(call(sample, arguments))]
-    except Exception:  # noqa: BLE001  # the cpu says what is a call
-        return None
+    except Exception as error:
+        if lacks_library(error):
+            raise
+        return None  # the cpu says what is a call
     return Expected(results, outs, arguments)
 
 

@@ -14,8 +14,9 @@ from dispatch_core.errors import BackendError
 from dispatch_core.frontends import array_types
 from dispatch_core.tools import examine
 
+from ..errors import AtenError
 from ..operators import ATEN, ATEN_BY_NAME, KIND_OF
-from .agreement import TestedDevice, check_operator
+from .agreement import TestedDevice, check_operator, lacks_library
 from .behaviour import BEHAVIOUR, check_behaviour
 from .frontends import find_adapter
 from .host_copies import CHECK as HOST_COPIES
@@ -180,6 +181,15 @@ def run_check(device: TestedDevice, check: str, *, limit: int | None = None) -> 
     >>> run_check(TestedDevice.find("cpu"), "tensors: relu").status
     'passed'
     """
+    try:
+        return _run_check(device, check, limit)
+    except AtenError as error:
+        if not lacks_library(error):
+            raise
+        return Outcome(check, "not run", f"the cpu says: {str(error).splitlines()[0]}")
+
+
+def _run_check(device: TestedDevice, check: str, limit: int | None) -> Outcome:
     if check.startswith("aten::"):
         return check_operator(device, check.removeprefix("aten::"), limit=limit)
     if not device.has_values:
