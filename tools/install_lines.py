@@ -33,7 +33,7 @@ TEMPLATES = "packages/dispatch-core/src/dispatch_core/templates/**/*.template"
 FILES = {
     "core": "dispatch-core",
     "testing": f"dispatch-operators-aten[testing], {FRONTEND}[cpu]",
-    **{extra: f"{FRONTEND}[{extra}]" for extra in ("cpu", "npu", "jax", "dask", "jit", "all")},
+    **{extra: f"{FRONTEND}[{extra}]" for extra in ("cpu", "full", "npu", "jax", "dask", "jit", "all")},
 }
 #: The words that stand only where a page installs from a clone.
 FROM_CLONE = ", from the root of a clone"
