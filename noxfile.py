@@ -213,8 +213,16 @@ def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) 
 @nox.session(requires=["wheels"])
 def light(session: nox.Session) -> None:
     """Run tutorials, examples and a sample of each operator in a default installation: with NumPy, and no SciPy."""
-    links = WHEELS.as_uri()
-    session.install("--no-compile", f"--find-links={links}", "dispatch-frontend-torchlike[cpu]", *_group("light"))
+    # By their files, as an index may have names like ours; those of the extra ``cpu`` need no further library.
+    parts = (
+        "dispatch_core",
+        "dispatch_operators_aten",
+        "dispatch_backend_meta",
+        "dispatch_backend_cpu",
+        "dispatch_frontend_torchlike",
+    )
+    found = [str(path) for part in parts for path in WHEELS.glob(f"{part}-*.whl")]
+    session.install("--no-compile", *found, *_group("light"))
     session.env.update(PYTHONPATH=None, DISPATCH_TEST_LIGHT="1", PYTHONDONTWRITEBYTECODE=None)
     tutorials = [f"{PAGE}[tutorials-{path.stem}]" for path in sorted(ROOT.glob("docs/tutorials/*.md"))]
     _pytest(session, "tests/test_default_installation.py", *tutorials)
