@@ -110,7 +110,9 @@ def _cdist(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None = None
 
 
 def _euclidean_dist(x1: Array, x2: Array) -> Array:
-    RULES["_euclidean_dist"](meta_of(x1), meta_of(x2))
+    found = RULES["_euclidean_dist"](meta_of(x1), meta_of(x2))
+    if 0 in (*dc.shape(x1), *dc.shape(x2)):  # nothing has no greatest coordinate
+        return aten.new_zeros.default(x1, found.shape)
     scale = _choose_scale(x1, x2)
     x1, x2 = (aten.div.Tensor(each, scale) for each in (x1, x2))
 
