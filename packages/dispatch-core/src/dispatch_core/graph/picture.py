@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
 from ..display import show_number_of, to_block, to_details, to_fragment, to_note, to_page
-from ..errors import ArgumentError
 from ..escapes import to_printable
-from ..files import write_text
+from ..files import write_form
 from .model import Call, Graph, ValueInfo, values_in
 
 #: How many steps a notebook draws by itself.
@@ -103,15 +102,7 @@ class Drawable:
 
         Raises ``ArgumentError`` for another suffix.
         """
-        path = Path(path)
-        form = FORMS.get(path.suffix.lower())
-        if form is None:
-            raise ArgumentError(
-                f"{type(self).__name__}.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
-                hint=f"suffixes are {', '.join(FORMS)}",
-            )
-        write_text(path, form(self).rstrip("\n") + "\n")
-        return path
+        return write_form(self, path, FORMS)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from ..display import show_number_of, show_share, show_time, to_fragment, to_markup, to_note, to_page
-from ..errors import ArgumentError
 from ..escapes import to_printable
-from ..files import write_text
+from ..files import write_form
 from .profile_events import STAGES, CallEvent
 
 #: The part of the whole below which a box is not drawn alone, and the one from which on HTML writes its name.
@@ -188,15 +187,7 @@ class FlameGraph:
 
         Raises ``ArgumentError`` for another suffix.
         """
-        path = Path(path)
-        form = _FORMS.get(path.suffix.lower())
-        if form is None:
-            raise ArgumentError(
-                f"FlameGraph.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
-                hint=f"suffixes are {', '.join(_FORMS)}",
-            )
-        write_text(path, form(self).rstrip("\n") + "\n")
-        return path
+        return write_form(self, path, _FORMS)
 
     def _repr_html_(self) -> str:
         return self.html()
