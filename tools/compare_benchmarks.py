@@ -68,7 +68,7 @@ def find_tree(version: str, folder: Path) -> Path:
     """Return the folder with a version's sources: ``version`` itself, or a revision's files, written below ``folder``."""
     if Path(version).is_dir():
         return Path(version).resolve()
-    command = [shutil.which("git") or "git", "archive", version, "packages", "benchmarks", "examples"]
+    command = [shutil.which("git") or "git", "archive", version]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if shown.returncode:
         raise SystemExit(f"{version!r} is no folder, and git says: {shown.stderr.decode().strip()}")
@@ -81,7 +81,8 @@ def find_tree(version: str, folder: Path) -> Path:
 def make_environment(tree: Path) -> dict[str, str]:
     """Return the variables under which a process imports the packages of ``tree``; exit where it would import others."""
     sources = sorted(map(str, tree.glob("packages/*/src")))
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sources)}
+    # Compiled modules are kept, as users' are: else an import is mostly the compiler.
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sources), "PYTHONDONTWRITEBYTECODE": ""}
     names = [path.parent.name for path in sorted(tree.glob("packages/*/src/*/__init__.py"))]
     found = subprocess.run(
         [sys.executable, "-c", _FIND_SOURCES, *names], env=env, capture_output=True, check=True, text=True
