@@ -1,8 +1,11 @@
-"""The options ``--pipeline`` and ``--npu``.
+"""The options ``--pipeline``, ``--drawn`` and ``--npu``.
 
 With ``--pipeline`` every test runs inside a pipeline, which must change nothing. Where much of the suite runs, most of its
 calls must be recorded, and those that run at once must be listed in ``docs/pipeline-eager.md``. Operators that give no
 tensors are not counted: they are how values reach the host.
+
+``--drawn SHARE`` runs a share of every parametrized test's cases, drawn with the day as the seed, and all other tests.
+``DISPATCH_DRAWN_SEED`` draws with another seed, ``DISPATCH_DRAWN_SHARE`` another share: 1 runs all.
 
 ``--npu`` says what tests of the npu backend drive: the simulator, built once for the session, or the toolkit that there is.
 A test asks for ``npu`` where either will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
@@ -10,7 +13,9 @@ A test asks for ``npu`` where either will do, for ``simulator`` where it looks a
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
+import hashlib
 import os
 import re
 import signal
@@ -42,6 +47,9 @@ _eager = pytest.StashKey[Counter]()
 def pytest_addoption(parser):
     parser.addoption("--pipeline", action="store_true", help="run every test inside a pipeline")
     parser.addoption(
+        "--drawn", type=float, default=1.0, metavar="SHARE", help="run this share of parametrized tests' cases"
+    )
+    parser.addoption(
         "--npu", choices=("simulator", "hardware"), default="simulator", help="what the npu backend's tests drive"
     )
 
@@ -49,6 +57,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
     config.stash[_recorded], config.stash[_eager] = 0, Counter()
+    # Processes that it starts draw the same cases, at midnight too.
+    os.environ.setdefault("DISPATCH_DRAWN_SEED", dt.datetime.now(tz=dt.UTC).date().isoformat())
     # The modules of the tests and their syntax trees are looked through seldom: else collections take a fifth of the time.
     gc.set_threshold(20_000, 50, 100)
     # A run in the background of a shell ignores Ctrl-C, which tests press.
@@ -71,7 +81,30 @@ def pytest_collection():
         gc.enable()
 
 
+def _share(config):
+    return float(os.environ.get("DISPATCH_DRAWN_SHARE") or config.getoption("drawn", default=1.0))
+
+
+def is_drawn(seed, share, item):
+    """Return whether a test is among the drawn share of its family."""
+    place = hashlib.blake2b(f"{seed} {item.nodeid}".encode(), digest_size=4).digest()
+    return not hasattr(item, "callspec") or int.from_bytes(place) < share * 2**32
+
+
+def _describe_draw(config):
+    seed, share = os.environ["DISPATCH_DRAWN_SEED"], _share(config)
+    return f"drawn: {share:.0%} of all cases, by DISPATCH_DRAWN_SEED={seed}; DISPATCH_DRAWN_SHARE=1 runs every one"
+
+
+def pytest_report_header(config):
+    return None if _share(config) >= 1 else _describe_draw(config)
+
+
 def pytest_collection_modifyitems(config, items):
+    if (share := _share(config)) < 1:
+        drawn = [item for item in items if is_drawn(os.environ["DISPATCH_DRAWN_SEED"], share, item)]
+        config.hook.pytest_deselected(items=[*{*items} - {*drawn}])
+        items[:] = drawn
     if _is_in_pipeline(config):
         for item in items:
             mark = item.get_closest_marker("no_pipeline")
@@ -118,6 +151,8 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    if _share(config) < 1 and "failed" in terminalreporter.stats:
+        terminalreporter.write_line(_describe_draw(config))
     if _is_in_pipeline(config):
         recorded, others = config.stash[_recorded], config.stash[_eager].total()
         terminalreporter.section("in a pipeline")

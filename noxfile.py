@@ -87,6 +87,11 @@ def _pythons() -> list[str]:
 RUNNING_PYTHON, *OTHER_PYTHONS = _pythons()
 #: The lowest versions of the dependencies have wheels for the lowest Python.
 LOWEST_PYTHON = min([RUNNING_PYTHON, *OTHER_PYTHONS])
+#: The sessions that take turns in the gate, a day each; together they take as long as all its others.
+TURNS = [*(f"compatibility-{version}" for version in OTHER_PYTHONS), "lowest"]
+#: The share of generated cases that a run draws: inside of pipelines, and of those that are compared with torch. The
+#: nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
+INSIDE_PIPELINES, BESIDE_TORCH = "--drawn=0.34", "--drawn=0.5"
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -154,6 +159,19 @@ def lowest(session: nox.Session) -> None:
     _run_suite(session, "not texts", inside_pipelines=True)
 
 
+@nox.session(requires=["wheels"], default=False, venv_backend="none")
+def turn(session: nox.Session) -> None:
+    """Run the one of the other Pythons and the lowest versions whose day it is; ``DISPATCH_GATE_TURN`` names one, or all."""
+    wanted = os.environ.get("DISPATCH_GATE_TURN") or TURNS[dt.datetime.now(tz=dt.UTC).date().toordinal() % len(TURNS)]
+    chosen = [name for name in TURNS if wanted in {"all", name, name.removeprefix("compatibility-")}]
+    if not chosen:
+        names = ", ".join(name.removeprefix("compatibility-") for name in TURNS)
+        session.error(f"DISPATCH_GATE_TURN={wanted} is none of all, {names}")
+    session.log(f"DISPATCH_GATE_TURN={wanted} of {', '.join(TURNS)}")
+    for name in chosen:
+        session.notify(name)
+
+
 def _lowest_versions() -> list[str]:
     """Return a pin for each dependency of the packages, their extras included, to the version that they begin with."""
     pins = set()
@@ -198,7 +216,8 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
         codes=codes,
     )
     if inside_pipelines:  # operators mean the same there
-        _pytest(session, "--pyargs", *choice, "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
+        paths = [*suite, "tests/test_immutable_arrays.py"]
+        _pytest(session, "--pyargs", *choice, "--pipeline", INSIDE_PIPELINES, *paths, codes=codes)
 
 
 def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) -> None:
@@ -230,12 +249,12 @@ def light(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def parity(session: nox.Session) -> None:
-    """Compare with torch, operator by operator."""
+    """Compare with torch, operator by operator: a drawn half of the generated cases, all with ``DISPATCH_DRAWN_SHARE=1``."""
     _install_wheels(session, "parity")
-    _pytest(session, "tests/parity", "tests/test_recorded_tables.py")
+    _pytest(session, BESIDE_TORCH, "tests/parity", "tests/test_recorded_tables.py")
     # The same functions, compared with torch inside a pipeline.
     inside = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
-    _pytest(session, "--pipeline", *inside)
+    _pytest(session, "--pipeline", INSIDE_PIPELINES, *inside)
 
 
 @nox.session(requires=["wheels"])
@@ -458,21 +477,11 @@ def release(session: nox.Session) -> None:
     date = dt.datetime.now(dt.UTC).date().isoformat()
     notes = session.run("python", "tools/release.py", "notes", "--root", str(tree), "--date", date, silent=True)
     session.run("python", "tools/install_lines.py", "--root", str(tree), "pages")
-    nested = [
-        sys.executable,
-        "-m",
-        "nox",
-        "--stop-on-first-error",
-        "--sessions",
-        "packaging",
-        "sdists",
-        "readmes",
-        "assets",
-        "materials",
-        "arrays",
-    ]
-    # What the gate draws from, because compiling takes long, is run whole.
-    whole = {"DISPATCH_CAPTURED_SHARE": "1", "DISPATCH_REFUSALS_SHARE": "1"}
+    archives = ("packaging", "sdists", "readmes", "assets", "materials")
+    others = ("tests", "lint", "typing", "docs", "light", "browser", "parity", "arrays", "compatibility", "lowest")
+    nested = [sys.executable, "-m", "nox", "--stop-on-first-error", "--sessions", *archives, *others]
+    # What the gate draws from, because all of it takes long, is run whole.
+    whole = {f"DISPATCH_{family}_SHARE": "1" for family in ("CAPTURED", "DRAWN", "REFUSALS")}
     with session.chdir(tree):
         session.run(*nested, external=True, env=whole)
     # All is well: only now is anything written here.

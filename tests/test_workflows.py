@@ -143,10 +143,24 @@ def test_every_package_is_tested_from_its_archive():
 def test_every_session_of_a_change_is_a_job_too():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     lines = re.findall(r"^(?:step .* --sessions|for session in) (.*?)(?:; do)?$", script, re.MULTILINE)
-    assert len(lines) == 3
+    assert len(lines) == 4
     run = jobs(ROOT / ".github/workflows/tests.yml")["checks"]["strategy"]["matrix"]["session"]
     # The other Pythons are rows of their own, the site has a workflow, and the program for workflows is downloaded.
-    assert {*" ".join(lines).split()} - {"compatibility", "docs"} == {*run} - {"workflows"}
+    assert {*" ".join(lines).split()} - {"turn", "docs"} == {*run} - {"lowest", "workflows"}
+
+
+def test_each_night_all_is_run_that_a_change_draws_from():
+    job = jobs(ROOT / ".github/workflows/nightly.yml")["whole"]
+    assert job["env"]["DISPATCH_DRAWN_SHARE"] == "1"
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    drawing = {name for name, node in sessions().items() if "inside_pipelines=True" in ast.unparse(node)}
+    drawing |= {name for name, node in sessions().items() if {"INSIDE_PIPELINES", "BESIDE_TORCH"} & {*names_in(node)}}
+    assert drawing == {*job["strategy"]["matrix"]["session"]}
+    assert '"DRAWN"' in ast.get_source_segment(text, sessions()["release"])
+
+
+def names_in(node):
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
 
 
 def test_a_release_is_started_by_hand_and_published_without_a_password():
