@@ -56,6 +56,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
+    config.addinivalue_line("markers", "drawn(share): a slow family, of which --drawn runs this part of its share")
     config.stash[_recorded], config.stash[_eager] = 0, Counter()
     # Processes that it starts draw the same cases, at midnight too.
     os.environ.setdefault("DISPATCH_DRAWN_SEED", dt.datetime.now(tz=dt.UTC).date().isoformat())
@@ -87,6 +88,8 @@ def _share(config):
 
 def is_drawn(seed, share, item):
     """Return whether a test is among the drawn share of its family."""
+    if (mark := item.get_closest_marker("drawn")) is not None:
+        share *= mark.args[0]
     place = hashlib.blake2b(f"{seed} {item.nodeid}".encode(), digest_size=4).digest()
     return not hasattr(item, "callspec") or int.from_bytes(place) < share * 2**32
 
