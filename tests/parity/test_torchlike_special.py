@@ -59,7 +59,8 @@ def test_values_dtypes_strides_and_refusals(name, dtype, shape):
         assert isinstance(ours[0], str), ours
         assert ours[1].startswith(theirs[1].partition(" for '")[0].partition('"')[0])
         return
-    rtol = 2**-6 if dtype == "bfloat16" else 1e-9 if dtype == "float64" and "bessel" not in name else 2e-5
+    # torch computes some in bfloat16, and rounds at each step.
+    rtol = 2**-5 if dtype == "bfloat16" else 1e-9 if dtype == "float64" and "bessel" not in name else 2e-5
     for mine, other in zip(ours[0], theirs[0], strict=True):
         np.testing.assert_allclose(mine, other, rtol=rtol, atol=1e-6)
     assert ours[1] == theirs[1]
