@@ -202,7 +202,7 @@ def _toolkit_of_the_session(request):
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick_collections():
-    """Let a test's collections look at its module's objects only: half a million are there before, and live on."""
+    """Collect garbage among a module's objects only in its tests: half a million are there before, and live on."""
     gc.collect()
     gc.freeze()
 
@@ -231,7 +231,7 @@ def simulator_folder(request, tmp_path_factory):
 
 @pytest.fixture
 def npu(request, monkeypatch):
-    """Let the environment find the toolkit; return the simulator's folder, or None with ``--npu=hardware``."""
+    """Set the environment so that the toolkit is found; return the simulator's folder, or None with ``--npu=hardware``."""
     if request.config.option.npu == "hardware":
         import dispatch_backend_npu
 

@@ -91,7 +91,7 @@ def _in_pipeline_holding(arrays: list[Any], given: list[Any]) -> Any:
 
 
 def _keep_memory() -> None:
-    """Let malloc keep what is freed, however large (source: ``mallopt``)."""
+    """Make malloc keep what is freed, however large (source: ``mallopt``)."""
     trim_threshold, mmap_max = -1, -4
     libc = ctypes.CDLL(None)
     if not (libc.mallopt(mmap_max, 0) and libc.mallopt(trim_threshold, -1)):

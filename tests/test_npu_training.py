@@ -63,7 +63,7 @@ class Training:
 
 
 def release():
-    """Let go of everything that is kept for later."""
+    """Drop everything that is kept for later."""
     from dispatch_backend_npu.aclnn import pools
 
     plans.clear()

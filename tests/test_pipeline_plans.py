@@ -27,7 +27,7 @@ def _fresh_plans():
 
 @pytest.fixture
 def planner(monkeypatch):
-    """Let a test plan for the cpu; yield the planned programs."""
+    """Plan for the cpu in a test; yield the planned programs."""
     programs = []
 
     def use(plan):

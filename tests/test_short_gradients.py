@@ -48,7 +48,7 @@ def serve(name):
 
 
 def settle(op):
-    """Let the calls that go the usual way, after a node was taken apart, go by."""
+    """Call until the calls that go the usual way, after a node was taken apart, are over."""
     for runner in op._entry.call_table.values():
         for debt in [runner.__globals__.get("_debt")] if hasattr(runner, "__globals__") else []:
             if debt:

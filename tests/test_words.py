@@ -40,6 +40,9 @@ FOREIGN = frozenset(["cached", "coalesced", "done", "filled", "reversed", "searc
 #: Words for those whom a sentence does not name, and for what it calls by no noun; in quotes they are only mentioned.
 VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
 
+#: Verbs that begin no docstring: the verb that changes something does.
+VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
+
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune. Its
 #: profile is the core's under torch's options.
@@ -132,6 +135,17 @@ def test_docstrings_begin_with_an_imperative(where):
         for path, function, text in texts
         if text and not begins_well(function, text)
     ] == []
+
+
+@every_place
+def test_docstrings_say_what_changes(where):
+    """A class's and a module's, too: "Let", "Have" and "See" hide the verb that does the work."""
+    found = []
+    for path in files(where, ".py"):
+        for node in ast.walk(parse(path)):
+            if isinstance(node, Function | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
+                found += [describe(path, node.body[0].lineno, text.splitlines()[0])] * bool(VAGUE_VERBS.match(text))
+    assert found == []
 
 
 @every_place

@@ -143,7 +143,7 @@ def state(root: Path) -> str:
 
 
 def swap(root: Path, url: str) -> None:
-    """Have every page install from a release."""
+    """Make every page install from a release."""
     for page in pages(root):
         before = page.read_text(encoding="utf-8")
         after = _FILE.sub(f"{url}/", _MARKER.sub(f"<!-- installs from: {url} -->", before)).replace(FROM_CLONE, "")

@@ -18,7 +18,7 @@ torch_distributions = torch.distributions
 
 @pytest.fixture(autouse=True)
 def double():
-    """Let both compute in float64, also where a number is all they have: some of torch's formulas mix dtypes."""
+    """Make both compute in float64, also where a number is all they have: some of torch's formulas mix dtypes."""
     for library in (torch, torchlike):
         library.set_default_dtype(library.float64)
     yield

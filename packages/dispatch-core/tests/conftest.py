@@ -244,7 +244,7 @@ class Work:
         return lambda x: (meta.array(x.shape), meta.array(x.shape))
 
     def fail_with(self, error):
-        """Let ``t::call`` raise."""
+        """Register a kernel of ``t::call`` that raises."""
 
         def hook(array):
             raise error

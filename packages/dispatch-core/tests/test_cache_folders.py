@@ -27,7 +27,7 @@ FOLDERS = int(os.environ.get("DISPATCH_TEST_FOLDERS", "160"))
 
 @pytest.fixture(autouse=True)
 def caches(monkeypatch, tmp_path):
-    """Let the caches of a test lie in a folder of its own."""
+    """Move the caches of a test to a folder of its own."""
     monkeypatch.setenv("DISPATCH_CACHE_DIR", str(tmp_path / "caches"))
     cache_folders._usable.cache_clear()
     cache_folders._refused.clear()

@@ -83,7 +83,7 @@ def test_a_pending_value_knows_its_shape_dtype_and_device(work):
 
 
 def state_of(work):
-    """Let ``t::call`` and ``t::unruled`` note the masks that hold in their kernels."""
+    """Register kernels of ``t::call`` and ``t::unruled`` that note the masks that hold in them."""
     seen = []
     work.hook = lambda array: seen.append((dc.apply_masks(0), dc.apply_masks(dc.DispatchKeySet.all())))
     return seen

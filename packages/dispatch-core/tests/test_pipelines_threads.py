@@ -20,7 +20,7 @@ WAIT = 20
 
 @pytest.fixture
 def switch_often():
-    """Let threads take turns a hundred times as often as usual."""
+    """Make threads take turns a hundred times as often as usual."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(5e-5)
     yield

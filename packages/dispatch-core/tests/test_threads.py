@@ -21,7 +21,7 @@ SECONDS = 0.5
 
 @pytest.fixture(autouse=True)
 def switch_often():
-    """Let threads take turns a hundred times as often as usual."""
+    """Make threads take turns a hundred times as often as usual."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(5e-5)
     yield

@@ -25,7 +25,7 @@ class Noting(TorchDispatchMode):
 
 
 class Answering(TorchDispatchMode):
-    """Let functions answer for operators by name, and pass other calls on."""
+    """Answer for operators by functions, found by name, and pass other calls on."""
 
     def __init__(self, **answers):
         self.answers = answers

@@ -101,7 +101,7 @@ def memories(step):
 
 
 def switch(monkeypatch, *, plain):
-    """Let all recorders be plain ones, or those that there are."""
+    """Make all recorders plain ones, or those that there are."""
     monkeypatch.undo()
     if plain:
         monkeypatch.setattr(recording, "is_specializable", lambda signature: False)

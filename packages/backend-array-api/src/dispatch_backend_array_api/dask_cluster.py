@@ -147,7 +147,7 @@ def _persist_here(arrays: Iterable[Array]) -> list[Array]:
 
 
 def _with_sizes(arrays: list[Array]) -> list[Array]:
-    """Let arrays know their sizes."""
+    """Compute the unknown sizes of arrays."""
     unknown = [array for array in arrays if None in shape_of(array)]
     lengths = [_lengths(array) for array in unknown]
     found = iter(gather([each for group in lengths for each in group]))

@@ -89,7 +89,7 @@ def _give_back(piece: tuple[int, NDArray[np.uint8]]) -> None:
 
 
 def _raise_limit() -> None:
-    """Let malloc keep memory that is freed; see Note [What the C library keeps]."""
+    """Make malloc keep memory that is freed; see Note [What the C library keeps]."""
     np.empty(_RAISES, np.uint8)
 
 

@@ -99,7 +99,7 @@ def _give_in_child() -> None:
 
 
 def _forget_imports() -> None:
-    """Let modules be imported again that another thread was importing; see Note [Imports under way]."""
+    """Remove modules that another thread was importing, so that they are imported again; see Note [Imports under way]."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     for name, reference in list(locks.items()):
         owner = getattr(reference(), "owner", None)

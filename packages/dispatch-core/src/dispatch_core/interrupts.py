@@ -38,7 +38,7 @@ _BEGIN: Final = 0x80
 
 
 def whole(function: _F) -> _F:
-    """Let the first ``try`` of a function begin with the function itself.
+    """Start the first ``try`` block of a function where the function starts.
 
     CPython's table of handlers has entries of four numbers: where one begins, its length, the handler, the stack's depth.
     Another implementation of Python has no such table; there the function stays as it is.

@@ -113,7 +113,7 @@ def _stack_each(states: list[dict[str, Any]]) -> dict[str, Tensor]:
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch normalizations of a module go without running statistics, in place, as `vmap` needs them.
+    """Turn off the running statistics of all batch normalizations of a module, in place, as `vmap` needs them.
 
     >>> import torchlike
     >>> replace_all_batch_norm_modules_(torchlike.nn.BatchNorm1d(2)).running_mean is None

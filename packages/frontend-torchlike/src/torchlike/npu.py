@@ -158,7 +158,7 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def set_sync_timeout(seconds: float | None) -> None:
-    """Let every synchronisation with a device take this many seconds at most; None, the default, sets no limit.
+    """Limit every synchronisation with a device to this many seconds; None, the default, sets no limit.
 
     A device that takes longer raises an error, and does no more work in this process.
     """

@@ -42,7 +42,7 @@ def initial_seed() -> int:
 
 
 def _start_engine() -> None:
-    """Let the cpu's generator have its engine, without drawing."""
+    """Make the engine of the cpu's generator, without drawing."""
     from .creation import FACTORIES  # it stands above this module
 
     FACTORIES["rand"](0)

@@ -167,7 +167,7 @@ def _refuse_extensions() -> None:
 
 
 def _carry_over() -> None:
-    """Let processes that begin afresh import ``torch`` in the same way; forked ones do so anyway."""
+    """Set up processes that begin afresh to import ``torch`` in the same way; forked ones do so anyway."""
     from multiprocessing import spawn, util
 
     own_options = util._args_from_interpreter_flags  # type: ignore[attr-defined]  # Python's children all start by it
@@ -188,7 +188,7 @@ def _carry_over() -> None:
 
 
 def install() -> None:
-    """Let this process import torchlike as ``torch``; raises ``RuntimeError`` where torch itself is imported already."""
+    """Make this process import torchlike as ``torch``; raises ``RuntimeError`` where torch itself is imported already."""
     present = sys.modules.get("torch")
     if present is not None:
         if present.__name__ == "torchlike":

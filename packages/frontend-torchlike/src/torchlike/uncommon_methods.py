@@ -97,7 +97,7 @@ def set_(
     size: Sequence[int] | None = None,
     stride: Sequence[int] = (),
 ) -> Tensor:
-    """Let the tensor lie in the memory of another, or in a part of it (source: ``torch.Tensor.set_``).
+    """Move the tensor to the memory of another, or to a part of it (source: ``torch.Tensor.set_``).
 
     Raises ``RuntimeError`` for another dtype or device.
     """

@@ -42,7 +42,7 @@ def _place(file: str) -> tuple[Path, str] | None:
 
 
 def prepare_loop(function: Any) -> Any:
-    """Let a function that Numba compiles keep its machine code on disk, and raise NotCompiledError where that fails."""
+    """Keep the machine code of a function that Numba compiles on disk; raise NotCompiledError where that fails."""
     if (place := _place(function.py_func.__code__.co_filename)) is not None:
         keep_on_disk(function, *place)
     compile_for, failed = function._compile_for_args, set()

@@ -47,7 +47,7 @@ def _flat(*arrays: Array) -> list[Array]:
 
 
 def _named_by(kernel: Callable[..., Any], loop: Callable[..., None]) -> Callable[..., Any]:
-    """Let a kernel be named to people by its loop."""
+    """Name a kernel by its loop where people read it."""
     kernel.stands_for = partial(getattr, loop, "py_func", loop)  # type: ignore[attr-defined]  # dispatch_core asks for it
     return kernel
 

@@ -146,7 +146,7 @@ def _rebuild(device: str, seed: int, engine: Any) -> Generator:
 
 
 def _draw_recorded_numbers() -> None:
-    """Let the recorded steps of a pipeline draw their numbers first."""
+    """Run the recorded steps of a pipeline that draw numbers, before the generator is used."""
     from dispatch_core.frontends import run_random_steps  # most programs open none
 
     run_random_steps()

@@ -173,7 +173,7 @@ def can_cast(from_: ScalarType, to: ScalarType) -> bool:
 
 
 def _combine(higher: ScalarType | None, lower: ScalarType | None) -> ScalarType | None:
-    """Let a lower category change the type of a higher one only where its kind is higher."""
+    """Combine the types of two categories; the lower one counts only where its kind is higher."""
     if higher is None or lower is None:
         return lower if higher is None else higher
     if higher.is_complex:

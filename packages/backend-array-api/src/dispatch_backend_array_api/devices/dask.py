@@ -22,7 +22,7 @@ class DaskBackend(ArrayAPIBackend):
 
     @dc.hookimpl
     def dispatch_compute(self, arrays: Sequence[Array]) -> list[Array]:
-        """Have the arrays computed, in one graph."""
+        """Compute the arrays, in one graph."""
         return dask_cluster.compute(arrays)
 
     @dc.hookimpl

@@ -24,7 +24,7 @@ _NONE: Final = np.empty(0, np.int64)
 
 
 def _refuse(name: str, *args: Any) -> None:
-    """Let an operator's rule see its arguments; that it cannot tell the size is no refusal."""
+    """Check an operator's arguments by its rule; that it cannot tell the size is not a refusal."""
     with suppress(DataDependentShapeError):
         RULES[name](*args)
 

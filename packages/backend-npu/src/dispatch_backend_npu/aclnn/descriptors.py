@@ -108,7 +108,7 @@ class Descriptors:
         return descriptor
 
     def own(self, destroyer: str, pointer: ctypes.c_void_p) -> None:
-        """Have ``pointer`` destroyed with the rest, and before it."""
+        """Destroy ``pointer`` with the rest, and before it."""
         self._owned.append((destroyer, pointer))
 
     def disown(self, pointer: ctypes.c_void_p) -> None:

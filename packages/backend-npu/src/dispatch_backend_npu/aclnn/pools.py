@@ -13,7 +13,7 @@ _caches: Final[list[dict[Any, Any]]] = []
 
 
 def clear_at_close(cache: dict[Any, Any]) -> dict[Any, Any]:
-    """Have `clear` empty a cache of templates, and return it."""
+    """Register a cache of templates that `clear` empties, and return it."""
     _caches.append(cache)
     return cache
 

@@ -122,7 +122,7 @@ _has_second = False
 
 
 def on_second_device(callback: Callable[[bool], None]) -> None:
-    """Have ``callback(True)`` called before an array can lie on a second device, ``callback(False)`` after the closing."""
+    """Call ``callback(True)`` before an array can lie on a second device, ``callback(False)`` after the closing."""
     with _lock:
         _on_second_device.append(callback)
         if _has_second:

@@ -43,11 +43,11 @@ quarantines: Final[list[Callable[[AclSession, int], None]]] = []
 
 
 def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
-    """Have ``close(device)`` called for every opened device before it is reset, its context being the thread's."""
+    """Call ``close(device)`` for every opened device before it is reset, its context being the thread's."""
     closers.append((stage, close))
     closers.sort(key=lambda entry: entry[0])
 
 
 def at_timeout(quarantine: Callable[[AclSession, int], None]) -> None:
-    """Have ``quarantine(session, device)`` called when a device has not answered in time."""
+    """Call ``quarantine(session, device)`` when a device has not answered in time."""
     quarantines.append(quarantine)

@@ -100,23 +100,23 @@ class Simulator:
         return int(self._library.aclsimCalls())
 
     def fail_nth(self, name: str, n: int, code: int = 507899) -> None:
-        """Let the ``n``-th call of a function from now return ``code``; an empty name stands for any function.
+        """Make the ``n``-th call of a function from now return ``code``; an empty name means any function.
 
         Calls that return a pointer return NULL. Calls that release an object release it all the same.
         """
         self._library.aclsimFailNth(name.encode(), n, code)
 
     def fail_task(self, n: int, code: int = 507015) -> None:
-        """Let the ``n``-th next piece of work of a stream fault; the next synchronisation returns ``code``."""
+        """Make the ``n``-th next piece of work of a stream fault; the next synchronisation returns ``code``."""
         self._library.aclsimFailTask(n, code)
 
     def hang_task(self, n: int = 1) -> None:
-        """Let the ``n``-th next piece of work of a stream hang until ``reset``."""
+        """Make the ``n``-th next piece of work of a stream hang until ``reset``."""
         self._library.aclsimHangTask(n)
 
     @contextmanager
     def failing(self, name: str, n: int, code: int = 507899) -> Iterator[None]:
-        """Let the ``n``-th call within the block fail, and reset the simulator afterwards."""
+        """Make the ``n``-th call within the block fail, and reset the simulator afterwards."""
         self.fail_nth(name, n, code)
         try:
             yield

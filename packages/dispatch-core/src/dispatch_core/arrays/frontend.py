@@ -115,7 +115,7 @@ class FunctionalBlock(Protocol):
         """Return the tensor that stands, after that, for one of the block; another one as it is."""
 
     def settle(self) -> None:
-        """Let the tensors of the block that are still in use be ordinary ones; the last call."""
+        """Turn the tensors of the block that are still in use into ordinary ones; the last call."""
 
 
 class Frontend(Record, Generic[T]):
@@ -181,7 +181,7 @@ def _bare(tensor_type: type[T]) -> Callable[[], T]:
 
 
 def bind(tensor: Any, data: Any) -> None:
-    """Let ``tensor`` hold ``data``, an array of its device or a value that will be one, and its keys say which."""
+    """Store ``data`` in ``tensor``, an array of its device or a value that will be one, and the keys that say which."""
     tensor._dispatch_data = data
     tensor._dispatch_mask = tensor._dispatch_mask & ~_PIPELINE | TYPE_MASKS.get(type(data), 0) & _PIPELINE
 
@@ -227,7 +227,7 @@ def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
 
 @api_boundary
 def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
-    """Let tensors of ``tensor_type`` and its subclasses travel through the dispatcher.
+    """Register ``tensor_type``: operators take and return tensors of it and of its subclasses.
 
     See Note [The boundary contract] for the members of the class. Results are made by ``tensor_type`` itself, whatever
     subclass the arguments have. Raises ``RegistrationError`` when the class belongs to a frontend already.
@@ -325,14 +325,14 @@ def wrap_like(reference: object, array: Any) -> Any:
 
 
 def check_writing(tensor: Any, name: str) -> None:
-    """Let the frontend of ``tensor`` refuse that the operator ``name`` gives it another array, as a write does."""
+    """Ask the frontend of ``tensor`` whether the operator ``name`` may give it another array, as a write does."""
     frontend = frontend_of(tensor)
     if frontend is not None and frontend.writing is not None:
         frontend.writing(tensor, name)
 
 
 def become(tensor: Any, view: Any) -> Any:
-    """Let a frontend's ``tensor`` be ``view``, and return it; ``view`` is one of the tensor itself or of another."""
+    """Turn a frontend's ``tensor`` into ``view``, and return it; ``view`` is one of the tensor itself or of another."""
     frontend = frontend_of(tensor)
     if frontend is None or frontend.become is None or is_mutable(view):
         return rebind(tensor, view)
@@ -343,7 +343,7 @@ def become(tensor: Any, view: Any) -> Any:
 
 
 def rebind(tensor: Any, value: Any) -> Any:
-    """Let a frontend's ``tensor`` hold the array of ``value``, and return it; for a raw array return ``value`` itself.
+    """Store the array of ``value`` in a frontend's ``tensor``, and return it; for a raw array return ``value`` itself.
 
     For composite kernels that write to an argument by giving it another array, as a resize does; it counts as a write.
     """

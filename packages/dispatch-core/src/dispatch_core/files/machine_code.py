@@ -29,7 +29,7 @@ _LOG: Final = Log("caches")
 
 
 def keep_on_disk(function: Any, folder: str | os.PathLike[str], stamp: Any) -> None:
-    """Let a function that Numba compiles keep its machine code in a folder; ``stamp`` tells versions of its source apart."""
+    """Keep the machine code of a function that Numba compiles in a folder; ``stamp`` tells versions of its source apart."""
     caching = sys.modules[type(function._cache).__module__]  # Numba's, which only its own functions need
     function._cache = _checked_cache(caching)(function.py_func, os.fspath(folder), stamp)
 

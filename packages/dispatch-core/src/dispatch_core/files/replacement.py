@@ -143,7 +143,7 @@ def _open_in_place(path: Path, may_overwrite: Callable[[os.stat_result], None]) 
 
 
 def _move(draft: Draft, target: str, may_overwrite: Callable[[os.stat_result], None]) -> None:
-    """Let a draft take its place; where the folder refuses, write its content there."""
+    """Move a draft to its place; where the folder refuses, write its content there."""
     try:
         _rename(draft, target)
     except OSError as error:

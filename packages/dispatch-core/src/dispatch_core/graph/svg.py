@@ -184,7 +184,7 @@ def _draw(
 def _with_ports(
     links: Sequence[tuple[int, int, str, int]], routes: Sequence[list[Point]], boxes: Sequence[_DrawnBox]
 ) -> list[list[Point]]:
-    """Let edges that end at the same box end side by side, in the order in which they come."""
+    """Spread the ends of edges at the same box side by side, in the order in which they come."""
     ends: dict[int, list[int]] = {}
     for number, link in enumerate(links):
         ends.setdefault(link[1], []).append(number)

@@ -85,7 +85,7 @@ _CODE_STATES: Final = 64
 
 
 def keep_in_code(state: State) -> None:
-    """Let the code of calls know of a state: it runs a backend's kernel itself there.
+    """Write a state into the code of calls: it runs a backend's kernel itself there.
 
     For states that many calls are made in; past a number of them the others do without.
     """

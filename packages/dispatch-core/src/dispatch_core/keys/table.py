@@ -361,7 +361,7 @@ def alternative_key(provider: str, target: DispatchKey, place: int = 0) -> Dispa
 
 
 def show_claim(key: DispatchKey, device: str | None) -> None:
-    """Let a PrivateUse backend's keys show the device that has claimed it; None takes that back."""
+    """Name a PrivateUse backend's keys by the device that has claimed it; None takes that back."""
     if device is None:
         _claimants.pop(key.backend, None)
     elif key.backend in PRIVATE:

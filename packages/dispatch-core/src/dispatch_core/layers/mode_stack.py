@@ -118,7 +118,7 @@ _key_masks: list[tuple[int, int]] = [(0, 0)]
 
 
 def note_keys() -> None:
-    """Let entries find their states again if there are new keys since: a backend brings an Autograd key of its own."""
+    """Drop the states of entries if there are new keys since: a backend brings an Autograd key of its own."""
     if DispatchKey._ordered is not _known_keys[0]:
         _known_keys[0] = DispatchKey._ordered
         rank = DispatchKey.Python.rank

@@ -37,7 +37,7 @@ __all__ = ["DispatchMode"]
 
 
 class DispatchMode:
-    """See every operator that this thread or task calls while a block runs, and do something else in its place.
+    """Receive every operator that this thread or task calls while a block runs, and do something else instead.
 
     A subclass writes ``__dispatch__(self, func, types, args=(), kwargs=None)``; its result is the call's. ``func`` is the
     overload, ``types`` is empty, and ``args`` and ``kwargs`` leave out what equals its default. In the handler the mode is

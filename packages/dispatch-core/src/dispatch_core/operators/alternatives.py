@@ -77,7 +77,7 @@ def is_included() -> bool:
 
 
 def include_everywhere(keys: Iterable[DispatchKey]) -> None:
-    """Let every call of the process include the keys of providers, the highest first."""
+    """Include the keys of providers, the highest first, in every call of the process."""
     context.process_mask[0] = _stack(keys)
     _is_read[0] = True
 

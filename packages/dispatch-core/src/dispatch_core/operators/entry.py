@@ -210,7 +210,7 @@ class OperatorEntry:
         return {key: self.slot(key) for key in DispatchKey if not key.is_alias}
 
     def specialize_for(self, mask: int, runner: Runner) -> None:
-        """Let callers treat ``mask`` on their own, unless they do so with a better one."""
+        """Specialize generated callers for ``mask``, unless they have a mask with data."""
         has_data = (hasattr(runner, "body") or hasattr(runner, "choice")) and not mask & DispatchKey.Meta
         with self.registry.lock:
             is_better = self.specialized_mask is None or (has_data and not self._specialized_has_data)
@@ -219,7 +219,7 @@ class OperatorEntry:
                 self._reset_callers()
 
     def specialize_for_runner(self, runner: Runner) -> None:
-        """Let callers treat the masks of ``runner`` on their own: its results are no longer compared."""
+        """Specialize generated callers for the masks of ``runner``: its results are no longer compared."""
         for mask, found in list(self.call_table.items()):
             choice = getattr(found, "choice", None)
             if choice is not None and choice.find() is runner:
@@ -231,7 +231,7 @@ class OperatorEntry:
                 self.specialize_for_state(index, runner)
 
     def specialize_for_state(self, index: tuple[int, context.State], runner: Runner) -> None:
-        """Let callers do the work of ``runner`` under a context's masks on their own, if it has lines for it.
+        """Specialize generated callers for a context's masks, if ``runner`` has lines for them.
 
         A backend's kernel is called so in the states that `context.keep_in_code` was told of.
         """
@@ -245,7 +245,7 @@ class OperatorEntry:
                     self._reset_callers()
 
     def unspecialize(self, runner: Runner) -> None:
-        """Let no caller do the work of ``runner`` on its own any more."""
+        """Make generated callers call ``runner`` again, instead of doing its work in their own code."""
         tables = self.tables
         mask, states = self.specialized_mask, self.specialized_states
         kept = tuple([each for each in states if tables.masked.get(each) is not runner])

@@ -162,7 +162,7 @@ class KernelStore(OperatorIndex):
         return entry, registration
 
     def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
-        """Let the operator ``name`` pass ``key`` over."""
+        """Register a fallthrough: the operator ``name`` passes ``key`` over."""
         return self.register_kernel(name, key, fallthrough_kernel)
 
     def register_fallback(
@@ -211,7 +211,7 @@ class KernelStore(OperatorIndex):
     def give_way(
         self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
     ) -> tuple[OperatorEntry, tuple[str, Registration, bool]]:
-        """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.
+        """Register ``fn``, which calls ``to``, for the operator ``name`` where a kernel of ``to`` is of a higher level.
 
         For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
         see Note [Kernels that a general kernel hides] in `levels`. ``fn`` is a composite, and sees the caller's arguments.
@@ -229,7 +229,7 @@ class KernelStore(OperatorIndex):
         return entry, way
 
     def put_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
-        """Let an operator give way, as in ``give_way``; the lock is held, and the operator's tables are empty."""
+        """Store what ``give_way`` registers; the lock is held, and the operator's tables are empty."""
         entry._way = way
         self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
 
@@ -258,7 +258,7 @@ class KernelStore(OperatorIndex):
         to: str = "",
         arguments: Callable[..., Any] | None = None,
     ) -> ShortWay:
-        """Let ``fn`` serve an operator's plain calls on arrays of ``key``; see `Library.short_way`.
+        """Register ``fn`` for an operator's plain calls on arrays of ``key``; see `Library.short_way`.
 
         The operator need not be defined yet, nor is it for that.
         """

@@ -222,7 +222,7 @@ class LazyOperators:
                 registry.remove_schema(entry, definition.schema)
 
     def keep_waiting(self, name: str, registration: Registration) -> bool:
-        """Let a kernel wait for its operator, if it can; see Note [Kernels that wait]."""
+        """Keep a kernel until its operator is defined, if it can wait; see Note [Kernels that wait]."""
         packet, _, overload = name.partition(".")
         key = registration.key
         if (

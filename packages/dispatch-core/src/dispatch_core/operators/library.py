@@ -275,7 +275,7 @@ class Library:
         self._keep(lambda: self.registry.remove_fallback(registration))
 
     def give_way(self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False) -> None:
-        """Let an operator run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level than its own.
+        """Register ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level than the operator's own.
 
         See ``Registry.give_way``. Both names are of the library's namespace.
         """
@@ -298,7 +298,7 @@ class Library:
         to: str = "",
         arguments: Callable[..., Any] | None = None,
     ) -> None:
-        """Let ``fn`` serve plain calls of an operator on a device's arrays, in the place of a composite.
+        """Register ``fn`` for plain calls of an operator on a device's arrays, instead of a composite.
 
         ``fn`` takes what a kernel under ``key`` would and returns what it would. Where it returns ``NotImplemented`` or
         raises, before it has written to anything, the call goes the usual way. It is not used under masks of the context
@@ -361,7 +361,7 @@ class Library:
         return chosen
 
     def _release_namespace(self) -> None:
-        """Let another DEF library be opened, unless one was since this one gave the namespace back."""
+        """Allow another DEF library of the namespace, unless one was opened since this one gave it back."""
         with self.registry.lock:
             if self.registry.definitions.get(self.ns) is self.origin:
                 del self.registry.definitions[self.ns]

@@ -99,7 +99,7 @@ class OperatorIndex:
         return entry
 
     def _drop_if_empty(self, entry: OperatorEntry) -> None:
-        """Let an operator go that has neither schema nor kernels; its handles answer that it is closed."""
+        """Remove an operator that has neither schema nor kernels; its handles answer that it is closed."""
         if entry.schema is not None or entry._registrations or entry._specialized:
             return
         entry.closed = True

@@ -225,7 +225,7 @@ class Watch:
             self._quiet = 0
 
     def check_replacements(self, returned: Any, values: Sequence[Any]) -> None:
-        """Let the shape rule refuse arrays that would take the place of arguments that cannot be written to.
+        """Compare with the shape rule arrays that would replace arguments that cannot be written to.
 
         It is asked where shape or dtype differs: the functional operator makes arrays that no argument could take.
         """

@@ -65,7 +65,7 @@ def current() -> Session | None:
 
 
 def enter(session: Session, handle: object, around: Session | None) -> None:
-    """Let ``session`` record in this context inside ``around``, until its blocks end or ``handle`` is gone."""
+    """Start recording by ``session`` in this context inside ``around``, until its blocks end or ``handle`` is gone."""
     outer = None
     if not session.is_open:
         outer = around

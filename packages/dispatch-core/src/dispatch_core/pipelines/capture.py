@@ -86,7 +86,7 @@ class Variant:
         return found
 
     def bring_up_to_date(self) -> None:
-        """Let calls through after registrations have changed, to be recorded again and compared."""
+        """Drop what was recorded before registrations changed: calls are recorded again and compared."""
         changes = self.recorded.changes
         if changes[0] != CHANGES[0]:
             # In this order: other threads may be about to replay it.
@@ -284,7 +284,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return EagerCall(self._name).run(function, args, kwargs)
 
     def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Let tensors hold arrays where they hold values that a pipeline has made, which no guard lets pass."""
+        """Replace computed pending values by their arrays: guards accept arrays only."""
         given = [tensor for tensor, _ in tensors_in((args, kwargs), "")]
         for variant in (*self._variants, *self._candidates):
             given += [each.reference() for each in variant.recorded.inputs if each.reference is not None]

@@ -217,7 +217,7 @@ class Recording:
     # What recorders ask.
 
     def meet(self, values: tuple[Any, ...], unread: Collection[int] = ()) -> tuple[Any, ...]:
-        """See the tensors among a call's arguments, and return the arguments as steps keep them.
+        """Note the tensors among a call's arguments, and return the arguments as steps keep them.
 
         The values at the places ``unread`` do not matter to the call.
         """
@@ -270,7 +270,7 @@ def _is(one: Any, other: Any) -> bool:
 
 
 def _bring_in(tensor: Any, data: Pending) -> Any:
-    """Let a tensor hold the array of a value that another pipeline has made, and return the array."""
+    """Store in a tensor the array of a value that another pipeline has made, and return the array."""
     if data.value is None or data.error is not None:
         data.session.compute((data,))
     if tensor is not data:

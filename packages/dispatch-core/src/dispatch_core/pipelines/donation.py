@@ -141,7 +141,7 @@ def fail_holders(
     session: Session,
     raised: BaseException,
 ) -> None:
-    """Let reading tensors raise the error of a replay that has used up their arrays; ``names`` are those of the replay."""
+    """Make reads of tensors raise the error of a replay that has used up their arrays; ``names`` are those of the replay."""
     error = raised
     if not isinstance(raised, Exception):
         error = PipelineError(
@@ -157,7 +157,7 @@ def fail_holders(
 
 
 def _remake(tensor: Any) -> bool:
-    """Let a view show its base again; return whether it does."""
+    """Bind a view to its base again; return whether that was possible."""
     frontend = frontend_of(tensor)
     try:
         return frontend is not None and frontend.remake is not None and frontend.remake(tensor)

@@ -132,7 +132,7 @@ _poisoned: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
 
 
 def poison(value: Any, error: PipelineError) -> None:
-    """Let reading a value raise ``error``, because a step that should have written to it has failed.
+    """Make reads of a value raise ``error``, because a step that should have written to it has failed.
 
     For an array that was there before, until the flush that raises the error has ended.
     """

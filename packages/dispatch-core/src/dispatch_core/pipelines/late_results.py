@@ -30,7 +30,7 @@ def watch_results(records: Iterable[RecordedCall]) -> Kept:
 
 
 def compute_kept(results: Kept) -> None:
-    """Let the results that are still there hold computed arrays. Raises the device's errors; nothing is changed then."""
+    """Replace the results that are still there by computed arrays. Raises the device's errors; nothing is changed then."""
     found: dict[int, tuple[Sizes, list[Pending]]] = {}
     for reference in results:
         pending = reference()

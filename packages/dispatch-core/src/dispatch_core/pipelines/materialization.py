@@ -31,7 +31,7 @@ def materialize_value(value: Any) -> Any:
 
 
 def materialize(tensor: Any) -> Any:
-    """Let a frontend's ``tensor`` hold an array, up to date with every recorded step; return the array.
+    """Store in a frontend's ``tensor`` its array, up to date with every recorded step; return the array.
 
     ``tensor`` may also be a raw array or a pending value. One of a layout keeps its record, whose tensors hold arrays then.
     """

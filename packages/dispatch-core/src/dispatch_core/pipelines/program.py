@@ -92,7 +92,7 @@ _MASKS: Final[dict[int, DispatchKey]] = {}
 
 
 def set_device(mask: int, key: DispatchKey) -> None:
-    """Let steps of a mask count as one device's."""
+    """Set the device that steps of a mask belong to."""
     _MASKS[mask] = key
 
 

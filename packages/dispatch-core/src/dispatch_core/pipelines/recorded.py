@@ -207,7 +207,7 @@ class RecordedRun:
         return "the masks, settings, registrations or live numbers are others, or tensors lie elsewhere in memory"
 
     def release(self) -> None:
-        """Let go of all values; call it once the steps have run and the plan is made."""
+        """Drop all values; call it once the steps have run and the plan is made."""
         # Kernels register operators that they are the first to call.
         if all(entry.generation == before for entry, before in self._generations):
             self.changes[0] = CHANGES[0]

@@ -203,7 +203,7 @@ def _mark(tensor: Any) -> Any:
 
 
 def _return_arguments(signature: CallSignature, runner: Runner) -> Runner:
-    """Let callers get the arguments that they wrote to, where the recorder takes the arrays of computed values."""
+    """Return to callers the arguments that they wrote to, where the recorder takes the arrays of computed values."""
     written = [(index, result.source) for index, result in enumerate(signature.results) if result.kind == "self"]
     if not written or any(signature.parameters[source].keyword_only for _, source in written):
         return runner
@@ -224,7 +224,7 @@ def _unread(entry: Any) -> frozenset[int]:
 
 
 def _let_meet(entry: Any, runner: Runner) -> Runner:
-    """Let a captured call see the tensors that ``runner`` is given, of which it takes the arrays itself."""
+    """Tell a captured call of the tensors that ``runner`` is given, of which it takes the arrays itself."""
     unread = _unread(entry)
 
     def run(*values: Any) -> Any:

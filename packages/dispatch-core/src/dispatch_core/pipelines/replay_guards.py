@@ -195,7 +195,7 @@ class GuardWriter:
 
     @staticmethod
     def refer(function: Any, inputs: Sequence[Input]) -> None:
-        """Let a replay find the tensors that are no arguments, once the recording refers to them weakly."""
+        """Give a replay the tensors that are not arguments, once the recording refers to them weakly."""
         found = {index: each.reference for index, each in enumerate(inputs) if each.reference is not None}
         function.__globals__["elsewhere"] = {id(find()) for find in found.values()}
         function.__globals__.update({f"find{index}": find for index, find in found.items()})

@@ -210,7 +210,7 @@ class PlanRun:
         )
 
     def publish_results(self) -> None:
-        """Let callers inside the run see its results, and the steps that have begun and not ended."""
+        """Show callers inside the run its results, and the steps that have begun and not ended."""
         self._is_disturbed = True
         self._publish_ended()
         for part in self._plan.parts[self._ended : self._begun]:
@@ -315,7 +315,7 @@ def _run_step(step: Step) -> None:
 
 
 def mark_failed(step: Step, error: Any) -> None:
-    """Let everything that a step would have made or written carry its error."""
+    """Mark everything that a step would have made or written with its error."""
     step.error = error
     for output in step.outputs:
         if output is not None:

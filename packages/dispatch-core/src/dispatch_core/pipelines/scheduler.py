@@ -305,7 +305,7 @@ class Scheduler(StepQueue):
         return failed
 
     def _put_back(self, steps: Sequence[Step]) -> None:
-        """Let steps that were interrupted run later; see Note [A step that has begun]."""
+        """Put interrupted steps back into the queue; see Note [A step that has begun]."""
         for step in steps:
             if step.done and step.written:
                 step.values = ()

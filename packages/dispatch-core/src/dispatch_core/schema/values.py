@@ -77,7 +77,7 @@ def expectation(type: Type) -> str:
 
 
 def _lenient(check: Check) -> Check:
-    """Let a check of numbers take objects that stand for one."""
+    """Make a check of numbers take objects that convert to one."""
 
     def check_number(value: object) -> object:
         try:

@@ -28,7 +28,7 @@ def make_autocast(device: str) -> type[autocast]:
     usual = default_dtype(device)
 
     class DeviceAutocast(autocast):
-        """See ``torchlike.amp.autocast``, which takes the device; this is torch's older name."""
+        """Switch autocast on for one device, as torch's older name of ``torchlike.amp.autocast``, which takes the device."""
 
         def __init__(self, enabled: bool = True, dtype: ScalarType = usual, cache_enabled: bool = True) -> None:
             _warn(device, "autocast", f"autocast('{device}', args...)")
@@ -42,7 +42,7 @@ def make_scaler(device: str) -> type[GradScaler]:
     """Return the class of a device's scalers."""
 
     class DeviceGradScaler(GradScaler):
-        """See ``torchlike.amp.GradScaler``, which takes the device; this is torch's older name."""
+        """Scale losses for one device, as torch's older name of ``torchlike.amp.GradScaler``, which takes the device."""
 
         def __init__(
             self,
@@ -63,12 +63,12 @@ def make_decorators(device: str) -> tuple[Callable[..., Any], Callable[..., Any]
     """Return a device's decorators of custom functions, for ``forward`` and for ``backward``."""
 
     def forward(fwd: Any = None, *, cast_inputs: ScalarType | None = None) -> Any:
-        """See ``torchlike.amp.custom_fwd``, which takes the device; this is torch's older name."""
+        """Cast as ``torchlike.amp.custom_fwd``, which takes the device; this is torch's older name."""
         _warn(device, "custom_fwd", f"custom_fwd(args..., device_type='{device}')")
         return custom_fwd(fwd, device_type=device, cast_inputs=cast_inputs)
 
     def backward(bwd: Any = None) -> Any:
-        """See ``torchlike.amp.custom_bwd``, which takes the device; this is torch's older name."""
+        """Cast as ``torchlike.amp.custom_bwd``, which takes the device; this is torch's older name."""
         _warn(device, "custom_bwd", f"custom_bwd(args..., device_type='{device}')")
         return custom_bwd(bwd, device_type=device)
 

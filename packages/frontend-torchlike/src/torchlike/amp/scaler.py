@@ -177,7 +177,7 @@ class GradScaler:
         return found
 
     def _step_by_itself(self, optimizer: Any, state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Let an optimizer that supports scaling unscale its gradients and skip the step."""
+        """Call the step of an optimizer that unscales its gradients and skips the step itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "

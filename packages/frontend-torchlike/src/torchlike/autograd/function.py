@@ -313,7 +313,7 @@ class _Once(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a ``backward`` run without recording: its results have no gradients (source: ``torch.autograd.function``)."""
+    """Run a ``backward`` without recording: its results have no gradients (source: ``torch.autograd.function``)."""
 
     @wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:

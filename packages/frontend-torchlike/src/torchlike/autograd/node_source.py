@@ -11,7 +11,7 @@ from .derivative import Derivative
 
 
 def _share_calls(formulas: list[str], *, with_grad: bool) -> tuple[list[str], list[str]]:
-    """Let formulas that take items of one call share it; return the lines that call, and the formulas.
+    """Share one call between formulas that take items of it; return the lines that call, and the formulas.
 
     Unless a gradient is there in any case (``with_grad``), a call that takes it is made only where it is.
     """

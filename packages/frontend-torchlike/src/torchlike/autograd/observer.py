@@ -74,7 +74,7 @@ def show(node: Node, results: Sequence[Any], observers: tuple[Observer, ...]) ->
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
-    """Let ``observer`` see every node that this thread or task makes in the block."""
+    """Tell ``observer`` of every node that this thread or task makes in the block."""
     token = node_observers.set((*node_observers.get(), observer))
     try:
         with ExitStack() as stack:

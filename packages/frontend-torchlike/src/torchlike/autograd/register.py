@@ -99,7 +99,7 @@ _covered: set[str] = set()
 
 
 def cover(key: DispatchKey) -> None:
-    """Let operators without a formula pass below an Autograd key, remembering that their gradient is lost."""
+    """Pass operators without a formula below an Autograd key, remembering that their gradient is lost."""
     # Under the lock: a thread that finds a key covered relies on the fallback.
     with dc.registry.lock:
         if key.name not in _covered:

@@ -66,7 +66,7 @@ class ModuleGuards:
         )
 
     def finish(self, inputs: Mapping[int, Any]) -> None:
-        """Let replays run only where the modules are as they were, and set their modes as the call has.
+        """Guard replays by the modules' state, and set their modes as the call has.
 
         Of the modules that the function refers to those count of which it has used a part.
         """
@@ -87,7 +87,7 @@ class ModuleGuards:
                 self._recording.effect(_set_training, ref(module), module.training)
 
     def end(self) -> None:
-        """Let go of the modules."""
+        """Drop the modules."""
         self._seen.clear()
         self._called.clear()
         self._held.clear()

@@ -89,7 +89,7 @@ class OptimizerStates:
         return self._recording.number(_state_reader(tensor))
 
     def write(self, tensor: Any, value: Any) -> None:
-        """Let every replay write a number to the tensor of a parameter's state."""
+        """Make every replay write a number to the tensor of a parameter's state."""
         if id(tensor) in self._tensors:
             self._numbers[id(tensor)] = value, tensor
             self._recording.effect(_state_writer(tensor), value)
@@ -120,7 +120,7 @@ class OptimizerStates:
         return found
 
     def finish(self) -> None:
-        """Let replays run only where the states hold the same tensors; refuse numbers that only Python has written."""
+        """Guard replays by the tensors of the states; refuse numbers that only Python has written."""
         for optimizer, settings in self._settings.values():
             if id(optimizer) not in self._scheduled:
                 _check_settings(self._recording, optimizer, settings)
@@ -137,7 +137,7 @@ class OptimizerStates:
             self._recording.guard(_state_guard(reference), _identities(before))
 
     def end(self) -> None:
-        """Let go of the optimizers."""
+        """Drop the optimizers."""
         self._seen.clear()
         self._numbers.clear()
         self._groups.clear()
@@ -209,7 +209,7 @@ def _check_settings(recording: Any, optimizer: Any, before: list[dict[str, Any]]
 
 
 def _guard_settings(recording: Any, optimizer: Any, *, is_live: bool) -> None:
-    """Let replays run only where the settings that are no live numbers are the same."""
+    """Guard replays by the settings that are not live numbers."""
     reference, groups = ref(optimizer), optimizer.param_groups
     floats = [[name for name, value in group.items() if is_live and type(value) is float] for group in groups]
     names = [

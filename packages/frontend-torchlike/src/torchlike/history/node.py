@@ -60,7 +60,7 @@ class Aliases:
         self.members.append((ref(tensor), chain))
 
     def remove(self, tensor: Tensor) -> None:
-        """Let a tensor be a view of the array no more."""
+        """Remove a tensor from the array's views."""
         self.members = [each for each in self.members if each[0]() is not tensor]
 
 
@@ -199,7 +199,7 @@ class Node(TensorState):
         return self
 
     def release(self) -> None:
-        """Let go of saved tensors; a second backward through the node then fails."""
+        """Free the saved tensors; a second backward through the node then fails."""
 
     def name(self) -> str:
         """Return the node's name in torch's manner: ``AddBackward0``."""

@@ -33,7 +33,7 @@ _ALONE: Final = 2
 
 
 def rebind(tensor: Tensor, data: Any) -> None:
-    """Let ``tensor`` hold ``data``; where arrays cannot be written, carry the change to every alias.
+    """Store ``data`` in ``tensor``; where arrays cannot be written, carry the change to every alias.
 
     A tensor keeps its dtype. The aliases' common array is changed in the elements that the tensor is a view of, and every
     living alias is made again from it.
@@ -98,7 +98,7 @@ def remake(tensor: Tensor) -> bool:
 
 
 def become(tensor: Tensor, view: Tensor) -> None:
-    """Let ``tensor`` be the view ``view``: of itself, where a view changes it in place, or of another tensor."""
+    """Turn ``tensor`` into the view ``view``: of itself, where a view changes it in place, or of another tensor."""
     storage = tensor._state.shared_storage()
     if storage is not view._state.storage:
         own = Storage()
@@ -142,7 +142,7 @@ _RETYPED: Final = frozenset(f"aten::{name}" for name in "view_as_real view_as_co
 
 
 def _record_strides(state: View, data: Any) -> None:
-    """Let a view that was resized be replayed by its present strides in the storage."""
+    """Record the present strides in the storage of a view that was resized, to replay it by these."""
     layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
     start: Any = state.skip if state.base is not None else None
     chain: Any = state.chain if state.base is not None else None

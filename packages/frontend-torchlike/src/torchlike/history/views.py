@@ -259,7 +259,7 @@ def find_aliases(tensor: Tensor) -> Aliases:
 
 
 def join(tensor: Tensor, other: Tensor, storage: Storage) -> None:
-    """Let a tensor be what another one is a view of, by the same views; ``storage`` is its own or the other's."""
+    """Make a tensor a view of another one's base, by the same views; ``storage`` is its own or the other's."""
     state, theirs = tensor._state, other._state
     with ALIASING:
         aliases = find_aliases(other)
@@ -271,7 +271,7 @@ def join(tensor: Tensor, other: Tensor, storage: Storage) -> None:
 
 
 def share_memory(tensor: Tensor, other: Tensor) -> None:
-    """Let a new tensor with another's array take part in writes to it, with versions of its own."""
+    """Include a new tensor with another's array in writes to it, with versions of its own."""
     if not dc.is_mutable(other):
         join(tensor, other, Storage())
 

@@ -63,7 +63,7 @@ class FunctionalLevel(TransformLevel):
         self._outside.write_back()
 
     def settle(self) -> None:
-        """Let the level's tensors that are still in use be the tensors outside, once it is closed and written back."""
+        """Turn the level's live tensors into ordinary tensors, once it is closed and written back."""
         for made in self._made or ():
             tensor = made()
             if tensor is None or not self.owns(tensor):

@@ -90,7 +90,7 @@ class ValueBlock:
         self._level.write_back()
 
     def settle(self) -> None:
-        """Let the tensors of the block be ordinary ones."""
+        """Turn the tensors of the block into ordinary ones."""
         self._level.settle()
 
     def leave(self, tensor: Any) -> Any:

@@ -193,7 +193,7 @@ def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is
 
 
 def link(tensor: Tensor, value: Tensor) -> None:
-    """Let a level's tensor without a state share the storage of the tensor below."""
+    """Share the storage of the tensor below with a level's tensor that has no state."""
     leaf = tensor._autograd = Leaf.of(tensor)
     leaf.storage = value._state.shared_storage()
 

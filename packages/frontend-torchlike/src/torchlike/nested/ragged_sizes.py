@@ -119,7 +119,7 @@ def ragged_size(source: Tensor) -> NestedInt:
 
 
 def share_ragged_size(source: Tensor, copy: Tensor) -> Tensor:
-    """Let a copy of offsets, or lengths, on another device have the same ragged size; return the copy."""
+    """Give a copy of offsets, or lengths, on another device the same ragged size; return the copy."""
     if copy is not source:
         _keep(copy, ragged_size(source))
     return copy

@@ -46,7 +46,7 @@ def read_number(value: Any) -> Any:
 
 
 def write_number(state: dict[str, Any], name: str, value: float) -> None:
-    """Let the tensor ``name`` of a state hold another number."""
+    """Write a number to the tensor ``name`` of a state."""
     old = state[name]
     array = _array_of(old) if isinstance(old, Tensor) else None
     if PARTS and (part := current_part()) is not None and array is not None and array.flags.writeable:

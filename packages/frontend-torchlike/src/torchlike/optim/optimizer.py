@@ -109,7 +109,7 @@ class Optimizer(Hooks):
         OPTIMIZERS.add(self)
 
     def _wrap_step(self) -> None:
-        """Let the class's own ``step`` call hooks."""
+        """Wrap the class's own ``step`` so that it calls hooks."""
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = with_hooks(kind.step)  # type: ignore[method-assign]

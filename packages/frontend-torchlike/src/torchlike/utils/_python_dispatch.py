@@ -12,7 +12,7 @@ __all__ = ["TorchDispatchMode"]
 
 
 class TorchDispatchMode(dc.DispatchMode):
-    """See every operator that this thread or task calls while a block runs, and do something else in its place.
+    """Receive every operator that this thread or task calls while a block runs, and do something else instead.
 
     `dispatch_core.DispatchMode` under torch's names: a subclass writes ``__torch_dispatch__(self, func, types, args=(),
     kwargs=None)``, and its result is the call's. In the handler, ``func`` returns tensors, of factories too

@@ -57,7 +57,7 @@ _NODES: Final[dict[type, tuple[Split, Join]]] = {
 
 
 def register_pytree_node(cls: type, flatten_fn: Split, unflatten_fn: Join, **names: Any) -> None:
-    """Let instances of a class be taken apart by ``flatten_fn`` and put together by ``unflatten_fn(children, context)``.
+    """Register a class whose instances ``flatten_fn`` takes apart and ``unflatten_fn(children, context)`` puts together.
 
     Raises ``ValueError`` for a class that is registered already.
     """

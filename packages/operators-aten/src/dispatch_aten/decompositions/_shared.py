@@ -93,7 +93,7 @@ def is_array(value: object) -> bool:
 
 
 def check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let the operator's shape rule see the arguments first, so that bad ones get torch's error."""
+    """Check the arguments by the operator's shape rule first, so that bad ones get torch's error."""
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
         described = [meta_of(value) if is_array(value) else value for value in args]

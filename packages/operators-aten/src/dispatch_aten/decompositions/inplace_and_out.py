@@ -91,7 +91,7 @@ def _check_places(self: Array, argument: str = "self") -> None:
 
 
 def _write(name: str, self: Array, result: Array) -> Array:
-    """Let ``self`` have a result of its shape: copied, or, where arrays cannot be written to, bound as it is.
+    """Write a result of its shape to ``self``: copied, or, where arrays cannot be written to, bound as it is.
 
     Only below Autograd, which follows copies. Raw arrays cannot be bound; the copy refuses them.
     """
@@ -220,7 +220,7 @@ def _holds(out: Array) -> bool:
 
 
 def _grow(out: Array, result: Array) -> Array:
-    """Let an empty output have the result's shape, strides and elements by one write."""
+    """Give an empty output the result's shape, strides and elements by one write."""
     return dc.rebind(out, aten._to_copy.default(result, dtype=dc.dtype(out), device=dc.device(out)))
 
 

@@ -79,7 +79,7 @@ def bce_with_logits_target_gradient(
 
 
 def native_dropout_gradient(grad: Array, mask: Array, p: float, train: bool | None) -> Array:
-    """Let the gradient through where the elements were kept."""
+    """Pass the gradient on where the elements were kept."""
     if train is False:
         return grad
     return aten.native_dropout_backward.default(grad, mask, 0.0 if p == 1 else 1.0 / (1.0 - p))

@@ -65,7 +65,7 @@ def or_nan(truth: Array, other: Array) -> Array:
 
 
 def clamp_gradient(grad: Array, self: Array, low: Array | Number | None, high: Array | Number | None) -> Array:
-    """Let the gradient through where ``self`` was within its bounds."""
+    """Pass the gradient on where ``self`` was within its bounds."""
     inside = None
     for name, bound in (("ge", low), ("le", high)):
         if bound is not None:
@@ -75,7 +75,7 @@ def clamp_gradient(grad: Array, self: Array, low: Array | Number | None, high: A
 
 
 def clamp_min_gradient(grad: Array, self: Array, low: Array, high: Array | None) -> Array:
-    """Let the gradient through to the lower bound where it was the answer."""
+    """Pass the gradient on to the lower bound where it was the answer."""
     taken = aten.lt.Tensor(self, low)
     if high is not None:
         taken = aten.logical_and.default(taken, aten.lt.Tensor(low, high))
@@ -83,7 +83,7 @@ def clamp_min_gradient(grad: Array, self: Array, low: Array, high: Array | None)
 
 
 def clamp_max_gradient(grad: Array, self: Array, low: Array | None, high: Array) -> Array:
-    """Let the gradient through to the upper bound where it was the answer."""
+    """Pass the gradient on to the upper bound where it was the answer."""
     taken = aten.gt.Tensor(self, high)
     if low is not None:
         taken = aten.logical_or.default(taken, aten.lt.Tensor(high, low))

@@ -25,7 +25,7 @@ def with_namespace(name: str) -> str:
 
 
 def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the rule's errors name the operator; the rules themselves are shared and do not know it."""
+    """Add the operator's name to a rule's errors; the rules themselves are shared and do not know it."""
     full_name = with_namespace(name)
 
     @wraps(rule)

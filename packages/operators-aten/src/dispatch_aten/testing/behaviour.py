@@ -207,7 +207,7 @@ def _check_threads(device: TestedDevice, adapter: Adapter) -> None:
 
 
 def _check_fork(device: TestedDevice, adapter: Adapter) -> None:
-    """Let a forked child use the device, or get an error: it neither hangs nor crashes, and the parent goes on."""
+    """Check that a forked child can use the device or gets an error, without a hang, and that the parent goes on."""
     if sys.platform == "win32":
         return  # there is no fork
     tensor = adapter.make(_floats(device, 3), device.name)

@@ -65,7 +65,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the marks of a vendor's own tests be strict."""
+    """Make the marks of a vendor's own tests strict."""
     for item in items:
         for kind in KINDS:
             for mark in item.iter_markers(kind):

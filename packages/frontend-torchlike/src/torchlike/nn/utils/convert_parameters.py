@@ -28,7 +28,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let the parameters be slices of a vector, one after the other; they share its memory.
+    """Turn the parameters into slices of a vector, one after the other; they share its memory.
 
     Raises ``TypeError`` for anything but a tensor.
     """

@@ -58,7 +58,7 @@ def _register(module: Module, name: str, tensor: Tensor | None) -> None:
 
 
 def _put(original: Tensor, value: Tensor) -> None:
-    """Let a tensor have the elements, and the memory, of another."""
+    """Give a tensor the elements, and the memory, of another."""
     original.data = value.detach()
 
 
@@ -198,7 +198,7 @@ def _refuse_pickle(self: Any) -> Any:
 
 
 def _give_own_class(module: Module) -> None:
-    """Let a module have a class of its own, which takes the properties."""
+    """Give a module a class of its own, which takes the properties."""
     cls = type(module)
     methods: dict[str, Any] = {"__getstate__": _refuse_pickle}
     if not hasattr(cls, "__deepcopy__"):

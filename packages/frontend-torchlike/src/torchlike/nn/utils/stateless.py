@@ -66,7 +66,7 @@ def _swap(module: Module, name: str, value: Any) -> Any:
 def _reparametrize_module(
     module: Module, parameters_and_buffers: dict[str, Tensor], *, tie_weights: bool = True, strict: bool = False
 ) -> Iterator[None]:
-    """Let a module have other tensors within the block; buffers that it replaces go back to the dict."""
+    """Replace a module's tensors within the block; buffers that it replaces go back to the dict."""
     for value in parameters_and_buffers.values():
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"{value!r} is not an instance of torchlike.Tensor")

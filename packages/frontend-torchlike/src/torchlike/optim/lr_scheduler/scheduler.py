@@ -64,7 +64,7 @@ def save_function(function: Any) -> Any:
 
 
 def _note_steps(optimizer: Any) -> None:
-    """Let an optimizer's ``step`` note that it was called."""
+    """Wrap an optimizer's ``step`` so that it notes its calls."""
     step = optimizer.step
     if hasattr(step, "_wrapped_by_lr_sched"):
         return
