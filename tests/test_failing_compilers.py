@@ -25,7 +25,7 @@ from dispatch_kernels_numba import loops
 
 kind, count, draw = sys.argv[1], int(sys.argv[2]), random.Random(int(sys.argv[3]))
 aten, CACHE = dc.ops.aten, cache_folders.cache_root()
-ROOMS = tuple(os.path.dirname(each.__file__) for each in (numba, llvmlite, dc)) + (os.__file__, tempfile.__file__)
+FOLDERS = tuple(os.path.dirname(each.__file__) for each in (numba, llvmlite, dc)) + (os.__file__, tempfile.__file__)
 ERRORS = [
     MemoryError(), RuntimeError("out of registers"), TypingError("no type"), LoweringError("no code"), KeyError("k"),
     AssertionError(), RecursionError("deep"), TypeError("bad"), ValueError("bad"), AttributeError("none"),
@@ -48,7 +48,7 @@ def failing(function):
         def trace(frame, event, argument):
             nonlocal left
             code = frame.f_code
-            if event == "call" and code.co_filename.startswith(ROOMS):
+            if event == "call" and code.co_filename.startswith(FOLDERS):
                 place = f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
                 if chosen is None:
                     places[place] = places.get(place, 0) + 1

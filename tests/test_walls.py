@@ -252,25 +252,25 @@ def test_late_imports_close_no_cycle(package):
     assert len(_import_order(package, late=True)) > 0
 
 
-def _floors(text: str) -> list[set[str]]:
-    """Return the rows of the document's table of the core's modules, ground floor first, each a set of names."""
-    _, _, table = text.partition("## The core, ground floor first")
+def _rows(text: str) -> list[set[str]]:
+    """Return the rows of the document's table of the core's modules, the lowest first, each a set of names."""
+    _, _, table = text.partition("## The core, lowest modules first")
     rows = [line.split("|")[1] for line in table.partition("\n## ")[0].splitlines() if line.startswith("| `")]
     return [{name.strip("/") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
 
 
-def test_the_core_is_built_ground_floor_first_as_its_document_says(root):
-    floors = _floors((root / "docs" / "architecture.md").read_text(encoding="utf-8"))
-    floor = {name: number for number, names in enumerate(floors) for name in names}
+def test_the_core_imports_only_lower_rows_of_its_document(root):
+    rows = _rows((root / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    row = {name: number for number, names in enumerate(rows) for name in names}
     source = SOURCES["dispatch_core"]
-    rooms = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert set(floor) == rooms - {"__init__"}
+    modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert set(row) == modules - {"__init__"}
     upward = []
     for found in imports_of("dispatch_core"):
         imported = imported_module(found).split(".") if found.module.startswith("dispatch_core") else []
         importer = found.where.partition("dispatch_core/")[2].partition("/")[0].partition(":")[0].removesuffix(".py")
         if len(imported) > 1 and not found.typed and importer != "__init__":
-            upward += [found] if floor[imported[1]] > floor[importer] else []
+            upward += [found] if row[imported[1]] > row[importer] else []
     assert upward == []
 
 

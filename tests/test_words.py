@@ -191,7 +191,7 @@ def test_a_class_name_means_one_thing():
     assert shared == {}
 
 
-def rooms():
+def folders():
     """Yield the packages' folders, each with the names of its modules and of the folders in it."""
     for package in PACKAGES:
         for init in (package / "src").rglob("__init__.py"):
@@ -208,7 +208,7 @@ def differ_by_a_letter(left, right):
 
 
 def test_neighbouring_modules_differ_by_more_than_a_letter():
-    pairs = [(folder, pair) for folder, names in rooms() for pair in combinations(names, 2)]
+    pairs = [(folder, pair) for folder, names in folders() for pair in combinations(names, 2)]
     assert [(str(folder), pair) for folder, pair in pairs if differ_by_a_letter(*pair)] == []
 
 
@@ -236,5 +236,5 @@ def attributes(init):
 
 
 def test_no_module_is_named_like_an_attribute_of_its_package():
-    found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in rooms()]
+    found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in folders()]
     assert [(str(folder), names) for folder, names in found if names] == []

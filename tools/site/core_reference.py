@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dispatch_core
 
-#: Page → its title, what it is about, and the rooms of the core whose public names it shows.
-ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+#: Page → its title, what it is about, and the modules of the core whose public names it shows.
+PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "arrays": (
         "Arrays and devices",
         "Which arrays belong to which device, and how one is read.",
@@ -36,8 +36,8 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "plugins": ("Plugins", "Devices that are installed, loaded, or registered by the program.", ("plugins",)),
     "schemas": ("Schemas", "Torch's schema language, parsed and printed.", ("schema",)),
 }
-#: The rooms of names that are no functions or classes of their own.
-ROOM_OF = {
+#: The modules of names that are no functions or classes of their own.
+MODULE_OF = {
     "DISPATCH_KEY_PRIORITY": "keys",
     "call_direct": "operators",
     "dispatch": "operators",
@@ -80,14 +80,14 @@ MODULES: dict[str, tuple[str, str]] = {
 def pages() -> dict[str, str]:
     """Return the text of each page, by its path in the site; every public name of the core is on one."""
     made = {}
-    names = {name: _room_of(name) for name in dispatch_core.__all__}
-    for page, (title, about, rooms) in ROOMS.items():
-        shown = [name for name, room in names.items() if _is_in(room, rooms, page)]
+    names = {name: _module_of(name) for name in dispatch_core.__all__}
+    for page, (title, about, modules) in PAGES.items():
+        shown = [name for name, module in names.items() if _is_in(module, modules, page)]
         parts = [_entry(name) for name in sorted(shown, key=lambda name: (name[0].islower(), name.lower()))]
         made[f"reference/dispatch_core/{page}.md"] = "\n\n".join([f"# {title}", about, *parts, ""])
         for name in shown:
             del names[name]
-    if names:  # of rooms that no page is about yet
+    if names:  # of modules that no page is about yet
         made["reference/dispatch_core/others.md"] = "\n\n".join(["# Further names", *map(_entry, sorted(names)), ""])
     for page, (title, module) in MODULES.items():
         made[f"reference/{page}.md"] = f"# {title}\n\n{directive(module, heading_level=1, show_root_heading=False)}\n"
@@ -102,16 +102,16 @@ def directive(path: str, **options: object) -> str:
     return f"::: {path}\n" + (f"    options:\n{lines}" if options else "")
 
 
-def _room_of(name: str) -> str:
+def _module_of(name: str) -> str:
     value = getattr(dispatch_core, name)
     module = getattr(value, "__module__", "")
-    return ROOM_OF.get(name) or module.removeprefix("dispatch_core.")
+    return MODULE_OF.get(name) or module.removeprefix("dispatch_core.")
 
 
-def _is_in(room: str, rooms: tuple[str, ...], page: str) -> bool:
-    if room == "pipelines.errors":  # the errors of all rooms stand together
+def _is_in(module: str, modules: tuple[str, ...], page: str) -> bool:
+    if module == "pipelines.errors":  # the errors of all modules stand together
         return page == "errors"
-    return any(room == each or room.startswith(f"{each}.") for each in rooms)
+    return any(module == each or module.startswith(f"{each}.") for each in modules)
 
 
 def _entry(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The plugin loader of the process, for rooms that stand below the plugins.
+"""The plugin loader of the process, for modules below the plugins.
 
 An array of an unknown type or a device at its first request is looked up among the installed plugins. The
 package's ``__init__``, which stands above all, says how the loader is made; no plugin library is imported before that.

@@ -362,7 +362,7 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
 
 
 class Inlined:
-    """The lines that another room writes for an operator, for a signature that may be adapted, and their constants.
+    """The source lines contributed by another module, for a signature that may be adapted, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
     """
@@ -374,7 +374,7 @@ class Inlined:
 
 
 def make_inlined_runner(signature: CallSignature, inlined: Inlined) -> Runner:
-    """Return a runner made of lines that another room writes, which a caller can run in its place."""
+    """Return a runner made of another module's source lines, which a caller can run in its place."""
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
     run: Any = _compile(source, "recorder", dict(inlined.constants), signature)
     run.inlined = inlined

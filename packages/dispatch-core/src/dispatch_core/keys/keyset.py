@@ -11,7 +11,7 @@ from ..tracebacks import trim_traceback
 from . import table as _keys
 from .table import MARKERS, DispatchKey, keys_of
 
-#: How the device keys of a tensor are found; the room of the arrays, which stands above this one, fills it in.
+#: How the device keys of a tensor are found; `arrays`, a higher package, fills it in.
 mask_readers: list[Callable[[object], int]] = []
 KeyLike: TypeAlias = "DispatchKey | str"
 KeysetLike: TypeAlias = "DispatchKeySet | DispatchKey | str | int | Iterable[DispatchKey | str]"
