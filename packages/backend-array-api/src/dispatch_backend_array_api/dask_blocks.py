@@ -1,4 +1,4 @@
-"""Work on single chunks, on workers: what is sent there names this module, which they have installed."""
+"""Work on single chunks, on workers: tasks name this module, which they have installed."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Namespace:
     def full(self, shape: Sequence[int], value: Any, *, dtype: Any) -> Array:
         """Make an array of one number; the graphs of repeated numbers are kept, because their names take long."""
         if not shape:
-            # A new array each time: what is computed for an array is kept with it, on a cluster that may go away.
+            # A new array each time: its computed value is kept with it, on a cluster that may go away.
             return _number(repr(value), value, str(np.dtype(dtype))).copy()
         return da.full(shape, value, dtype=dtype, chunks=chunks_for(shape, dtype))
 

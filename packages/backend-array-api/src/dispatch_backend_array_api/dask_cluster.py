@@ -1,10 +1,10 @@
 """Computing Dask's arrays: on the cluster of the program's client, or in threads of this process.
 
 Note [Lineage]
-    Dask's scheduler keeps, for every result that a client holds, how it was made: when a worker is lost, what it held is
+    Dask's scheduler keeps, for every result that a client holds, how it was made: when a worker is lost, its results are
     computed again. Where each step of a training run is made of the one before, that is a chain without end. So after
     every `ClusterSettings.steps` computations in a row the small ones among the results that are kept are gathered, and
-    become values of the graph themselves: nothing refers to what they were made of, and the scheduler forgets it.
+    become values of the graph themselves: nothing refers to their operands, and the scheduler forgets these.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _pool: ThreadPoolExecutor | None = None
 
 @dataclass
 class ClusterSettings:
-    """What the device decides by itself; see Note [Lineage].
+    """Settings that the device chooses by itself; see Note [Lineage].
 
     >>> settings.steps
     20
@@ -179,7 +179,7 @@ def _length(block: Any, dim: int) -> Any:
 
 
 def _depth(array: Array) -> int:
-    """Return how many computations lie behind what an array is made of."""
+    """Return the number of computations behind an array's operands."""
     return max((_depths.get(name, 0) for name in array.dask.layers), default=0)
 
 
@@ -235,7 +235,7 @@ def _read(client: Any, future: Any) -> Any:
 
 
 def _translate_loss(client: Any, call: Callable[[], T]) -> T:
-    """Return what ``call`` returns; where Dask gives up, say whether the scheduler is gone."""
+    """Return the result of ``call``; where Dask gives up, say whether the scheduler is gone."""
     try:
         return call()
     except TimeoutError:
@@ -259,7 +259,7 @@ def _translate_loss(client: Any, call: Callable[[], T]) -> T:
 
 
 def _translate_absence(arrays: Sequence[Array], call: Callable[[], T]) -> T:
-    """Return what ``call`` computes here; where it fails for arrays that a cluster held, say that there is none now."""
+    """Return the result of ``call``; where it fails for arrays that a cluster held, say that there is none now."""
     try:
         return call()
     except ValueError as error:

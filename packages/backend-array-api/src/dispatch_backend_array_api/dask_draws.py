@@ -1,4 +1,4 @@
-"""Random chunks, drawn on workers: what is sent there names this module, which they have installed."""
+"""Random chunks, drawn on workers: tasks name this module, which they have installed."""
 
 from __future__ import annotations
 

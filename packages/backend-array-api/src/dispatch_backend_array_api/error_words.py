@@ -1,4 +1,4 @@
-"""Error words of programs that are replayed: what was wrong with a value, found on the device and read later.
+"""Error words of programs that are replayed: faults of values, found on the device and read later.
 
 Note [Error words]
     A compiled program cannot raise. It returns a word beside its results, two int64: the number of the check that has
@@ -10,9 +10,9 @@ Note [Error words]
 
     A word that is not 0 becomes the error that the check raises where values are there, with the recorded call's line. It
     is raised in the thread that looks; the thread that ran the program, if it is another one, gets it at its next look or
-    call. What the program has made from the failed replay on is marked failed: computing with it or reading it raises the
-    same error, until the tensor holds another array. So is what eager kernels and other programs have computed from it
-    before the look: it is noted beside the program's own results.
+    call. Results of the program since the failed replay are marked failed: computing with them or reading them raises the
+    same error, until the tensor holds another array. So are eager kernels' and other programs' results of them
+    before the look, noted beside the program's own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OVERWRITES: Final = frozenset(
 
 
 class WordChain:
-    """The words of one program: what its checks say, and the newest word of each thread."""
+    """The words of one program: the texts of its checks, and the newest word of each thread."""
 
     def __init__(self, zero: Any, device: ErrorWords) -> None:
         self._zero, self._device = zero, device
@@ -95,18 +95,18 @@ class _Replay(NamedTuple):
 
 
 class _Standing:
-    """An unread word, and what depends on the replays since the last look."""
+    """An unread word, and the results that depend on the replays since the last look."""
 
     __slots__ = ("_made", "_most", "_results", "error", "last")
 
     def __init__(self) -> None:
         self.last = _Replay(0, None)
-        #: What replays have made, in order: replays are many, and looks at their results few.
+        #: The results of replays, in order: replays are many, and looks at their results few.
         self._made: list[tuple[_Replay, list[ref[Any]]]] = []
-        #: id → a reference, and the last replay that it depends on; without what is in ``_made``.
+        #: id → a reference, and the last replay that it depends on; without those in ``_made``.
         self._results: dict[int, tuple[ref[Any], _Replay]] = {}
         self._most = _FEW
-        #: What a look has found.
+        #: The error that a look has found.
         self.error: Exception | None = None
 
     def add(self, replay: _Replay, arrays: Iterable[Any]) -> None:
@@ -116,7 +116,7 @@ class _Standing:
             self.results()
 
     def results(self) -> dict[int, tuple[ref[Any], _Replay]]:
-        """Return what depends on the replays: id → a reference, and the last of these."""
+        """Return the results that depend on the replays: id → a reference, and the last of these."""
         results = self._results
         for replay, references in self._made:
             for reference in references:
@@ -140,7 +140,7 @@ Sources: TypeAlias = list[tuple[_Standing, _Replay]]
 
 
 class ErrorWords:
-    """The unread words of a device, in order, and what has failed; see Note [Error words]."""
+    """The unread words of a device, in order, and the results that have failed; see Note [Error words]."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -153,7 +153,7 @@ class ErrorWords:
         on_read(self.before_read, overwrites=OVERWRITES)
 
     def keep(self, chain: WordChain, thread: int, word: Any, arrays: Iterable[Any]) -> None:
-        """Keep the word of a replay, and note what that has made."""
+        """Keep the word of a replay, and note its results."""
         with self._lock:
             standing = self.standing.get((chain, thread))
             if standing is None:
@@ -223,7 +223,7 @@ class ErrorWords:
             raise first
 
     def _mark(self, standing: _Standing, error: Exception) -> None:
-        """Mark what depends on the failed replay or a later one."""
+        """Mark the results of the failed replay or a later one."""
         for key, (reference, replay) in standing.results().items():
             array = reference()
             if array is not None and np.asarray(replay.word)[0]:

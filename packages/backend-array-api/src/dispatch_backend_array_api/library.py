@@ -1,4 +1,4 @@
-"""An array library as the kernels see it: its namespace, its dtypes, and what the standard leaves open."""
+"""An array library as the kernels see it: its namespace, its dtypes, and the functions that the standard leaves open."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONVERT: Final = {"f": float, "c": complex, "b": bool}
 
 
 class ArrayLibrary:
-    """A namespace of the standard, with what is needed beside it.
+    """A namespace of the standard, with the functions that are needed beside it.
 
     ``get`` makes a NumPy array of an array, and ``put`` an array of NumPy's, a copy of it; ``assign(x, key, values, add)``
     gives ``x`` with other values, or values added, at ``x[key]``, without changing it. ``is_known`` tells whether an array's
@@ -44,7 +44,7 @@ class ArrayLibrary:
         self.scalar_types = {self._key(dtype): each for each, dtype in self.dtypes.items()}
 
     def _key(self, dtype: Any) -> Any:
-        """Return what arrays of a dtype answer for it; a namespace may name it by another object."""
+        """Return the dtype that arrays of it answer; a namespace may name it by another object."""
         return self.xp.empty((0,), dtype=dtype, **self.options).dtype
 
     def dtype(self, dtype: ScalarType) -> Any:

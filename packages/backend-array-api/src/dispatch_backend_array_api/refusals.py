@@ -1,4 +1,4 @@
-"""What a library refuses, said as every device says it: in the operator's own words, as errors of the operators."""
+"""A library's refusals, as every device's: in the operator's own words, as errors of the operators."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .library import ArrayLibrary, Kernel
 
 #: Errors that a kernel raises as they are: ours, those of the machine, and warnings that the program made errors.
 _KEPT: Final = (DispatchError, MemoryError, OSError, RecursionError, Warning)
-#: What a rule raises because it sees no values.
+#: The errors that a rule raises because it sees no values.
 _OF_VALUES: Final = (DataDependentShapeError, MetaDataError)
 _CLASSES: Final = {IndexError: DimensionError, NotImplementedError: UnsupportedError}
 
 
 def translate_refusals(library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
-    """Make a kernel raise the error of its operator's shape rule where the library refuses what the rule refuses, too.
+    """Make a kernel raise the error of its operator's shape rule where both refuse a call.
 
     Any other error of the library's becomes one that names the operator and the device.
     """
@@ -41,7 +41,7 @@ def translate_refusals(library: ArrayLibrary, name: str, kernel: Kernel) -> Kern
 def _refusal(
     library: ArrayLibrary, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
 ) -> DispatchError:
-    with suppress(Exception):  # a rule may lack what the kernel has, and an array may be none that it can describe
+    with suppress(Exception):  # a rule may lack a case of the kernel, and an array may be none that it can describe
         known = all(map(_is_known, library.meta((args, list(kwargs.values())))))
         ask: Callable[..., Any] = RULES[name]
         if known:

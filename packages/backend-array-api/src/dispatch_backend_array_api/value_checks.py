@@ -1,4 +1,4 @@
-"""What operators refuse by the values of their arguments: indices out of range, probabilities that are none, division by 0.
+"""Refusals of operators by the values of their arguments: indices out of range, probabilities that are none, division by 0.
 
 A check takes two numbers of arrays: whether a value is wrong, and which. NumPy computes them where the values are there,
 and then the call raises. In a program that is compiled the library does, and they become the program's error word: see

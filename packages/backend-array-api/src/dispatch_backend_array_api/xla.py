@@ -55,7 +55,7 @@ _RANDOM: Final = "nondeterministic_seeded"
 def make_planner(
     library: ArrayLibrary, words: ErrorWords, around: Callable[..., Any]
 ) -> Callable[[Program], list[PlannedStep]]:
-    """Return the function that plans programs of a library of JAX's arrays; ``around`` wraps what calls JAX.
+    """Return the function that plans programs of a library of JAX's arrays; ``around`` wraps the functions that call JAX.
 
     ``words`` keeps the error words of programs that are replayed.
     """
@@ -102,7 +102,7 @@ def _split(program: Program, refused: set[int]) -> Iterator[tuple[int, ...]]:
 
 
 class _Trial(NamedTuple):
-    """What tracing each node of a program has shown; see Note [What falls out]."""
+    """The result of tracing each node of a program; see Note [What falls out]."""
 
     #: The nodes that cannot be traced.
     refused: set[int]
@@ -214,7 +214,7 @@ class Compiled:
         self._function = jax.jit(self.trace, static_argnums=constants, donate_argnums=donated)
 
     def trace(self, word: Any, *given: Any) -> tuple[list[Any], Any]:
-        """Run the nodes' kernels on what stands for the arrays, while JAX compiles them; return the next word, too."""
+        """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word, too."""
         values: list[Any] = [None] * self._count
         for index, value in zip(self._taken, given, strict=True):
             values[index] = value
@@ -237,7 +237,7 @@ class Compiled:
 
     @staticmethod
     def _combine(word: Any, is_wrong: Any, number: int, value: Any) -> Any:
-        """Return a word with what a check has found, unless there is an error in it."""
+        """Return a word with a check's finding, unless there is an error in it."""
         new = jnp.stack([jnp.where(is_wrong, number, 0), jnp.asarray(value)]).astype(jnp.int64)
         return new if word is None else jnp.where(word[0] == 0, new, word)
 

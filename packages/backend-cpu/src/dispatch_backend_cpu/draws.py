@@ -61,7 +61,7 @@ def draw_uniform(
 
 
 class _Bounds(NamedTuple):
-    """What a range of numbers of a dtype is computed with; whether a draw may be rounded up to its upper bound."""
+    """The numbers by which a range of a dtype is computed; whether a draw may be rounded up to its upper bound."""
 
     low: Any
     span: Array

@@ -4,7 +4,7 @@ Note [Many halves]
 NumPy converts ``float16`` one element after the other, and computes with it by converting. Where many are converted,
 integers move the bits instead: those of a half, shifted to their place in a ``float32``, are the number divided by 2**112,
 subnormal ones too. The way back first rounds to as many bits as a half has, by adding and taking away a number so much
-greater that the sum has no room for more, which rounds ties to even. Infinities, nans and what overflows are left to NumPy.
+greater that the sum has no room for more, which rounds ties to even. Infinities, nans and overflows are left to NumPy.
 All of it is called without floating-point errors.
 
 Note [Halves are looked up]

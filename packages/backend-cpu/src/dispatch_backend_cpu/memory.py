@@ -11,7 +11,7 @@ True
 >>> empty_cache()
 
 Note [What the C library keeps]
-    NumPy's own arrays come from malloc. glibc's takes what is larger than a limit from the operating system, and returns the
+    NumPy's own arrays come from malloc. glibc's takes blocks larger than a limit from the operating system, and returns the
     end of the heap once more than twice the limit is unused: by default 128 KiB, so that each step of a training loop pays
     for new pages. The limit rises to the size of a larger piece when that is freed, up to 32 MiB. Freeing one of that size,
     which has never been touched, says at once what a program's first large array would say of its own size.

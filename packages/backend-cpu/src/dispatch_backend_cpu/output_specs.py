@@ -113,7 +113,7 @@ def _ask_for(name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def prepared_rule(name: str, prepare: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the `output_rule` of an operator together with what ``prepare(spec, *args, **kwargs)`` made for its answer."""
+    """Return the `output_rule` of an operator and the result of ``prepare(spec, *args, **kwargs)`` for its answer."""
 
     def ask(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         spec = _ask(name, args, kwargs)

@@ -1,6 +1,6 @@
 """Factories with plain arguments: NumPy's own functions, without the shape rule, which all others go by.
 
-Each kernel takes the place of the general one of `creation`, and leaves to it what is not plain: numbers that may not fit
+Each kernel takes the place of the general one of `creation`, and leaves to it all other calls: numbers that may not fit
 the dtype, dtypes that NumPy lacks, layouts other than row-major, and whatever is wrong.
 """
 
@@ -32,7 +32,7 @@ _BOOL: Final = np.dtype(np.bool_)
 _FLOAT64: Final = np.dtype(np.float64)
 #: The dtype of a number that a call gives none for; of a float it is the default one.
 _INFERRED: Final[dict[type, ScalarType]] = {int: ScalarType.Long, bool: ScalarType.Bool}
-#: What a kernel may not do for a call that it leaves to the general one.
+#: The errors of a kernel for a call that it leaves to the general one.
 _FAULTS: Final = (KeyError, TypeError, ValueError, OverflowError)
 
 

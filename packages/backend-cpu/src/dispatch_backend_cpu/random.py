@@ -88,7 +88,7 @@ def _inplace(name: str, draw: Draw) -> Kernel:
 
 
 def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], general: Kernel) -> Kernel:
-    """Make an in-place kernel of two options that stores what ``draw`` returns for plain ones, which need no rule."""
+    """Make an in-place kernel of two options that stores the result of ``draw`` for plain ones, which need no rule."""
 
     def kernel(self: Array, first: float = 0.0, second: float = 1.0, generator: Generator | None = None) -> Array:
         flags = self.flags
@@ -103,7 +103,7 @@ def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], genera
     return computed_by(kernel, general)
 
 
-_LARGE: Final = 1e6  # far below what overflows
+_LARGE: Final = 1e6  # far below an overflow
 
 
 def _random_from(engine: MersenneTwister, array: Array, low: int, high: int | None) -> None:

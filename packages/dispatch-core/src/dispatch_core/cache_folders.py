@@ -10,8 +10,8 @@ Note [Folders that others may write to]
     that is the user's own and that others could write to is emptied, and closed to them; not one that a variable names, or
     to which a link leads, which is not used then. The same holds for the parts, whose own contents are made as the umask
     says. A folder above may be a link, a group's or another user's, as homes are, but not one in which everybody may rename
-    everything: one that all may write to, without the sticky bit. Links are followed once, before anything is judged: what
-    was judged is used.
+    everything: one that all may write to, without the sticky bit. Links are followed once, before judging: the judged
+    folder is used.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _prepare(root: Path, part: str, is_named: bool) -> Path:
     import tempfile
 
     real = Path(os.path.realpath(root))
-    # What a link leads to may be more than a cache.
+    # A link may lead to more than a cache.
     is_named |= root.is_symlink()
     has_owners = sys.platform != "win32"
     if has_owners:

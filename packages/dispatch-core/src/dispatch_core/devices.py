@@ -113,7 +113,7 @@ _set: Final = by_subscript(_devices.set)
 
 
 def default_device() -> Device | None:
-    """Return the device for what is made without one, or None where this thread or task has chosen none.
+    """Return the device of factories without one, or None where this thread or task has chosen none.
 
     >>> with Device("meta"):
     ...     default_device()
@@ -123,7 +123,7 @@ def default_device() -> Device | None:
 
 
 def set_default_device(device: Device | None) -> None:
-    """Choose the device for what this thread or task makes without one, outside of entered devices."""
+    """Choose the device of this thread's or task's factories without one, outside of entered devices."""
     _devices.set((device, *_devices.get()[1:]))
 
 

@@ -5,7 +5,7 @@ Nothing here imports plugin code, and ``importlib_metadata`` itself is imported 
 Note [One distribution, found twice]
     A distribution can be seen through several entries of ``sys.path`` (lib and lib64, a link, the current folder with the
     ``.egg-info`` that setuptools leaves beside the sources). As for the import system, the first one found speaks for all
-    of that name; so only different names can claim one thing. It has to be whole: what is left of an uninstalled one,
+    of that name; so only different names can claim one thing. It has to be whole: the rest of an uninstalled one,
     without name or version in ``METADATA`` or ``PKG-INFO``, speaks for none.
 """
 
@@ -114,7 +114,7 @@ def scan() -> Scan:
     versions: dict[str, str] = {}
     problems: list[str] = []
     first: dict[str, Any] = {}
-    # For a path that does not exist, as Python's own zip file mostly does, it would import what reads zip files.
+    # For a path that does not exist, as Python's own zip file mostly does, it would import the reader of zip files.
     paths = [path for path in sys.path if Path(path or ".").exists()]
     for found in importlib_metadata.distributions(path=paths):
         try:

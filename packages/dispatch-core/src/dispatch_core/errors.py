@@ -118,7 +118,7 @@ class ClosedOperatorError(DispatchError, RuntimeError):
 
 
 class CaptureError(DispatchError, RuntimeError):
-    """A captured function does what its replay could not do, or not in the same way."""
+    """A captured function does something that its replay could not do, or not in the same way."""
 
 
 class OpCheckError(DispatchError, AssertionError):

@@ -202,7 +202,7 @@ def has_masks() -> bool:
 
 
 def current_session() -> object:
-    """Return what stands for the pipeline, or for the recorded call of a captured function, that records here, or None.
+    """Return the object of the pipeline, or of the recorded call of a captured function, that records here, or None.
 
     Values that a frontend keeps are good for one such object: later ones must compute them again.
 
@@ -226,7 +226,7 @@ def read_offset(tensor: Any) -> int:
 
 
 def recording() -> Recording | None:
-    """Return what is recorded here of a captured function's call, or None.
+    """Return the recording here of a captured function's call, or None.
 
     >>> recording() is None
     True

@@ -82,7 +82,7 @@ LazyText.__radd__ = lambda self, other: other + str(self)  # type: ignore[attr-d
 
 
 def fit_line(text: str, width: int = WIDTH) -> str:
-    """Return a text on one line of at most ``width`` characters; an ellipsis before its last one marks what is left out.
+    """Return a text on one line of at most ``width`` characters; an ellipsis before its last one marks the cut.
 
     >>> fit_line("Text(a)"), fit_line("Text(abcdefghij)", 10)
     ('Text(a)', 'Text(abc…)')

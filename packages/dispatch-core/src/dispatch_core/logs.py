@@ -55,17 +55,17 @@ class Log:
         return self._logger.isEnabledFor(level)
 
     def debug(self, message: str, *arguments: Any) -> None:
-        """Record what the library does, step by step."""
+        """Record the library's work, step by step."""
         if self.is_on(DEBUG):
             self._record(DEBUG, message, arguments)
 
     def info(self, message: str, *arguments: Any) -> None:
-        """Record what happens once or seldom."""
+        """Record an event that happens once or seldom."""
         if self.is_on(INFO):
             self._record(INFO, message, arguments)
 
     def warning(self, message: str, *arguments: Any) -> None:
-        """Record what the user may want to change, and that is no error."""
+        """Record something that the user may want to change, and that is not an error."""
         if self.is_on(WARNING):
             self._record(WARNING, message, arguments)
 

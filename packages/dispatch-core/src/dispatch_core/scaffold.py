@@ -1,7 +1,7 @@
 """Write the package of a new backend: ``python -m dispatch_core new-backend acme``.
 
 Note [Templates]
-    The files below ``templates`` are those of a backend for the device ``acme``: a folder with what all have in common, and
+    The files below ``templates`` are those of a backend for the device ``acme``: a folder of common files, and
     one for each sort of array, whose files come on top. Their names end with ``.template``, so that no tool takes them for
     code of this package, and a leading ``dot-`` stands for a dot. To write a package is to write another name for ``acme``.
 """

@@ -1,4 +1,4 @@
-"""Schemas as signatures of Python: what ``inspect.signature``, ``help`` and the tools of editors show.
+"""Schemas as signatures of Python, for ``inspect.signature``, ``help`` and the tools of editors.
 
 Annotations are text that prints as it is read, ``input: Tensor``: the core names no tensor class. They are for people and
 for type checkers.
@@ -78,7 +78,7 @@ def spell_type(type: Type, *, is_result: bool = False) -> str:
 
 
 def spell_results(returns: Sequence[Return]) -> Spelled:
-    """Return the annotation of what a call returns: nothing, one value, or a tuple."""
+    """Return the annotation of a call's results: nothing, one value, or a tuple."""
     spelled = [spell_type(each.type, is_result=True) for each in returns]
     return Spelled("None" if not spelled else spelled[0] if len(spelled) == 1 else f"tuple[{', '.join(spelled)}]")
 
@@ -171,7 +171,7 @@ def packet_signatures(packet: Any) -> list[inspect.Signature]:
 
 
 def rank(signature: inspect.Signature) -> tuple[int, int, int]:
-    """Return by what to sort signatures, so that the most general comes first.
+    """Return a key that sorts signatures, the most general first.
 
     That is the one with the most parameters, of which none has to be given by keyword, and with sizes in a sequence.
     """

@@ -13,7 +13,7 @@ from .tracebacks import api_boundary
 
 @api_boundary
 def synchronize(device: str | Device | None = None) -> None:
-    """Run what the open pipeline has recorded, have every living result computed, and wait until that is done.
+    """Run the recorded steps of the open pipeline, compute every living result, and wait until that is done.
 
     ``device`` is the one to wait for; None means all that are loaded. A device that computes at once has nothing to wait
     for. Raises the error of a step that failed, and a device's own.

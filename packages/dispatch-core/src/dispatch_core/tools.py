@@ -1,4 +1,4 @@
-"""The API for tools and frontends that other distributions bring: commands, and what a conformance kit asks.
+"""The API for tools and frontends that other distributions bring: commands, and the questions of a conformance kit.
 
 A distribution brings a command of ``dispatch`` by an entry point of the group ``dispatch_core.tools``, its name and a
 function of the arguments; a frontend announces by ``dispatch_core.frontends`` an object that says how tensors
@@ -51,7 +51,7 @@ class CommandParser(argparse.ArgumentParser):
     """A parser that names the option which a misspelt one is nearest to."""
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return what the arguments say; end the program, with status 2, for those that it does not take."""
+        """Return the parsed arguments; end the program, with status 2, for those that it does not take."""
         options, rest = self.parse_known_args(arguments)
         if rest:
             self.refuse(rest)

@@ -104,7 +104,7 @@ _late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function,
 
 
 def __getattr__(name: str) -> Any:
-    """Make an operator's function, import what most programs do not use, or hand on a name of the core's."""
+    """Make an operator's function, import a name that few programs use, or hand on a name of the core's."""
     if name in ("capture", "ops", "pipeline", "synchronize"):
         import dispatch_core
 

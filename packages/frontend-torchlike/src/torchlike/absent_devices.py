@@ -1,4 +1,4 @@
-"""Devices that other builds of torch have: what programs ask of them is answered truthfully, and work is refused.
+"""Devices that other builds of torch have: questions are answered truthfully, and work is refused.
 
 Each gets the functions of ``torch.cuda``; so programs take the branch that they have for a machine without the device.
 """
@@ -123,7 +123,7 @@ def _make_cpu() -> ModuleType:
     vars(module).update({name: _answer(name, value) for name, value in answers.items()})
     vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device", "current_stream")})
     module.stream = module.StreamContext = lambda stream=None: nullcontext()  # type: ignore[attr-defined]
-    module.__getattr__ = _load_cpu_part  # type: ignore[method-assign]  # a module's hook, for what is loaded late
+    module.__getattr__ = _load_cpu_part  # type: ignore[method-assign]  # a module's hook, for names that are loaded late
     return module
 
 

@@ -104,7 +104,7 @@ def _adapt_unique_consecutive(function: Callable[..., Any]) -> Callable[..., Any
 
 
 def select_results(found: Any, return_inverse: bool, return_counts: bool) -> Any:
-    """Return distinct elements with what was asked for beside them, alone if nothing was."""
+    """Return distinct elements with the further results that were asked for, alone if none was."""
     wanted = (True, return_inverse, return_counts)
     chosen = tuple(each for each, is_wanted in zip(found, wanted, strict=True) if is_wanted)
     return chosen if len(chosen) > 1 else chosen[0]

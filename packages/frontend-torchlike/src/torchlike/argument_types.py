@@ -1,4 +1,4 @@
-"""Types of arguments, for annotations: what functions take for a number, a dtype, a device, an index."""
+"""Types of arguments, for annotations: of a number, a dtype, a device, an index."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ _Bound: TypeAlias = SupportsIndex | None
 IndexPart: TypeAlias = (
     "SupportsIndex | slice[_Bound, _Bound, _Bound] | EllipsisType | Tensor | Array | list[Any] | range | None"
 )
-#: What stands between the brackets of ``x[...]``.
+#: The part between the brackets of ``x[...]``.
 Index: TypeAlias = "IndexPart | tuple[IndexPart | tuple[Any, ...], ...]"

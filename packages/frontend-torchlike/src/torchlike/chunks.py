@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def make_in_chunks(make: Callable[..., T], chunks: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-    """Return what a factory makes for a ``device`` among its keyword arguments, at once, divided as ``chunks`` says.
+    """Return a factory's result for a ``device`` among its keyword arguments, at once, divided as ``chunks`` says.
 
     Raises ``ArgumentError`` for a device that keeps each array in one piece.
     """
@@ -29,7 +29,7 @@ def make_in_chunks(make: Callable[..., T], chunks: Any, args: tuple[Any, ...], k
 def convert_in_chunks(
     to: Callable[..., Any], chunks: Any, tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return what ``to`` gives, divided as ``chunks`` says; a tensor that is there already gets other chunks."""
+    """Return the result of ``to``, divided as ``chunks`` says; a tensor that is there already gets other chunks."""
     named = kwargs.get("device", args[0] if args and isinstance(args[0], (str, dc.Device)) else None)
     device: Any = tensor.device if named is None else as_device(named)
     with _divide(device, chunks):

@@ -37,7 +37,7 @@ def compile(
 ) -> Any:
     """Return a function or module unchanged, or a decorator that does (source: ``torch.compile``).
 
-    What it computes is the same; `torchlike.pipeline` is the way to run steps together here.
+    It computes the same; `torchlike.pipeline` is the way to run steps together here.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

@@ -1,4 +1,4 @@
-"""Conditions that a program states, and what it raises where one does not hold (source: ``torch._check`` and its like)."""
+"""Conditions that a program states, and errors where one does not hold (source: ``torch._check`` and its like)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__: list[str] = []
 
 def _assert(condition: Any, message: str) -> None:
     """Raise ``AssertionError`` where a condition does not hold."""
-    assert condition, message  # what torch does
+    assert condition, message  # as torch
 
 
 def _make_check(error: type[Exception]) -> Callable[..., None]:

@@ -116,7 +116,7 @@ def _to_dtype(self: Tensor, dtype: ScalarType) -> Tensor:
 
 
 def _is_on(tensor: Tensor, device: Any) -> bool:
-    """Return whether a tensor lies on what may be a device or its name, with its elements there: it need not be moved."""
+    """Return whether a tensor lies on a device, given by name or as such, with its elements there: it need not be moved."""
     place = tensor.device
     if type(device) is str:
         return device == place.type and place.index is None and not is_recording(tensor)

@@ -70,7 +70,7 @@ def tensor(
     """Make a tensor from a number, nested sequences, an array or a table, by copying (source: ``torch.tensor``).
 
     Arrays and tables are those of any library that has DLPack, ``__array__`` or ``__array_interface__``. Raises
-    ``ValueError`` for rows of different lengths, ``TypeError`` for what is no number.
+    ``ValueError`` for rows of different lengths, ``TypeError`` for elements that are not numbers.
 
     >>> tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -206,7 +206,7 @@ def _find_forms(packet: Any, more: frozenset[str] = frozenset()) -> dict[int, An
 
 
 def _find_default_dtype(form: Any) -> dict[str, Callable[[], Any]]:
-    """Return what gives the schema's dtype, where it has one, for None; the operators themselves take None for a float."""
+    """Return functions that give the schema's dtype, where it has one, for None; the operators take None for a float."""
     own = next((each.default for each in form.schema.keyword_only if each.name == "dtype"), None)
     numbered = {each.value: each for each in ScalarType}
     return {} if own is None else {"dtype": lambda: numbered[own]}
@@ -273,7 +273,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         return wrap_result(overload(*args, **kwargs), requires_grad)
 
     def make_otherwise(*args: Any, **kwargs: Any) -> Tensor:
-        """Make what a direct form has left, which has put ``_MISSING`` and None for what the call left out."""
+        """Serve a call of a direct form, which has put ``_MISSING`` and None for omitted ones."""
         if kwargs.get("requires_grad") is True and kwargs.get("out") is None:
             del kwargs["requires_grad"]
             return wrap_result(function(*args, **kwargs), True)

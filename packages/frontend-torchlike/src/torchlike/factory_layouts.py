@@ -21,7 +21,7 @@ _SPARSE_FROM_STRIDED: Final = frozenset({"new_empty", "new_zeros", "zeros_like"}
 
 
 def read_layout(name: str, wanted: Any) -> layout | None:
-    """Return the layout that a call of a factory gives, None for the usual one; ``TypeError`` for what is none."""
+    """Return the layout that a call of a factory gives, None for the usual one; ``TypeError`` for another object."""
     if wanted is None or wanted is strided:
         return None
     if not isinstance(wanted, layout):

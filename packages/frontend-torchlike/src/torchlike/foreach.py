@@ -33,7 +33,7 @@ _PARAMETERS: Final = {
     **{name + end: names.split() for names, all_of in _BOTH.items() for name in all_of.split() for end in ("", "_")},
     **{name: names.strip("_").split() for names, all_of in _ONE.items() for name in all_of.split()},
 }
-#: torch's other words for a parameter, which say what it takes.
+#: torch's other words for a parameter, which tell its type.
 _WORDS: Final = {"scalar": ("other", "value"), "scalars": ("other", "value"), "weights": ("weight",)}
 _DEFAULTS: Final[dict[str, Any]] = {"value": 1, "ord": 2, "dtype": None, "non_blocking": False}
 #: Name → the method that computes, where it has another name.

@@ -129,7 +129,7 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """Return the tensor that a transform's tensor stands for, one level below or, with ``recurse``, below all levels.
 
-    For looking at values while debugging; what is computed of it is lost to the transforms.
+    For looking at values while debugging; the transforms do not follow its results.
 
     >>> import torchlike
     >>> seen = []

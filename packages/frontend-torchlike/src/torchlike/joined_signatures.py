@@ -69,7 +69,7 @@ def _can_be_left_out(parameter: Parameter) -> bool:
 
 
 def _unite(own: Parameter, other: Parameter | None) -> Parameter:
-    """Return a parameter for what either takes; without the other, one that has a default."""
+    """Return a parameter for the types of both; without the other, one that has a default."""
     if other is None:
         return own.replace(default=None) if own.default is Parameter.empty else own
     if own.annotation is Parameter.empty:  # the tensor of a method

@@ -2,7 +2,7 @@
 
 Note [Data of a layout]
     A tensor that is not strided holds a record of ordinary tensors (`dispatch_core.frontends.TensorLayout`), a dataclass
-    that inherits `LayoutData`. What Python asks of a tensor besides operators, such as its text or a copy, it answers, or
+    that inherits `LayoutData`. Python's questions besides operators, such as its text or a copy, it answers, or
     refuses by name.
 """
 

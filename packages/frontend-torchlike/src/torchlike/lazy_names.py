@@ -61,7 +61,7 @@ class LeftOut:
 
 @cache
 def import_lazily(module: str, name: str) -> Any:
-    """Return what annotations may call a name by that is imported when ``typing.get_type_hints`` resolves them.
+    """Return an annotation's stand-in for a name that is imported when ``typing.get_type_hints`` resolves them.
 
     For a name that type checkers alone need: its module imports the one that mentions it, or is large.
     """

@@ -27,7 +27,7 @@ def locate_fault(data: Any) -> str:
         return ""
     try:
         return _look(data, (), _read_sizes(data), [0])
-    except Exception:  # noqa: BLE001  # an object of the user's; the first error says what is wrong
+    except Exception:  # noqa: BLE001  # an object of the user's; the first error names the fault
         return ""
 
 

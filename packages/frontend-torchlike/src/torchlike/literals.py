@@ -190,7 +190,7 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, convert: Callable[[A
         items.append(convert(data))
         return
     if isinstance(data, Tensor) and data.dim():
-        data = list(data)  # each number is converted as a tensor, which refuses what torch does
+        data = list(data)  # each number is converted as a tensor, with torch's refusals
     if not is_sequence(data):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:

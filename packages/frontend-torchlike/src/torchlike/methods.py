@@ -208,7 +208,7 @@ _OTHERS: Final[dict[str, Any]] = {
 #: The same for properties, by the functions that make them.
 _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
     "H": lambda: property(dc.ops.aten.matrix_H.default, doc="The matrix transposed, and conjugated if complex."),
-    # NumPy would ask `dtype` for it otherwise, and refuses there what is not its own.
+    # NumPy would ask `dtype` for it otherwise, and refuses dtypes there that are not its own.
     "__numpy_dtype__": lambda: property(lambda self: self.dtype.dtype, doc="NumPy's dtype of the elements."),
     "T": lambda: property(dc.ops.aten.numpy_T.default, doc="The tensor with the order of its dimensions reversed."),
     "imag": lambda: property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),

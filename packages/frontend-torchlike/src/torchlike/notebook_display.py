@@ -1,4 +1,4 @@
-"""Tensors as notebooks show them: what they are in one line, and their elements as a table.
+"""Tensors as notebooks show them: their kind in one line, and their elements as a table.
 
 The elements are written as ``repr`` writes them, with the options of `set_printoptions`. A small matrix is a table
 with the indices of its rows and columns, edges only where it is larger; anything else is shown as its text.

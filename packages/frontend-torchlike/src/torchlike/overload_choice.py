@@ -91,7 +91,7 @@ def _takes_number_for_tensor(overload: Any, other: Any) -> bool:
 
 
 def _stands_later(schema: Any, other: Any) -> bool:
-    """Return whether a call of ``other`` gives by keyword alone, or may, what ``schema`` takes at a place before it."""
+    """Return whether a call of ``other`` may give by keyword an argument that ``schema`` takes at an earlier place."""
     places = {argument.name: place for place, argument in enumerate(other.positional)}
     places |= dict.fromkeys((argument.name for argument in other.keyword_only), len(places) + len(schema.positional))
     return any(places.get(argument.name, 0) > place for place, argument in enumerate(schema.positional))

@@ -164,7 +164,7 @@ class profile:  # noqa: N801  # torch's name
 
     ``schedule`` says at which calls of `step` it records, and ``on_trace_ready`` is called with the profile when a part that
     it has recorded is complete. ``record_shapes`` and ``profile_memory`` keep the shapes of arguments and the bytes of new
-    results. ``activities`` are taken for torch's sake: operators are what is profiled. Stacks, flops and modules are not
+    results. ``activities`` are taken for torch's sake: operators are profiled. Stacks, flops and modules are not
     recorded; asking for them warns.
     """
 

@@ -1,8 +1,8 @@
 r"""The signatures of torchlike's functions as users see them, made of the operators' schemas.
 
-torch's names for the arguments stand in them, with what torchlike adds to a schema: ``out`` beside the arguments of the
-overload that it belongs to, sizes one by one, ``requires_grad`` of what makes tensors, named results. Overloads that differ
-in the type of an argument alone become one. ``inspect.signature`` shows the most general of what is left, `signatures` all.
+torch's names for the arguments stand in them, with torchlike's additions to a schema: ``out`` beside the arguments of the
+overload that it belongs to, sizes one by one, ``requires_grad`` of factories, named results. Overloads that differ
+in the type of an argument alone become one. ``inspect.signature`` shows the most general of the rest, `signatures` all.
 
 >>> import inspect, torchlike
 >>> inspect.signature(torchlike.cumsum)
@@ -144,7 +144,7 @@ def _outputs(schema: FunctionSchema) -> list[str]:
 
 
 def _inputs(schema: FunctionSchema) -> tuple[tuple[str, str], ...]:
-    """Return what tells to which overload one with ``out`` belongs."""
+    """Return the argument types by which an `out` overload finds its functional overload."""
     outputs = _outputs(schema)
     named = ((each.name, str(each.type).replace("SymInt", "int")) for each in schema.arguments)
     return tuple((name, type) for name, type in named if name not in outputs)
@@ -192,7 +192,7 @@ def _takes_sizes(form: Signature) -> bool:
 
 
 def _star(form: Signature, place: int) -> Signature:
-    """Return a signature whose sizes, at ``place``, are written one by one; what follows is given by keyword."""
+    """Return a signature whose sizes, at ``place``, are written one by one; later ones are given by keyword."""
     listed = [*form.parameters.values()]
     first, rest = listed[:place], listed[place + 1 :]
     star = listed[place].replace(kind=Parameter.VAR_POSITIONAL, annotation=Spelled("int"), default=Parameter.empty)

@@ -1,4 +1,4 @@
-"""Tensors made of buffers, and of what other libraries hold (source: ``torch.asarray``, ``frombuffer``, ``from_dlpack``)."""
+"""Tensors made of buffers, and of other libraries' arrays (source: ``torch.asarray``, ``frombuffer``, ``from_dlpack``)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ Note [One module, two names]
     code, and extensions that are built upon it, are refused by name.
 
 Note [Imports before the program's]
-    A program's folder is the first on its path, so a file of the program's would be found in the place of what our modules
+    A program's folder is the first on its path, so a file of the program's would be found instead of those that our modules
     import after it has started. They import much at first use, so `install` imports it all, and the cpu backend's package
     where there is one; optional libraries stay out.
     Processes that ``multiprocessing`` starts import torchlike before they have the program's path, and start with ``-P``:
@@ -35,7 +35,7 @@ from .torch_modules import MODULES, REFUSED
 
 __all__ = ["Finder", "install", "list_missing", "name_missing"]
 
-#: What this library and those that it needs import at first use; see Note [Imports before the program's].
+#: Imports of this library and those that it needs at first use; see Note [Imports before the program's].
 _LATER: Final = """
 argparse base64 cmath concurrent.futures.thread csv difflib dispatch_backend_meta email.message gzip hashlib html
 importlib.resources importlib_metadata json logging mmap multiprocessing.connection multiprocessing.pool
@@ -139,7 +139,7 @@ class Finder:
         if ":" not in ours and ours not in sys.modules and importlib.util.find_spec(ours) is None:
             _missing[name] = None
             return None
-        return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has what a loader needs
+        return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has a loader's methods
 
 
 def _find_library(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A tensor's memory as an object: where it lies, how much it is, and what it holds. It is for reading only.
+"""A tensor's memory as an object: its place, its size and its bytes. It is for reading only.
 
 >>> import torchlike
 >>> part = torchlike.arange(4)[2:]
@@ -26,7 +26,7 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 def _find_whole(tensor: Tensor) -> Tensor:
-    """Return the tensor itself, and where a view does not tell what it is a view of, the one with all elements."""
+    """Return the tensor itself, and where a view does not tell its base, the one with all elements."""
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.has_strides(tensor):
         return tensor

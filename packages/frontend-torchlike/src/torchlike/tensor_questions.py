@@ -1,4 +1,4 @@
-"""Functions that tell of a tensor what its attributes tell, too."""
+"""Functions for facts of a tensor that are attributes, too."""
 
 from __future__ import annotations
 

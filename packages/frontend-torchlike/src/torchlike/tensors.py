@@ -49,7 +49,7 @@ _META, _CPU = (
 class _Constructor(type):
     """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""
 
-    if not TYPE_CHECKING:  # a call of a subclass takes what the subclass takes
+    if not TYPE_CHECKING:  # a call of a subclass takes the subclass's arguments
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             kind: Any = cls

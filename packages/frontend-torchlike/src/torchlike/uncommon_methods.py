@@ -43,7 +43,7 @@ __all__ = [
 
 
 def _compute(name: str, self: Tensor, function: Callable[..., Any], others: Sequence[Tensor]) -> Tensor:
-    """Write what a function of Python's numbers returns for each element into the tensor."""
+    """Write the results of a function of Python's numbers for each element into the tensor."""
     if self.requires_grad:
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if not self.is_cpu:

@@ -8,7 +8,7 @@ __all__ = ["TorchVersion", "__version__", "cuda", "debug", "git_version", "hip",
 
 
 def _split(text: str) -> tuple[int, ...]:
-    """Return the numbers of a version, without what follows them."""
+    """Return the numbers of a version, without its suffix."""
     numbers = []
     for part in text.partition("+")[0].split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

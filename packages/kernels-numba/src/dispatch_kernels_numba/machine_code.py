@@ -59,5 +59,5 @@ def prepare_loop(function: Any) -> Any:
             raise NotCompiledError(str(error)) from error
         raise NotCompiledError(f"the loop {function.__name__} was not compiled before")
 
-    function._compile_for_args = compile_once  # Numba asks the instance for it, and calls what it returns
+    function._compile_for_args = compile_once  # Numba asks the instance for it, and calls the result
     return function

@@ -41,7 +41,7 @@ Number: TypeAlias = bool | int | float | complex
 
 
 class _TensorLike(Protocol):
-    """What promotion reads of a tensor, array description or ``TensorMeta``."""
+    """The attributes that promotion reads of a tensor, array description or ``TensorMeta``."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...

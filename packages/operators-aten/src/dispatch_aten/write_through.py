@@ -2,7 +2,7 @@
 
 Each view has an inverse: a function of the base's array and of the part's new one that gives the base's new one. Of a view
 of a view the inverses are folded from the last to the first, so that no more is computed than the part and the slices
-that it lies in. A write through an expanded view leaves what it wrote last, as the same write does in torch where it is
+that it lies in. A write through an expanded view leaves its last value, as the same write does in torch where it is
 allowed.
 """
 
@@ -187,7 +187,7 @@ def _by_rule(name: str) -> Callable[..., Array]:
 def _by_position(
     operator: Any, base: Callable[[], Array], whole: TensorMeta, view: TensorMeta, part: Array, *args: Any
 ) -> Array:
-    """Write through a view that another library has defined: what it shows of the positions tells its elements'."""
+    """Write through a view that another library has defined: its elements' positions are the view of all positions."""
     lines = reshape_to(arange_like(base(), numel(base())), whole.shape)
     return _place(base, whole, view, part, _call(operator, operator, lines, args))
 

@@ -1,4 +1,4 @@
-"""The device ``strict``: array-api-strict, which does what the standard says and nothing else. It is for tests."""
+"""The device ``strict``: array-api-strict, which has the standard's functions and nothing else. It is for tests."""
 
 from __future__ import annotations
 

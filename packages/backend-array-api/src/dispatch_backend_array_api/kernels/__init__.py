@@ -1,4 +1,4 @@
-"""The kernels: tables from operators to functions of the standard, and what they are made with."""
+"""The kernels: tables from operators to functions of the standard, and the functions that make kernels of them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _from_start(library: ArrayLibrary, index: Array, size: int) -> Array:
 
 
 class _Selection:
-    """What index arrays select, as positions in one dimension: ``order`` brings those that are indexed to the front."""
+    """The selection of index arrays, as positions in one dimension: ``order`` brings those that are indexed to the front."""
 
     def __init__(self, library: ArrayLibrary, array: Array, indices: Sequence[Array | None]) -> None:
         xp, sizes = library.xp, tuple(array.shape)
@@ -68,7 +68,7 @@ class _Selection:
         self.first = dims[0] if dims == [*range(dims[0], dims[0] + len(dims))] and _together(indices) else 0
 
     def rows(self, array: Array) -> Array:
-        """Return the array with what is indexed as its first dimension."""
+        """Return the array with the indexed elements as its first dimension."""
         return self.xp.reshape(self._permute(array, self.order), (self.count, *self.rest))
 
     def back(self, rows: Array) -> Array:

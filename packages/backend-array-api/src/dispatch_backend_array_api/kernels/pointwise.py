@@ -50,7 +50,7 @@ PLAIN: Final = {
     "nextafter": "nextafter",
 }
 _BOOL: Final = ScalarType.Bool
-#: What may follow a number that goes to the library as it is: nothing, or the factor 1.
+#: The arguments that may follow a number that goes to the library as it is: nothing, or the factor 1.
 _ALONE: Final = ((), (1,))
 
 

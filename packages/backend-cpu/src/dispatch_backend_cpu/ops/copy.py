@@ -82,7 +82,7 @@ def _copy_generally(self: Array, src: Array) -> Array:
 
 @KERNELS("clone")
 def _clone(self: Array, *, memory_format: int | None = None) -> Array:
-    # NumPy's copy is row-major, as is what keeps the layout of a row-major array.
+    # NumPy's copy is row-major, as is one that keeps the layout of a row-major array.
     if memory_format is None:
         if (self.ndim < 2 < self.size and self.flags.c_contiguous) or is_row_major(self):
             return self.copy()

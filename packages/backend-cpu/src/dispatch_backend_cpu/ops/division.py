@@ -2,7 +2,7 @@
 
 Note [Remainders in double precision]
     A float or integer of 32 bits and its divisor have a quotient in ``float64`` that is no integer where the exact one is
-    none, as long as it is not too large: so the integer beneath it, and what is left, are exact. So are those of 64-bit
+    none, as long as it is not too large: so the integer beneath it, and the remainder, are exact. So are those of 64-bit
     integers that a ``float64`` holds. The few elements beyond are left to NumPy.
 """
 
@@ -39,7 +39,7 @@ def _by_tiles(compute: Callable[[Any, Any, Array], None], a: Array, b: Array) ->
 
 
 def _divide(a: Array, b: Array, round_to: Any) -> tuple[Array, Array, Array]:
-    """Return quotients in double precision, rounded to integers, and what is divided by what in it."""
+    """Return quotients in double precision, rounded to integers, the dividends and the divisors."""
     dividends, divisors = a.astype(_DOUBLE), b.astype(_DOUBLE)
     quotients = dividends / divisors
     return round_to(quotients, quotients), dividends, divisors
@@ -66,7 +66,7 @@ def _fmod_tile(a: Array, b: Array, out: Array) -> None:
     np.multiply(quotients, divisors, quotients)
     np.subtract(dividends, quotients, dividends)
     np.copyto(out, dividends, casting="same_kind")
-    # What is left has the sign of what was divided, but for zeros.
+    # A remainder has the sign of its dividend, but for zeros.
     signs, words = np.bitwise_and(a.view(np.int32), _SIGN), out.view(np.int32)
     np.bitwise_or(words, signs, words)
     if places is not None:
@@ -97,7 +97,7 @@ def _remainder_tile(a: Array, b: Array, out: Array) -> None:
 def _make(
     ufunc: Any, dtypes: frozenset[np.dtype[Any]], many: int, compute: Callable[[Any, Any, Array], None]
 ) -> Callable[..., Any]:
-    """Make a function of two arrays of one dtype that gives what a ufunc does."""
+    """Make a function of two arrays of one dtype that gives a ufunc's results."""
 
     def divide(a: Array, b: Array) -> Any:
         if type(a) is np.ndarray and a.size >= many and a.dtype in dtypes and type(b) is np.ndarray:

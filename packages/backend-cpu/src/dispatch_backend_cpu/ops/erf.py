@@ -28,7 +28,7 @@ from .constants import number
 #: Up to how many elements SciPy is as fast, by dtype, and up to how many Python's own function is.
 _FEW: Final = {"f": 2048, "d": 16384}
 _VERY_FEW: Final = 256
-#: How many are computed at a time, by dtype, so that what lies between stays in the cache.
+#: How many are computed at a time, by dtype, so that intermediate results stay in the cache.
 _TILES: Final = {"f": 32768, "d": 16384}
 
 #: From its root on the result is 1.
@@ -93,7 +93,7 @@ class ArrayFunction:
         self._compute, self.__name__ = compute, name
 
     def __call__(self, x: Any, out: Array | None = None) -> Any:
-        """Return the function of an array, in ``out`` where it is given, or what a symbol records of the call."""
+        """Return the function of an array, in ``out`` where it is given, or the operation that a symbol records."""
         if not isinstance(x, (np.ndarray, np.generic)):
             return x.__array_ufunc__(self, "__call__", x)
         found = self._compute(np.asarray(x))

@@ -1,4 +1,4 @@
-"""Triangular factors of matrices by LAPACK, of many small ones all at once, and what is made of them.
+"""Triangular factors of matrices by LAPACK, of many small ones all at once, and results made of them.
 
 LAPACK is SciPy's. Where that is not installed all matrices are factorized at once, and equations are solved, by blocks of
 columns, whose products are NumPy's.

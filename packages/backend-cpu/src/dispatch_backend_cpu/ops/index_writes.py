@@ -122,7 +122,7 @@ def _store_slices(self: Array, dim: int, index: Array, source: Any) -> None:
 
 
 def _index_copy(self: Array, dim: int, index: Array, source: Array) -> None:
-    # A source without dimensions is one element, and so is what is written to.
+    # A source without dimensions is one element, and so is the target.
     _store_slices(self, dim, index, source)
 
 

@@ -58,7 +58,7 @@ def _with_factor(name: str, parameters: str, write: Kernel) -> Kernel:
 
 
 def _store_in(self: Array, ufunc: Any, step: Array) -> Array:
-    """Write what a ufunc makes of an array and another; see Note [Small arrays are written in two steps]."""
+    """Write a ufunc's result of an array and another; see Note [Small arrays are written in two steps]."""
     if self.size > _SMALL:
         return ufunc(self, step, self)
     self[...] = ufunc(self, step)

@@ -1,6 +1,6 @@
 """Kernels of linear algebra: NumPy's functions, and where it lacks one LAPACK's and BLAS's as SciPy has them.
 
-Where SciPy is not installed `factors` has what takes their place, but for two: exponentials and the factors of ``ldl``.
+Where SciPy is not installed `factors` replaces them, but for two: exponentials and the factors of ``ldl``.
 """
 
 from __future__ import annotations

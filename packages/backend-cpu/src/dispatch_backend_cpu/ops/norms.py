@@ -16,7 +16,7 @@ from .rule_kernels import cast
 _FEW: Final = 64
 _DTYPES: Final = (np.dtype(np.float32), np.dtype(np.float64))
 
-#: dtype → what a sum of powers lies between; below, elements may have lost digits as subnormal numbers.
+#: dtype → the bounds of a sum of powers; below, elements may have lost digits as subnormal numbers.
 SAFE: Final[dict[np.dtype[Any], tuple[float, float]]] = {
     dtype: (float(np.finfo(dtype).tiny / np.finfo(dtype).eps), float(np.finfo(dtype).max)) for dtype in _DTYPES
 }
@@ -40,7 +40,7 @@ def is_safe(sums: Any) -> bool:
 
 
 def scale_down(a: Array, axes: tuple[int, ...], fold: Any = MAX) -> tuple[Array, Array]:
-    """Return ``a`` divided by powers of two, so that what ``fold`` finds along ``axes`` is about 1, and their exponents."""
+    """Return ``a`` divided by powers of two, so that ``fold`` along ``axes`` gives about 1, and their exponents."""
     size = np.maximum(np.absolute(a.real), np.absolute(a.imag)) if a.dtype.kind == "c" else np.absolute(a)
     most = fold(size, axes, None, None, True, 0.0 if not a.size else np._NoValue)
     exponents = np.where(np.isfinite(most), np.frexp(most)[1], 0)

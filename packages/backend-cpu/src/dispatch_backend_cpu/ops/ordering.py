@@ -1,4 +1,4 @@
-"""Sorting, and what is found by it. Always stable; nan counts as the greatest value, as in torch.
+"""Sorting, and searches by it. Always stable; nan counts as the greatest value, as in torch.
 
 Note [Stable by quick sorts]
     NumPy's quick sort is several times as fast as its stable one on long rows. Only equal elements may come in another
@@ -39,7 +39,7 @@ def as_rows(array: Array, dim: int) -> Array:
 
 
 def from_rows(rows: Array, dim: int) -> Array:
-    """Take back what `as_rows` does."""
+    """Undo `as_rows`."""
     axis = wrap_dim(dim, rows.ndim)
     if axis == rows.ndim - 1:
         return rows

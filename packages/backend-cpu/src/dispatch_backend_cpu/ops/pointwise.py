@@ -255,7 +255,7 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
 
 KERNELS["masked_fill.Scalar"] = attempt(
     "self, mask, value",
-    # What is greater may be too much for the dtype, unless it is infinite.
+    # A greater number may be too much for the dtype, unless it is infinite.
     "(numbers := NUMBERS.get(self.dtype)) is not None and mask.dtype is BOOL and type(value) in PLAIN"
     " and (-1e38 < value < 1e38 or value - value != 0)",
     "select(mask, numbers[value], self)",

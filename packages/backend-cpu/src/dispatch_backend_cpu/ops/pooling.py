@@ -228,7 +228,7 @@ def _greatest_so_far(found: Array, seen: Array) -> Any:
 def _make_fold(
     moved: PoolWindows, join: Callable[..., Any] = operator.add, go_on: Callable[..., Any] = operator.iadd
 ) -> Callable[[Array], Array]:
-    """Make the function that folds windows, along one dimension after another; ``go_on`` may write to what was joined."""
+    """Make the function that folds windows, along one dimension after another; ``go_on`` may write to the joined windows."""
     lines = []
     for back, (kernel, step, _, gap, count) in enumerate(zip(*map(reversed, moved), strict=True)):
         after = (slice(None),) * back

@@ -37,7 +37,7 @@ def _inverse_root(a: Array, out: Any = None) -> Any:
 
 
 def _into(made: Any, out: Any) -> Any:
-    """Return what a result is written to: what has been made on the way, if that is large."""
+    """Return the array for a result: an intermediate one, if that is large."""
     return made if out is None and made.size >= MANY else out
 
 

@@ -104,7 +104,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
     return convert(array, dtype)
 
 
-#: The char of ``float8_e4m3fn``, which has no infinity: ml_dtypes makes nan of what is too large, torch the greatest number.
+#: The char of ``float8_e4m3fn``, which has no infinity: ml_dtypes makes nan of an overflow, torch the greatest number.
 _SATURATING: Final[frozenset[str]] = frozenset("4")
 
 

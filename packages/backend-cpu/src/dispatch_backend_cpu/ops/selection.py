@@ -110,7 +110,7 @@ def _along(find: Callable[..., tuple[Array, Array]]) -> Kernel:
     """Make a kernel from a function of rows, and of the arguments before ``dim``, that finds one element of each row."""
 
     def compute(spec: Any, self: Array, *args: Any) -> Any:
-        *before, dim, keepdim = args  # the dispatcher fills in what was left out
+        *before, dim, keepdim = args  # the dispatcher fills in the defaults
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
         if not self.size:

@@ -71,7 +71,7 @@ def _fill_bags(weight: Array, indices: Array, sizes: Array, mode: int, given: Ar
             if first is not None:
                 first[start : start + tile] = rows.argmax(1)
         if first is not None:
-            # What is to be told of nan, the usual way tells.
+            # The usual way handles nan.
             first += np.arange(0, count * size, size)[:, None]
             return (None if np.isnan(found).any() else found), first
     if mode == _MEAN:

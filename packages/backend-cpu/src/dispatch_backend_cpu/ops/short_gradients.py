@@ -1,6 +1,6 @@
-"""Short ways of composites with a gradient: what their parts compute one after another, forward and backward, at once.
+"""Short ways of composites with a gradient: the computations of their parts, forward and backward, at once.
 
-Each has a forward function, which returns the result and what backward keeps, and a backward function; see
+Each has a forward function, which returns the result and the values for backward, and a backward function; see
 `dispatch_core.operators.short_ways.ShortGradient`. Their formulas are those of the parts' kernels, so with their bits.
 """
 
@@ -154,7 +154,7 @@ def _add_product_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
     return run(SUM, grad, 0) if is_row and wanted[0] is not None else grad, *found
 
 
-#: Operator → forward and backward, what backward needs and for which gradients, and the operators that it calls.
+#: Operator → forward and backward, the values that backward needs and for which gradients, and the operators that it calls.
 _GRADIENTS: Final[dict[str, GradientFields]] = {
     "linear": (
         _linear,

@@ -98,7 +98,7 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:  # torch's names
 
 
 def _quantile(self: Array, q: float, dim: int | None, keepdim: bool, *, interpolation: str) -> Any:
-    """Find what lies on both sides of a rank by partition, in rows without nan."""
+    """Find the elements on both sides of a rank by partition, in rows without nan."""
     if self.dtype not in NUMBERS or not self.size or not 0 <= q <= 1 or interpolation != "linear" or has_nan(self):
         return NotImplemented
     if dim is not None and (keepdim or not -self.ndim <= dim < self.ndim):

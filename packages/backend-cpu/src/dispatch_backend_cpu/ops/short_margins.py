@@ -19,7 +19,7 @@ _INT64: Final = np.dtype(np.int64)
 
 
 def _as_rows(self: Array, target: Array) -> tuple[Array, Array] | None:
-    """Return scores in rows and their targets; None for what the usual way serves."""
+    """Return scores in rows and their targets; None for calls of the usual way."""
     if self.dtype not in NUMBERS or target.dtype is not _INT64 or not self.flags.c_contiguous or not self.size:
         return None
     return (self, target) if self.ndim == 2 else (self[None], target[None]) if self.ndim == 1 else None

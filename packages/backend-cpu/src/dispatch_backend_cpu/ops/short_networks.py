@@ -87,7 +87,7 @@ def _make_attention(softmax: Kernel) -> Kernel:
         scale: float | None,
         enable_gqa: bool,
     ) -> Any:
-        """Return what all queries of all heads gather from all keys, for arrays without gaps."""
+        """Return the values that all queries of all heads gather from all keys, for arrays without gaps."""
         shape, dtype = query.shape, query.dtype
         if dropout_p or enable_gqa or len(shape) != 4 or dtype not in NUMBERS:
             return NotImplemented

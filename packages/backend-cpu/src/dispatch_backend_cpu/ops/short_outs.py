@@ -1,4 +1,4 @@
-"""Short ways of ``out=`` overloads: an output of the result's shape and dtype gets a copy of what the kernel returns.
+"""Short ways of ``out=`` overloads: an output of the result's shape and dtype gets a copy of the kernel's result.
 
 All other outputs, those that must be resized or converted, are left to the usual way, and so are its errors.
 """

@@ -96,13 +96,13 @@ def _erfinv(y: Array) -> Any:
     )
     x = np.where(size <= 0.7, size * near, beyond)
     for _ in range(3):
-        # What is left of 1 has more digits than what is near to it.
+        # The distance to 1 has more digits than a number near to 1.
         fault = np.where(size <= 0.5, erf(x) - size, rest - _erfc(x))
         x = x - fault / (2 / math.sqrt(math.pi) * np.exp(-x * x))
     return np.copysign(np.where(size == 1, np.inf, x), y)
 
 
-#: Function of ``scipy.special`` → what takes its place.
+#: Function of ``scipy.special`` → its replacement.
 WITHOUT_SCIPY: Final[dict[str, Callable[..., Any]]] = {
     "entr": _entr,
     "erfc": ArrayFunction(_erfc, "erfc"),

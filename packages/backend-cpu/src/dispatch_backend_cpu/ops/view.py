@@ -54,13 +54,13 @@ _VIEWS: Final = """
 #: The kernels that serve every call. Those below serve the plain ones, and leave the others, and all errors, to these.
 _BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()} | {"as_strided": _as_strided_by_rule}
 
-#: What NumPy raises for arguments that are wrong, or that it cannot make a view of.
+#: The errors of NumPy for arguments that are wrong, or that it cannot make a view of.
 _REFUSALS: Final = (IndexError, OverflowError, TypeError, ValueError)
 
 #: From how many parts on the rule is asked, which refuses more than memory holds.
 _MANY: Final = 1 << 20
 
-#: The number of dimensions before one → what stands for them in an index.
+#: The number of dimensions before one → the part of an index for them.
 _BEFORE: Final[tuple[Any, ...]] = tuple((slice(None),) * count for count in range(65))
 
 
@@ -93,7 +93,7 @@ def _view_with_gaps(self: Array, size: Any) -> Any:
 
 
 def _make_row_major_view(otherwise: Kernel) -> Kernel:
-    """Return a function that views what lies row by row in another shape; other arrays, and what NumPy refuses, are left."""
+    """Return a function that views a row-major array in another shape; other arrays, and NumPy's refusals, are left."""
 
     def view(self: Array, size: Any) -> Any:
         # As `is_row_major`, whose call would cost as much as the view.
@@ -115,7 +115,7 @@ def _make_row_major_view(otherwise: Kernel) -> Kernel:
     return view
 
 
-#: Returns ``NotImplemented`` for what it leaves.
+#: Returns ``NotImplemented`` for calls that it leaves.
 view_row_major: Final = _make_row_major_view(lambda self, size: NotImplemented)
 KERNELS("view", "_unsafe_view")(_make_row_major_view(_view_with_gaps))
 
@@ -226,7 +226,7 @@ def _diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any
 
 
 def _before(self: Array, dim: int) -> Any:
-    """Return what stands before dimension ``dim`` in an index; for a dimension that is not there too much, or an error."""
+    """Return the part of an index before dimension ``dim``; for a dimension that is not there too much, or an error."""
     return _BEFORE[dim if dim >= 0 else dim + self.ndim]
 
 

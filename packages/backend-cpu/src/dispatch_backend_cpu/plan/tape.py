@@ -83,7 +83,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         """The number of elements that the operation has whose formula is run."""
         return self.tape.size
 
-    # A symbol stays what it is; an operation in place makes another one.
+    # A symbol never changes; an operation in place makes another one.
     __iadd__ = np.lib.mixins.NDArrayOperatorsMixin.__add__
     __isub__ = np.lib.mixins.NDArrayOperatorsMixin.__sub__
     __imul__ = np.lib.mixins.NDArrayOperatorsMixin.__mul__

@@ -3,7 +3,7 @@
 Note [Numbers are kept]
     The result of a call on numbers alone is kept from run to run: mostly the numbers are the same as in the last run. Of an
     array without dimensions, given or computed, nothing is kept, because it may be written to, and of a target it is the
-    same object in each run; and what is kept is stored as a copy. Complex numbers are equal whatever the signs of their
+    same object in each run; and kept values are stored as copies. Complex numbers are equal whatever the signs of their
     zeros, so they have to be the same objects.
 """
 

@@ -1,4 +1,4 @@
-"""What functions of aclnn demand of their arguments, by the documents of CANN for Atlas A2, for the table's conditions."""
+"""Conditions of aclnn's functions on their arguments, by the documents of CANN for Atlas A2, for the table's conditions."""
 
 from __future__ import annotations
 

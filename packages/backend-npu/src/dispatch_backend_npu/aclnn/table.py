@@ -373,7 +373,7 @@ Eye(int64_t n, int64_t m, T! out)
 
 #: One row for each overload: the function and its arguments. A name is an argument of the overload; ``out`` is the result,
 #: ``out0``, ``out1`` and ``out2`` are several. Anything else is an expression of these and of the names in
-#: `dispatch_backend_npu.aclnn.row_kernels`. After ``where`` comes what the function demands of its arguments, beside the
+#: `dispatch_backend_npu.aclnn.row_kernels`. After ``where`` come the function's conditions on its arguments, beside the
 #: scalar types of `TAKES`; other calls are composed. Operators that need more than a row are in `dispatch_backend_npu.ops`.
 _ROWS: Final = """
 # Arithmetic.
@@ -789,7 +789,7 @@ def _split(arguments: str) -> tuple[str, ...]:
 #: C argument types of each function's first phase without the last two.
 PROTOTYPES: Final = _prototypes()
 
-#: Overload of the ``aten`` namespace → function and its arguments, and → what the function demands of them.
+#: Overload of the ``aten`` namespace → function and its arguments, and → its conditions on them.
 OPERATORS, CONDITIONS = _operators()
 
 #: Function → the scalar types of the first tensor that it takes; the others take all that their operators do.

@@ -29,7 +29,7 @@ _PART: Final = "npu"
 
 SOURCES: Final = Path(__file__).parent / "source"
 
-#: What the operators' kernels are about, a source each.
+#: The kinds of the operators' kernels, a source each.
 _KINDS: Final = "reduce order loss matrix norm convolution image embedding index move".split()
 
 #: Library → its sources, and the libraries that it needs.

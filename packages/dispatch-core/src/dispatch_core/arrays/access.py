@@ -164,7 +164,7 @@ def storage_offset(value: Any) -> int:
 
 def storage_of(value: Any) -> Hashable:
     """Return the key of a tensor's or array's memory: equal for all arrays in one memory, and for no others."""
-    # Arrays first, which are what is asked for most: to look in vain for an attribute costs more than the rest.
+    # Arrays first, which are asked for most: to look in vain for an attribute costs more than the rest.
     reader, data = _find(type(value)), value
     if reader is None:
         reader, data = _reader(value)

@@ -33,7 +33,7 @@ COMPUTED_FOR: Final[Counter[str]] = Counter()
 IN_USE: Final[set[str]] = set()
 #: The operator that runs now on arrays of a device that computes late.
 CALLED: Final[ContextVar[str]] = ContextVar("dispatch_core.arrays.late_arrays", default="shape")
-#: id of a living array → a reference that removes the entry when the array is gone, and what was computed for it.
+#: id of a living array → a reference that removes the entry when the array is gone, and its computed value.
 _computed: Final[dict[int, tuple[ref[Any], Any]]] = {}
 #: id of a living result that nothing has computed yet → a reference to it, and its reader.
 _waiting: Final[dict[int, tuple[ref[Any], Sizes]]] = {}
@@ -116,7 +116,7 @@ def known_sizes(reader: ArrayType, array: Any) -> tuple[int | None, ...]:
 
 
 def find_computed(array: Any) -> Any:
-    """Return what was computed for an array: itself where it was computed already; None for one that was not."""
+    """Return the computed value of an array: itself where it was computed already; None for one that was not."""
     found = _computed.get(id(array))
     if found is None or found[0]() is not array:
         return None

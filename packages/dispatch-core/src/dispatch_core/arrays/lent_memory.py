@@ -86,7 +86,7 @@ BEFORE: Final[list[Callable[[Any], None]]] = []
 
 
 def write_recorded(array: Any) -> None:
-    """Run what was recorded before the memory of ``array`` is read or written outside."""
+    """Run the recorded steps before the memory of ``array`` is read or written outside."""
     for materialize in BEFORE:
         materialize(array)
 

@@ -78,7 +78,7 @@ class ArrayType(Record):
     traceable: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no class or no function."""
+        """Refuse values that are not a class or a function."""
         if not isinstance(self.type, type):
             raise _misfit("ArrayType(type=...)", "the class of the backend's arrays", self.type)
         for name in _READERS:

@@ -3,7 +3,7 @@
 Note [Calls that are written otherwise]
     A function with `SignatureAdapter.missing` takes every call. One that the schema takes as it stands, with arguments of
     the common types, goes on; all others, wrong ones among them, are handed to the slow path, which finds the overload and
-    says what is wrong. So such a function may stand for an operator with several overloads, if the others take no call that
+    names the fault. So such a function may stand for an operator with several overloads, if the others take no call that
     goes on.
 
 Note [Keyword-only arguments cost more]
@@ -113,7 +113,7 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
 
 
 def fill_lines(signature: CallSignature, adapter: SignatureAdapter) -> list[str]:
-    """Return the lines that replace None by what `SignatureAdapter.fill` gives."""
+    """Return the lines that replace None by the values of `SignatureAdapter.fill`."""
     filled = [each.word for each in signature.parameters if each.name in adapter.fill]
     return [line for word in filled for line in (f"if {word} is None:", f"    {word} = __fill_{word}()")]
 
@@ -147,7 +147,7 @@ def _alone_lines(signature: CallSignature) -> list[str]:
 
 
 def parameter_list(signature: CallSignature, adapter: SignatureAdapter | None = None, *, stops: bool = False) -> str:
-    """Return the parameter list of the schema, with what the adapter adds; defaults are named constants.
+    """Return the parameter list of the schema, with the adapter's additions; defaults are named constants.
 
     With ``stops`` it may have ``__stop``.
     """

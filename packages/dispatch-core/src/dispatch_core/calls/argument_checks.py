@@ -84,7 +84,7 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
                 f"        {otherwise}",
             ]
         elif slow_path and parameter.type.startswith("Device"):
-            # A name is converted here; the slow path says what is wrong.
+            # A name is converted here; the slow path names the fault.
             check = [f"    {name} = __check{index}({name})", "except TypeError:", f"    {slow_path}"]
             test = [f"if {quick.format(name)}:", *indent(["try:", *check])]
         else:

@@ -419,7 +419,7 @@ def _compile(
     constants: Mapping[str, Any] = MappingProxyType({}),
     adapter: SignatureAdapter | None = None,
 ) -> Runner:
-    """Make one function; the operator's name and signature are what CPython's own argument errors begin with."""
+    """Make one function; CPython's own argument errors begin with the operator's name and signature."""
     function: Runner = make_function(source, f"{kind} of {signature.name}", names, constants, is_shared=True)
     rename_parameters(function, {p.word: p.name for p in signature.parameters if p.word != p.name})
     function.__name__ = signature.name if adapter is None else adapter.name

@@ -1,6 +1,6 @@
 """Results held against the schema: their types, and the memory that they share with arguments.
 
-Note [What a schema says of memory]
+Note [Memory by the schema]
     A result ``Tensor(a)`` lies in the memory of its argument, and a result ``Tensor(a!)`` is its argument: a copy in its
     place loses every later write. That can be seen of arrays that tell their storage and strides and can be written to.
     Of others a result that takes an argument's place has that one's shape. An operator with the tag ``may_copy`` returns
@@ -120,7 +120,7 @@ def check_types(
 
 
 def _make_check(type: Type) -> Check:
-    """Return a check of a result: as of an argument, but nothing stands for what it could be made to."""
+    """Return a check of a result: as of an argument, but without any conversion."""
     match type:
         case OptionalType(element):
             inner = _make_check(element)
@@ -161,7 +161,7 @@ def _check_elements(type: Type, find: Callable[[Sequence[object]], list[Check]])
 
 
 def together(value: Any, *others: Any, is_list: bool) -> Iterator[tuple[Any, ...]]:
-    """Yield a result with what belongs to it; of a list, each element, with its own or with one value for all."""
+    """Yield a result with its own value; of a list, each element, with its own or with one value for all."""
     if not is_list:
         yield (value, *others)
     elif isinstance(value, list | tuple):
@@ -175,7 +175,7 @@ def find_strange_memory(
     """Return the first result that lies elsewhere than the schema says, with the reason; or None.
 
     ``is_written`` says that an in-place call must return the very argument, as callers see it, not only its memory.
-    See Note [What a schema says of memory].
+    See Note [Memory by the schema].
     """
     for index, (result, value) in enumerate(zip(signature.results, found, strict=False)):
         if not _says_memory(signature, result, tags):

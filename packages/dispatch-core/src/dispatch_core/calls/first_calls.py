@@ -1,4 +1,4 @@
-"""First calls, in plain code: what an operator's generated callables do before it pays to generate them.
+"""First calls, in plain code: the work of an operator's generated callables before it pays to generate them.
 
 Note [First calls run in plain code]
     To write and compile the code of a callable takes as long as dozens of calls in plain code, and in the start of a program
@@ -6,7 +6,7 @@ Note [First calls run in plain code]
     code, and get their own after some calls, as `LazyFunction` counts them; calls of kernels whose results are compared
     with the shape rule do not count, because the comparisons cost far more. Plain code serves a frontend's tensors and
     arguments of the common types, by which it finds the function that the generated code would have called. Any other
-    call, a wrong one among them, gets the generated code at once: so what is coerced, and what errors say, is that code's
+    call, a wrong one among them, gets the generated code at once: so coercions, and the texts of errors, are that code's
     alone.
 """
 
@@ -32,7 +32,7 @@ Found = tuple[Callable[..., Any], Sequence[Any]]
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
-    """Return a function that finds what serves a call in plain code; it returns None for calls that generated code serves.
+    """Return a function that finds the plain code for a call; it returns None for calls that generated code serves.
 
     With an ``adapter`` the calls are those of a frontend's function.
     """

@@ -85,7 +85,7 @@ class LazyFunction:
         names = {"__builtins__": builtins, "__name__": __name__, "__lazy": self, "__trim": trim_traceback}
         self.function = FunctionType(self._first.__code__, names, name)
         if name:
-            self.function.__qualname__ = name  # what CPython's own argument errors begin with
+            self.function.__qualname__ = name  # CPython's own argument errors begin with it
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
         """Return a function and arguments that serve a call: those of the first calls, or this one with code."""

@@ -179,8 +179,8 @@ def make_backend_runner(
 ) -> Runner:
     """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
 
-    ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
-    the kernels return with the shape rule's answer, for as long as it takes. Where there is a runner ``below``, it runs the
+    ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares
+    the kernels' results with the shape rule's answer, for as long as it takes. A runner ``below`` runs the
     calls for which the kernel returns ``NotImplemented``. A kernel that ``is_short`` leaves a call to
     it by an error, too; with ``itself`` a result that is the array of the argument it belongs to stands for the argument,
     and any other is a copy.
@@ -231,7 +231,7 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
     """Return a runner that calls ``target`` with its own first argument, and those that a function makes of the arrays.
 
     ``arguments`` takes the arguments with their arrays, in schema order. Where it returns ``NotImplemented`` or raises,
-    ``run`` has the call, and says what is wrong.
+    ``run`` has the call, and names the fault.
     """
     signature = entry.signature
     assert signature is not None

@@ -1,4 +1,4 @@
-"""The text that makes a call's results of what a kernel returned.
+"""The text that makes a call's results of a kernel's.
 
 Note [Nothing is written before everything is checked]
     Results are made and checked first; only then is a written argument given its new array, so that a call whose kernel

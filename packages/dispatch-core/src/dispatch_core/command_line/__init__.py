@@ -1,4 +1,4 @@
-"""The command ``dispatch``: a module for each of its commands, and what they have in common."""
+"""The command ``dispatch``: a module for each of its commands, and their common parts."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def make_script(shell: str) -> str:
 
 
 def _offer(command: str, action: Any, shtab: ModuleType) -> None:
-    """Say what an argument takes: a device, a file or a folder."""
+    """Set the completion of an argument: a device, a file or a folder."""
     if (command, action.dest) in _DEVICES:
         action.choices = sorted(backends())
     elif action.dest in _FILES:

@@ -43,14 +43,14 @@ def style_of(state: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextOutput:
-    """What a stream shows: lines of at most ``width`` characters, None for any width, and colours."""
+    """The form of a stream's text: lines of at most ``width`` characters, None for any width, and colours."""
 
     width: int | None = None
     has_colors: bool = False
 
     @classmethod
     def of(cls, stream: TextIO | None = None, environ: Mapping[str, str] = os.environ) -> TextOutput:
-        """Return what a stream shows, standard output unless another one is given.
+        """Return the form of a stream's text, standard output unless another one is given.
 
         >>> import io
         >>> TextOutput.of(io.StringIO(), {})

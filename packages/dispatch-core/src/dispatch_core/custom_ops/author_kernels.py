@@ -90,7 +90,7 @@ def check_formula(schema: FunctionSchema) -> None:
 
 
 def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> KernelFactory:
-    """Return the kernel for a batching rule; raises for an operator that cannot have one, or what is no function."""
+    """Return the kernel for a batching rule; raises for an operator that cannot have one, or a non-function."""
     if not callable(rule):
         raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")
     _check_keywords(schema, "a batching rule is told of the batches of positional arguments only")
@@ -98,7 +98,7 @@ def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> Ke
 
 
 def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
-    """Return the kernel that casts an operator's arguments, and its key; raises for what is no device or no dtype."""
+    """Return the kernel that casts an operator's arguments, and its key; raises for an unknown device or dtype."""
     key = named_key(device_type)
     if not key.backend:
         raise RegistrationError(f"Device type '{device_type}' does not support autocast.")

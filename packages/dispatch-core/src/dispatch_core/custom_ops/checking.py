@@ -155,7 +155,7 @@ def _check_schema(op: OpOverload, signature: CallSignature, values: tuple[Any, .
     held = [storage_of(tensor) for _, tensor in tensors]
     found = _call(op, signature, values)
     for (index, tensor), contents, place in zip(tensors, before, held, strict=True):
-        # What shares memory with a written argument changes with it.
+        # An argument that shares memory with a written one changes with it.
         if place not in written and _contents(tensor) != contents:
             raise _FailureError(
                 f"argument {signature.parameters[index].name!r} was written to, but the schema does not say so"

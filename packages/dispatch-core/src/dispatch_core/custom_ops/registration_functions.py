@@ -177,7 +177,7 @@ def register_autocast(op: _Operator, device_type: str, cast_inputs: Any, /, *, l
 
     The floating-point tensors of the device, float64 left out, are cast to ``cast_inputs``, and the operator runs with
     autocast off for the device (source: ``torch.library.register_autocast``). Arguments that it writes to are not cast.
-    Raises ``BackendNotFoundError`` for a name that is no device's, ``ArgumentError`` for what is no dtype,
+    Raises ``BackendNotFoundError`` for a name that is no device's, ``ArgumentError`` for an unknown dtype,
     ``OperatorNotFoundError`` for an unknown operator or one without a schema.
     """
     found, definition = _operator(op, lib)

@@ -1,4 +1,4 @@
-"""Reports of the progress of what takes long, at most twenty a second."""
+"""Reports of the progress of long work, at most twenty a second."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def begin_report(label: str, unit: str, count: Callable[[], int | None]) -> Loop
 class ProgressWatch:
     """A bar for something that cannot report: a thread looks from time to time how far it is.
 
-    ``look`` returns a label and a count. Nothing is shown of what ends at once.
+    ``look`` returns a label and a count. Nothing is shown of work that ends at once.
     """
 
     def __init__(self, unit: str, look: Callable[[], tuple[str, int]]) -> None:

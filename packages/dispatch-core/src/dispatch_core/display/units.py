@@ -15,7 +15,7 @@ def show_time(nanoseconds: float) -> str:
     ('831 ns', '1.234 µs', '45.679 ms', '0 ns')
     """
     for unit, size in _TIMES:
-        # What rounds to a thousand belongs to the next unit.
+        # A number that rounds to a thousand belongs to the next unit.
         if abs(nanoseconds) / size < 999.9995 or unit == "s":
             value = nanoseconds / size
             return f"{value:,.0f} {unit}" if size == 1 else f"{value:,.3f} {unit}"

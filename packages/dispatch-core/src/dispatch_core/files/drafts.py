@@ -100,7 +100,7 @@ class Draft:
             if is_here:
                 os.unlink(self.name)  # noqa: PTH108
         with suppress(OSError):
-            self.file.close()  # what is left in its buffer may not fit on the disk
+            self.file.close()  # the rest of its buffer may not fit on the disk
         self._status = None
 
 

@@ -91,7 +91,7 @@ class _CheckedFiles:
 
     def save(self, key: Any, data: Any) -> None:
         name = f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"
-        # The index comes last, so that what it names is there.
+        # The index comes last, so that the data that it names is there.
         self._save_data(name, data)
         self._save_index(self._load_index() | {key: name})
 
@@ -119,7 +119,7 @@ class _CheckedFiles:
 
 
 class _CheckedCache:
-    """A cache that fails no call: what cannot be read or written is compiled again, here or by the next process."""
+    """A cache that fails no call: an entry that cannot be read or written is compiled again, here or by the next process."""
 
     Files: Any
     Form: Any

@@ -1,11 +1,11 @@
 """Writing a file whole: into a draft beside it, which is renamed when all of it is on the disk.
 
 Note [Files that are not replaced]
-    A rename makes another file. So what is written in place, as ``open`` does it, is all that is more than a name for
-    bytes: pipes, devices, the file behind ``/dev/stdout``, a file that has other names, and one in a folder where nothing
-    can be made or renamed. A log line says so where a file was there that an interrupted write would lose.
+    A rename makes another file. Files that are more than a name for bytes are written in place, as by ``open``: pipes,
+    devices, the file behind ``/dev/stdout``, a file that has other names, and one in a folder where nothing can be made or
+    renamed. A log line says so where a file was there that an interrupted write would lose.
 
-Why no library: of those that replace files none keeps the old file's owner and group, writes to what must not be renamed,
+Why no library: of those that replace files none keeps the old file's owner and group, or writes to the files above,
 or deletes the drafts of processes that were killed.
 """
 
@@ -25,10 +25,10 @@ from .drafts import Draft
 
 __all__ = ["replace_file", "write_text"]
 
-#: What ``open`` takes for a name.
+#: The names that ``open`` takes.
 Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _LOG: Final = Log("files")
-#: What a folder answers in which nothing can be made or renamed, or only names that are shorter.
+#: The errors of a folder in which nothing can be made or renamed, or only names that are shorter.
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.ENAMETOOLONG, errno.EOPNOTSUPP}
 )
@@ -47,7 +47,7 @@ def replace_file(
 
     After an error in the block the old file is as it was. Links are followed; the old file's mode, owner and group stay.
     See Note [Files that are not replaced]; ``may_overwrite`` gets the status of one of them before it is touched, and may
-    raise. ``is_synced=False`` is for what is checked when it is read: it does not wait for
+    raise. ``is_synced=False`` is for files that are checked when they are read: it does not wait for
     the disk. Raises ``OSError``, as ``open`` does.
     """
     target = _follow(path)
@@ -136,7 +136,7 @@ def _open_in_place(path: Path, may_overwrite: Callable[[os.stat_result], None]) 
     try:
         status = os.stat(path)  # noqa: PTH116
     except OSError:
-        pass  # a new file, or what `open` refuses
+        pass  # a new file, or one that `open` refuses
     else:
         may_overwrite(status)
     return open(path, "wb")  # noqa: PTH123

@@ -192,7 +192,7 @@ class Graph:
 
     @property
     def code(self) -> str:
-        """Return the source of a Python function ``run`` that does what ``replay`` does.
+        """Return the source of a Python function ``run`` that does the same as ``replay``.
 
         A private registry's operators are its keyword ``ops``; the graph's constants, if it has any, ``constants``.
         """

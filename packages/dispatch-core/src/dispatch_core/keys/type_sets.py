@@ -33,7 +33,7 @@ class TypeSet(Record, aside=("order",)):
     #: The types as they were written.
     order: tuple[type, ...]
 
-    #: What is asked of a key; see Note [Sets of types stand where keys do].
+    #: The attributes of a key; see Note [Sets of types stand where keys do].
     kind = "types"
     backend = ""
     rank = -1

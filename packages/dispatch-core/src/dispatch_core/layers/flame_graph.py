@@ -25,7 +25,7 @@ _ROWS: Final = 40
 #: The height of a row, the font size, the part of it that a letter is wide, and the blank beside a text.
 _HEIGHT, _SIZE, _LETTER, _PAD = 20, 11, 0.605, 4
 _INK, _FONT = "#14263f", "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
-#: Fills of operators, one for each name; of regions and threads; of stages; and of what is too narrow.
+#: Fills of operators, one for each name; of regions and threads; of stages; and of boxes that are too narrow.
 _OPERATORS: Final = ("#cfe0f7", "#d3ecd9", "#fbdcc4", "#d9d6f3", "#c9e8ea", "#f6d5dc")
 _REGION, _STAGE, _MORE = "#fff0bd", "#e6daf4", "#dcdfe4"
 
@@ -61,7 +61,7 @@ class _Frame:
 class FlameGraph:
     """Times of nested calls as a picture: `svg`, `html`, `folded_stacks` for other tools, and `save`.
 
-    ``stacks`` says what calls cost by their names, the outermost caller first.
+    ``stacks`` are the costs of calls by their names, the outermost caller first.
 
     >>> graph = FlameGraph({("step",): Cost(2_000, 1), ("step", "aten::mm"): Cost(6_000, 3)})
     >>> graph
@@ -94,7 +94,7 @@ class FlameGraph:
         return max(map(len, self.stacks), default=0)
 
     def boxes(self) -> list[Box]:
-        """Return what is drawn: parents before the boxes below them, from left to right."""
+        """Return the drawn boxes: parents before the boxes below them, from left to right."""
         if not self.total:
             return []
         found: list[Box] = []

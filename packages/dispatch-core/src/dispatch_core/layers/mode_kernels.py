@@ -7,7 +7,7 @@ Note [Composites under a mode]
 
 Note [Results of a mode]
     A result that the schema calls the written argument is that argument, whatever tensor the handler returns. Elsewhere the
-    schema says whether there is a tensor, a list of them, a number or another value; what is none of these is refused where
+    schema says whether there is a tensor, a list of them, a number or another value; any other result is refused where
     it is returned, and not in the kernel that meets it later.
     A factory returns a raw array, as ever, and its caller makes a tensor of it. But to a handler whose mode names a class of
     tensors, ``func`` returns tensors everywhere.
@@ -247,7 +247,7 @@ def _accept_number(op: OpOverload, value: Any, given: tuple[Any, ...]) -> Any:
 
 
 def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Frontend[Any] | None) -> _Accept:
-    """Return a function that makes a call's results of what a handler returned; see Note [Results of a mode]."""
+    """Return a function that makes a call's results of a handler's; see Note [Results of a mode]."""
     thing = "array" if frontend is None else "tensor"
 
     def is_promised(value: Any) -> bool:
@@ -311,7 +311,7 @@ def _check_nothing(found: Any, given: tuple[Any, ...]) -> None:
 
 
 def _make_memory_check(op: OpOverload, signature: CallSignature) -> Callable[[Any, tuple[Any, ...]], None]:
-    """Return a check of the first results that a handler gives for views; see Note [What a schema says of memory]."""
+    """Return a check of the first results that a handler gives for views; see Note [Memory by the schema]."""
     left = _FIRST_CALLS
 
     def check(found: Any, given: tuple[Any, ...]) -> None:

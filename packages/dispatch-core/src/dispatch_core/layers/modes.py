@@ -2,7 +2,7 @@
 
 Note [Where a mode stands]
     A mode stands under the key ``Python``, below autograd and above pipelines and devices. So it sees the calls that
-    backward makes, factories, and the parts of composites; and what it returns is differentiated, and recorded, as the
+    backward makes, factories, and the parts of composites; and its result is differentiated, and recorded, as the
     call's own result. Its handler is called below the keys above ``Python`` and with itself off: the calls that it makes go
     to the mode around it, or to pipeline and device. Profiles stay on.
 """
@@ -40,7 +40,7 @@ class DispatchMode:
     """Receive every operator that this thread or task calls while a block runs, and do something else instead.
 
     A subclass writes ``__dispatch__(self, func, types, args=(), kwargs=None)``; its result is the call's. ``func`` is the
-    overload, ``types`` is empty, and ``args`` and ``kwargs`` leave out what equals its default. In the handler the mode is
+    overload, ``types`` is empty, and ``args`` and ``kwargs`` leave out defaults. In the handler the mode is
     off: to go on, it calls ``func(*args, **kwargs)``. Modes nest, the innermost has a call first, and one may be entered
     again inside itself. See Note [Where a mode stands] for the calls that it sees; results of another kind than the schema
     says are refused, and ``NotImplemented`` is. A mode that is not entered costs nothing
@@ -78,7 +78,7 @@ class DispatchMode:
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Do what is to be done for one call, and return its result."""
+        """Handle one call, and return its result."""
         raise NotImplementedError(f"{type(self).__qualname__} does not define __dispatch__")
 
     def __enter__(self) -> Self:

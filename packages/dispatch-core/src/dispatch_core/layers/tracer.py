@@ -277,7 +277,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         super()._leave(outer)
 
     def _end_blocks(self) -> None:
-        """End the functional blocks; what they write at last is recorded, and is no result."""
+        """End the functional blocks; their last writes are recorded, and are not results."""
         blocks = self._blocks
         if not blocks:
             return
@@ -331,8 +331,8 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     def replay(self, /, *inputs: Any) -> Any:
         """Run the graph on other tensors, in the order in which the block first used its inputs.
 
-        Every operator is dispatched as in an ordinary call. Raises ``ArgumentError`` for another number of inputs, for what
-        is no tensor, and where an operator gives another number of results than it did.
+        Every operator is dispatched as in an ordinary call. Raises ``ArgumentError`` for another number of inputs, where one
+        is not a tensor, and where an operator gives another number of results than it did.
         """
         if self._graph is None:
             raise DispatchError("trace.replay: the block is still recording", hint="replay after the with block")

@@ -83,8 +83,8 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
     A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
-    for itself. A frontend's layer calls a composite itself and gives its results, so what carries no tensors is compared,
-    too; a layer of the program may return what stands for that.
+    for itself. A frontend's layer calls a composite itself and gives its results, so values without tensors are compared,
+    too; a layer of the program may return another object for one.
     """
     tables = table.tables
     signature = tables.signature

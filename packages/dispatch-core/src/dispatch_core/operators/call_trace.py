@@ -104,7 +104,7 @@ def is_on() -> bool:
 
 @contextmanager
 def listen(*listeners: Listener) -> Iterator[None]:
-    """Tell listeners of the calls of all threads while the block runs, in place of what the variable asks for."""
+    """Tell listeners of the calls of all threads while the block runs, instead of those that the variable asks for."""
     _listeners.extend(listeners)
     notify_change()
     try:

@@ -1,4 +1,4 @@
-"""Docstrings of operators: what their library says of them, by ``Library.document``, with their schemas otherwise."""
+"""Docstrings of operators: their library's sentences, by ``Library.document``, with their schemas otherwise."""
 
 from __future__ import annotations
 

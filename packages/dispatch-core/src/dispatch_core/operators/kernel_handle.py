@@ -171,7 +171,7 @@ def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = 
 
     It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
     which got them so, it is the quickest way down. ``keyset`` is made of the one that the kernel was given, which knows
-    whether the arguments are a frontend's tensors or arrays. What is excluded in the context of a call is left out; kernels
+    whether the arguments are a frontend's tensors or arrays. Keys that the context of a call excludes are left out; kernels
     that are registered later are found. Best used by the kernels of ``kernel_factory``, once for each keyset.
 
     >>> from dispatch_core import Library, Registry, include_keys, kernel_factory

@@ -1,4 +1,4 @@
-"""Calls on arrays that are computed late: what they need is computed first (Note [Sizes that are not known])."""
+"""Calls on arrays that are computed late: their needs are computed first (Note [Sizes that are not known])."""
 
 from __future__ import annotations
 

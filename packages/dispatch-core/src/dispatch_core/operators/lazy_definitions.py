@@ -2,12 +2,12 @@
 
 Note [Announced operators]
     A program names few of an operator library's thousands of operators. So a library may announce names
-    (``Library.define_lazily``), and say what stands behind one when it is asked (`LazyDefinition`). The first look-up of any
+    (``Library.define_lazily``), and define one when asked (`LazyDefinition`). The first look-up of any
     overload defines all those of its packet, in the order of the announcement: schemas, tags, composite kernels. The
     answers are asked for and checked before the registry's lock is taken, for they may import modules, and are then put in
     as one: no other thread meets half a packet, and an operator with a faulty schema is announced still, and answers with
     its fault each time. Whether an operator is defined yet can be seen nowhere: names are listed, missed and clashed with
-    all the same, and everything that reads more than names defines what it reads.
+    all the same, and everything that reads more than names defines the operators that it reads.
 
 Note [Kernels that wait]
     Backends register kernels for hundreds of operators that are only announced. Such a registration waits beside the name
@@ -53,7 +53,7 @@ class LazyDefinition(Record):
 
 
 class Announcement:
-    """One announcement: what it asks for definitions, and where and when it was made."""
+    """One announcement: the function that gives definitions, and where and when it was made."""
 
     def __init__(self, ns: str, load: Callable[[str], LazyDefinition], origin: Origin, level: Level) -> None:
         self.ns, self.load, self.origin, self.level = ns, load, origin, level

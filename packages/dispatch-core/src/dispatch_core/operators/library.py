@@ -61,7 +61,7 @@ class Library:
         self.kind = kind
         self.dispatch_key = None if dispatch_key == "" else as_key(dispatch_key)
         self.origin = caller_origin()
-        #: What is registered through it is of the level at which it was opened.
+        #: Its registrations are of the level at which it was opened.
         self.level = current_level()
         self._undo: list[Callable[[], None]] = []
         self._closed = False
@@ -106,7 +106,7 @@ class Library:
     def define_lazily(self, names: Iterable[str], load: Callable[[str], LazyDefinition]) -> None:
         """Announce operators by their names with overload, each of which is defined when it is first named.
 
-        ``load(name)`` then returns the operator's `LazyDefinition`; it may import what it needs, may be called more than
+        ``load(name)`` then returns the operator's `LazyDefinition`; it may import modules, may be called more than
         once, and must not name the operator itself. All announced overloads of a name are defined together.
         Raises ``RegistrationError`` for a name that is defined or announced already.
 
@@ -132,7 +132,7 @@ class Library:
 
     @api_boundary
     def document(self, describe: Callable[[str, str | None], str | None]) -> None:
-        """Say what the operators of the namespace do: ``help`` shows the text that ``describe`` returns.
+        """Document the operators of the namespace: ``help`` shows the text that ``describe`` returns.
 
         ``describe(name, overload)`` is asked for ``namespace::name`` when its docstring is read, for one overload of it or,
         with None, for all. Where it returns None, another library of the namespace is asked, and at last the schemas are
@@ -300,7 +300,7 @@ class Library:
     ) -> None:
         """Register ``fn`` for plain calls of an operator on a device's arrays, instead of a composite.
 
-        ``fn`` takes what a kernel under ``key`` would and returns what it would. Where it returns ``NotImplemented`` or
+        ``fn`` takes and returns the same as a kernel under ``key``. Where it returns ``NotImplemented`` or
         raises, before it has written to anything, the call goes the usual way. It is not used under masks of the context
         (profiles, traces, pipelines), nor where a kernel that is not the backend's own is registered for the operator or
         for one of ``parts``: the operators that the usual way calls for such arguments, all of them. A way may be made of

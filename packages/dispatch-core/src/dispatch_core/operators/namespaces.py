@@ -130,7 +130,7 @@ class OpOverloadPacket(_Named):
         if without_schema is not None:
             return without_schema.op
         schemas = [schema for schema in (entry.schema for entry in entries.values()) if schema is not None]
-        # What stands for a number is no matter of types, and fits only where nothing else does: nothing is kept.
+        # An object that converts to a number has no type of its own, and fits only where nothing else does: nothing is kept.
         for entry in entries.values():
             schema = entry.schema
             if schema is not None and matches(schema, args, kwargs, is_tensor):

@@ -29,7 +29,7 @@ class KernelFactory(Record):
     make: Callable[[Any, Any], Callable[..., Any]]
     #: Whether that function takes all arguments by position, in schema order, and nothing before them.
     in_order: bool = False
-    #: Whether that function does what the functional overload does, and copies the result into the argument.
+    #: Whether that function calls the functional overload, and copies the result into the argument.
     is_derived: bool = False
     #: Whether it calls a fake; see Note [Kernels under Meta that are shape rules] in `conformance`.
     is_fake: bool = False

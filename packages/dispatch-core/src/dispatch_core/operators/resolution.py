@@ -4,7 +4,7 @@ Note [Keys that are passed over]
     The highest-ranked key whose slot is not fallthrough wins. A key with nothing in its slot is passed over when it is a
     functionality, an alias, or belongs to a PrivateUse backend that no vendor has claimed. A device or layout key with
     nothing is an error: another device's kernel must never see its arrays. When every key is passed over, the slot of
-    the empty keyset decides, which only composites fill. A layer's kernel gets the keyset without what was passed over,
+    the empty keyset decides, which only composites fill. A layer's kernel gets the keyset without those passed over,
     but with the layers that have no kernel for this operator: they may have one for the parts of a composite below.
 
 Note [Keys are loaded]

@@ -4,13 +4,13 @@ Note [When results are compared]
     A kernel that drops a dimension, changes the dtype, or whose array answers strides that its elements do not have gives
     wrong values far from where it stands. So a kernel's results are compared with the rule's answer: shape, dtype, and
     strides where they matter. A `Watch` stands around the kernel of a table's entry and compares every call; once
-    `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost what they
-    cost without it; a call that a kernel declines counts, too, with its dtypes and ranks as others. A pipeline compares
+    `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost the same as
+    without it; a call that a kernel declines counts, too, with its dtypes and ranks as others. A pipeline compares
     when a signature runs for the first time, and ``opcheck`` always does. With the environment variable
     ``DISPATCH_CHECK_RESULTS`` watches stay.
     Nothing is compared with the rule where there is none, where a composite serves Meta, and where the rule raises: it
     cannot tell the result without values, or it is stricter than the kernel. Types, numbers and memory of results are held
-    against the schema all the same; see Note [What a schema says of memory] in `declared_results`.
+    against the schema all the same; see Note [Memory by the schema] in `declared_results`.
 
 Note [A rule runs unseen]
     The rule runs beside the kernel, which has run once already. So it runs under no masks of the context, where no layer,
@@ -254,7 +254,7 @@ class Watch:
             if found is None:
                 kind = dtype(array)
                 if None in (sizes := sizes_of(array)):
-                    raise LookupError("a size is not known")  # what the rule says of it is not known either
+                    raise LookupError("a size is not known")  # nor is the rule's answer
                 found = known[id(array)] = make(shape(array), strides(array), kind)
                 looks.append((kind, len(sizes)))
             return found
@@ -341,7 +341,7 @@ class Watch:
             self._compare_memory(found, values, whose)
 
     def _compare_memory(self, found: Sequence[Any], values: Sequence[Any], whose: Registration | None) -> None:
-        """Refuse a copy in the place of a view or of an argument; see Note [What a schema says of memory]."""
+        """Refuse a copy in the place of a view or of an argument; see Note [Memory by the schema]."""
         if self._boundary.key is _META or (whose is not None and whose.is_short):
             return  # Shape rules make no views of arrays without data, and a short way may copy.
         strange = find_strange_memory(self._signature, self._entry.tags, found, values, is_written=False)

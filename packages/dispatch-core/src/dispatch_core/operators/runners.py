@@ -74,7 +74,7 @@ def make_specialized_kernels(
 
 
 class DeviceChoice:
-    """What a runner that goes by a ``device`` argument does where that is left out: a caller can do it in its place."""
+    """The work of a runner that goes by a ``device`` argument where that is left out: a caller can do it instead."""
 
     __slots__ = ("find", "home", "index")
 

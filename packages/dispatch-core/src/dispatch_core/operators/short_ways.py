@@ -17,7 +17,7 @@ Note [When a short way is taken]
     arguments that the composite would come to.
 
     A way that returns ``NotImplemented``, or raises, leaves the call to the usual one, which
-    then says what is wrong. Its results are compared with the shape rule as a kernel's are, in the first calls.
+    then names the fault. Its results are compared with the shape rule as a kernel's are, in the first calls.
     A way with a `ShortGradient` serves calls that are recorded for backward, too: the frontend makes one node in the place
     of those of the parts (``_dispatch_short_gradient``).
 """
@@ -58,7 +58,7 @@ GradientFields: TypeAlias = (
 class ShortGradient(Record):
     """How an operator's short way serves calls of which a gradient may be asked.
 
-    ``forward`` takes what the way takes, and returns its result and what backward needs, or ``NotImplemented``.
+    ``forward`` takes the way's arguments, and returns its result and the values for backward, or ``NotImplemented``.
     ``backward(kept, grad, wanted)`` returns the gradients of the operator's tensors, in the schema's order, None where
     ``wanted`` has None; it, too, may return ``NotImplemented`` or raise, before it has written to anything. ``keeps`` are
     the arguments whose elements backward needs, each with those whose gradients need it; ``parts`` are the operators that

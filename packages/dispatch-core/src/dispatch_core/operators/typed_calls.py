@@ -4,7 +4,7 @@ Note [Which kernel for a set of types runs]
     Such a kernel is asked where no kernel of a device serves a call: where its arrays belong to several devices, and where
     the one device has no kernel under its own key; it stands before composites, as a device's kernel does. It serves the
     call if each array is of a type of its set, and gets the arrays themselves. Of several the one whose set lies within the
-    others' runs; where there is no such one, the call is an error that names all of them. What no set has goes on as
+    others' runs; where there is no such one, the call is an error that names all of them. A call that no set fits goes on as
     without them: a mixture is refused, or their frontend decides.
 
 Note [Layers above kernels for sets of types]
@@ -49,7 +49,7 @@ _UNLIKE: Final = "register a kernel for types=({names}), which lies within each 
 def consider_types(
     walked: Resolution, otherwise: Resolution | Mixed, kernels: tuple[Registration, ...]
 ) -> Resolution | Mixed | TypedCalls:
-    """Return what runs where an operator has kernels for sets of types; see Note [Which kernel for a set of types runs].
+    """Return the runner where an operator has kernels for sets of types; see Note [Which kernel for a set of types runs].
 
     ``otherwise`` runs without them, and is ``walked`` unless the call is refused or its frontend decides.
     """
@@ -71,7 +71,7 @@ def has_several_devices(mask: int) -> bool:
 
 
 class TypedCalls:
-    """Calls that one of several kernels for sets of types serves, or what runs without these: ``otherwise``."""
+    """Calls that one of several kernels for sets of types serves, or ``otherwise``, the winner without these."""
 
     def __init__(
         self,
@@ -126,12 +126,12 @@ class TypedCalls:
         return has_several_devices(self.entry.registry.translate_mask(mask))
 
     def runner(self) -> Runner:
-        """Return the function that runs the kernel that serves a call, or what runs without."""
+        """Return the function that runs the kernel that serves a call, or the winner without sets."""
         runs = {each: self._run_of(each) for each in self.kernels}
         arrays_in, choose = self.arrays_in, self.choose
         otherwise: Runner | None = None
         is_kept = self._is_chosen_by_types()
-        #: The types of a call's arguments → what serves it.
+        #: The types of a call's arguments → the runner that serves it.
         known: dict[tuple[type, ...], Runner] = {}
 
         def run(*values: Any, **keywords: Any) -> Any:

@@ -86,7 +86,7 @@ class Variant:
         return found
 
     def bring_up_to_date(self) -> None:
-        """Drop what was recorded before registrations changed: calls are recorded again and compared."""
+        """Drop the recordings from before registrations changed: calls are recorded again and compared."""
         changes = self.recorded.changes
         if changes[0] != CHANGES[0]:
             # In this order: other threads may be about to replay it.
@@ -117,7 +117,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     eagerly, which another warning says once; recording is tried again after 256 of them, and then after twice as many.
     With ``donate=False`` no device's compiler uses up the memory of an array that is overwritten. ``check_indices=False``
     is the promise that indices and other values are right in replays, whose compiled programs then do not look. Raises
-    ``CaptureError`` where a call does what a replay cannot do, or two calls differ; ``ArgumentError`` for anything but a
+    ``CaptureError`` where a replay cannot repeat a call, or two calls differ; ``ArgumentError`` for anything but a
     function that can be captured.
     """
 
@@ -217,7 +217,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         if function is None:
             raise CaptureError(f"the object whose method {self._name} is captured is gone", hint="keep the object")
         if current_recording() is not None:
-            return function(*args, **kwargs)  # a part of what is recorded
+            return function(*args, **kwargs)  # a part of the recorded call
         state = context.current()
         layers = 0 if state is None else state[0] & _LAYERS
         if layers:
@@ -360,7 +360,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return made, None if before is None or before.is_outdated else fault
 
     def _publish(self, made: Variant, before: Variant | None, *, is_counted: bool, is_check: bool) -> None:
-        """Keep what was recorded in the place of the recording ``before``."""
+        """Keep a recording instead of ``before``."""
         warns = False
         with self._lock:
             self._stats.recordings += 1
@@ -413,7 +413,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return found
 
     def explain(self) -> str:
-        """Return what was recorded, what each variant depends on, and why calls were recorded."""
+        """Return the recordings, the conditions of each variant, and why calls were recorded."""
         lines = [f"{self._name}: {self.stats()!r}"]
         for number, variant in enumerate(self._variants):
             recorded = variant.recorded
@@ -434,7 +434,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         before_read()
 
     def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
-        # Python only prints what is raised here: the devices keep it for the thread that ran the replay. As the interpreter
+        # Python only prints errors raised here: the devices keep them for the thread that ran the replay. As the interpreter
         # ends, the names of this module may be gone.
         if self._variants and not is_over():
             with suppress(Exception):

@@ -1,4 +1,4 @@
-"""What was there before a call that is recorded, and the host's data that the call makes arrays of.
+"""The state before a call that is recorded, and the host's data that the call makes arrays of.
 
 Note [Inputs]
     A tensor that was there before the call is an input: those among the arguments, and each that an operator meets and the
@@ -77,7 +77,7 @@ class Input:
             )
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
         self.shown, self.start = describe_tensor(tensor), byte_offset(data)
-        #: What tells arrays apart, and memories, as long as the call lasts.
+        #: Identities of arrays, and of memories, as long as the call lasts.
         self.identity, self.key = id(data), storage_key(data)
         self.reference: Callable[[], Any] | None = None
         #: A raw array, which is no argument.

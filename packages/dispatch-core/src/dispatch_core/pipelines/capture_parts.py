@@ -1,4 +1,4 @@
-"""A frontend's part in capturing: what its tensors keep besides arrays, which a replay has to bring about again.
+"""A frontend's part in capturing: its tensors' state besides arrays, which a replay has to make again.
 
 Note [A frontend's part]
     The class of a frontend's tensors may have two static hooks: ``_dispatch_capture(recording)`` returns the frontend's
@@ -16,14 +16,14 @@ from ..lazy_text import repr_by_attributes
 
 
 class Finish(Record):
-    """What a frontend wants done at each replay, told at the end of a recorded call.
+    """The frontend's work at each replay, told at the end of a recorded call.
 
     ``tensors`` are those that it needs then: inputs, results, and others that the call has made. ``restore`` is called
     with this call's counterparts of them, once their arrays are there: inputs are the same objects, all others fresh bare
     tensors. It keeps none of the recorded tensors alive. ``key`` must be equal in the two recordings that are compared.
     ``check(names, name_of, otherwise)`` returns lines of source that find out before a replay whether it fits: ``names`` are
     those of the inputs there, and "None" in the places of the other tensors, ``name_of`` names any other object, and
-    ``otherwise`` is what a line ends with where it does not fit.
+    ``otherwise`` ends a line where it does not fit.
     ``numbers`` are live numbers, whose values ``restore`` gets as its second argument. ``is_first`` says that the call has
     given tensors their first gradients: it will be another one next time.
     """
@@ -37,7 +37,7 @@ class Finish(Record):
 
 
 class CapturePart:
-    """What a frontend does while a call is recorded. All methods may be left as they are."""
+    """The frontend's work while a call is recorded. All methods may be left as they are."""
 
     __repr__ = repr_by_attributes()
 
@@ -48,10 +48,10 @@ class CapturePart:
         """Take note of an input before the call can change it."""
 
     def check(self) -> None:
-        """Refuse what the call has done and a replay could not do; also at the end of a call that runs eagerly."""
+        """Refuse a call that has done something a replay could not; also at the end of a call that runs eagerly."""
 
     def finish(self, results: Sequence[Any]) -> Finish:
-        """Return what is to be done at each replay; ``results`` are the tensors that the call returns."""
+        """Return the work of each replay; ``results`` are the tensors that the call returns."""
         return Finish()
 
     def end(self, *, failed: bool) -> None:

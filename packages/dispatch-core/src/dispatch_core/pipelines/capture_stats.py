@@ -9,7 +9,7 @@ from ..display import Column, DataTable, list_facts, show_count, show_number_of,
 
 __all__ = ["OTHERS", "CaptureStats"]
 
-#: How many reasons are kept at least, and what stands for all others: a program whose shapes change gives ever new ones.
+#: How many reasons are kept at least, and the one for all others: a program whose shapes change gives ever new ones.
 _REASONS: Final = 16
 OTHERS: Final = "of other reasons"
 

@@ -1,4 +1,4 @@
-"""Recording one call of a captured function: what its steps start from, and what its replay cannot do."""
+"""Recording one call of a captured function: the inputs of its steps, and refusals of calls that a replay cannot repeat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST: Final = sys.maxsize
 
 
 class Recording:
-    """What one call of a captured function leaves to its replays."""
+    """The record of one call of a captured function, for its replays."""
 
     __repr__ = repr_by_attributes("name", "is_open")
 
@@ -83,12 +83,12 @@ class Recording:
                 part.end(failed=failed)
 
     def describe_progress(self) -> tuple[str, int]:
-        """Return what is being done, and the number of steps recorded so far; any thread may ask."""
+        """Return the present work, and the number of steps recorded so far; any thread may ask."""
         session = self.session
         stage = "recording" if self.is_open else "planning and running"
         return f"{self.name}: {stage}", session.stats.recorded + len(session.records)
 
-    # What the recorders and the frontends tell.
+    # Calls of the recorders and the frontends.
 
     def see(self, tensor: Any, place: str = "") -> None:
         """Take a tensor as an input, if it was there before the call; frontends tell of those read without an operator."""
@@ -214,7 +214,7 @@ class Recording:
         """Raise the error for a generator's state that is read or set."""
         self.refuse("The state of a random number generator is read or set", _SEED_HINT)
 
-    # What recorders ask.
+    # Questions of the recorders.
 
     def meet(self, values: tuple[Any, ...], unread: Collection[int] = ()) -> tuple[Any, ...]:
         """Note the tensors among a call's arguments, and return the arguments as steps keep them.
@@ -348,7 +348,7 @@ class CaptureBlock(Pipeline):
 
 
 def current_recording() -> Recording | None:
-    """Return what is recorded in this context by a captured function, or None."""
+    """Return the recording of a captured function in this context, or None."""
     session = current()
     recording = None if session is None else session.recording
     return recording if recording is not None and recording.is_open else None

@@ -46,7 +46,7 @@ class HostValue:
 
     @property
     def flags(self) -> Any:
-        """What says of arrays whether they can be written to: these are not for that."""
+        """Flags that say whether arrays can be written to: these are not for that."""
         return _Flags
 
     def copy(self) -> HostValue:
@@ -82,7 +82,7 @@ class _OneRunner(dict[int, Callable[..., Any]]):
 
 
 class CopyEntry:
-    """What a step of a copy has in the place of an operator: the operator that reads, and another function."""
+    """The entry of a step of a copy, instead of an operator's: the operator that reads, and another function."""
 
     def __init__(self, step: Step, make: Callable[..., Any], rest: tuple[Any, ...], mask: int, *, copies: bool) -> None:
         self._entry = step.entry

@@ -79,7 +79,7 @@ def check_donated(planned: PlannedStep, program: Program, turn: Sequence[int]) -
 
 
 class DonatedArray(NamedTuple):
-    """What holds an array that a step of a replay uses up: its place among the values, and names in the replay."""
+    """The holders of an array that a step of a replay uses up: its place among the values, and names in the replay."""
 
     slot: int
     tensor: str

@@ -121,7 +121,7 @@ class EagerCall(Recording):
         """Return whether this thread or task runs the call, and records no other inside."""
         return _running.get() is self and current_recording() is None
 
-    # What frontends tell, of which nothing is kept.
+    # Calls of frontends, of which nothing is kept.
 
     def see(self, tensor: Any, place: str = "") -> None:
         """Do nothing: nothing is an input."""

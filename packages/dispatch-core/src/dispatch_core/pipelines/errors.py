@@ -57,9 +57,9 @@ def late_error(call: str, line: str, raised: BaseException) -> PipelineError:
     return error
 
 
-#: Stands for an array where a captured function dies: what is found then is raised later, in the thread that ran it.
+#: Stands for an array where a captured function dies: an error found then is raised later, in the thread that ran it.
 GIVEN_UP: Final = object()
-#: Devices' functions that raise what programs have found to be wrong, before an array's values are read; see `on_read`.
+#: Devices' functions that raise faults that programs have found, before an array's values are read; see `on_read`.
 READERS: Final[list[Callable[[Any], None]]] = []
 
 #: Operators for which the values of their first argument do not matter; see `on_read`.

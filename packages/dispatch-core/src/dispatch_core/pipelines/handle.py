@@ -48,7 +48,7 @@ class Pipeline:
     ``progress=True`` shows a bar where standard error is a terminal, tqdm's if it is installed; ``"always"`` elsewhere, too.
     None stands for the default: no limits, ``fuse``, no promise, no ``trace``; `show_progress` asks for bars around.
 
-    Inside a function that is captured the block does nothing: what it would record belongs to the captured call.
+    Inside a function that is captured the block does nothing: its calls belong to the captured call.
 
     The block may be entered again, inside itself and after its end; other threads and tasks have blocks of their own.
     Raises ``ArgumentError`` for unknown options and ill-typed values.

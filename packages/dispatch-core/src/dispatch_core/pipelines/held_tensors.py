@@ -44,7 +44,7 @@ def find_held(function: Any, parts: Iterable[CapturePart] = ()) -> set[int]:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return what an object refers to, of the kinds that lead to a function's tensors."""
+    """Return the objects that an object refers to, of the kinds that lead to a function's tensors."""
     if isinstance(value, FunctionType):
         names, scope = value.__code__.co_names, value.__globals__
         cells = [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]

@@ -1,6 +1,6 @@
 """Results that are computed late: those that are kept at the end of a run are computed together, by one call of the hook.
 
-A pipeline whose device computes late hands it one graph: the kernels of the steps describe what is to be done, and the
+A pipeline whose device computes late hands it one graph: the kernels of the steps describe the work, and the
 values that are still referred to once the steps are gone are wanted.
 """
 

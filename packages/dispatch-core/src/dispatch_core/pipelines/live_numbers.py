@@ -1,4 +1,4 @@
-"""Live numbers: Python numbers that a captured function asks for again at every replay, and what is computed of them.
+"""Live numbers: Python numbers that a captured function asks for again at every replay, and expressions of them.
 
 Note [Live numbers]
     While a call is recorded, ``capture.number(function)`` gives a number that remembers where it comes from. Arithmetic
@@ -148,7 +148,7 @@ def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
 
 
 def operand_of(value: Any) -> Any:
-    """Return what stands for a value among the operands of an expression."""
+    """Return a value as an operand of an expression."""
     return value.expression if isinstance(value, LiveNumber) else value
 
 
@@ -200,7 +200,7 @@ def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
 _BINARY: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _UNARY: Final = ("neg", "pos", "abs")
 _DECISIONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
-#: What else Python's ints can do, with one number and with two.
+#: Further operations of Python's ints, with one number and with two.
 _READING: Final = ("ceil", "floor", "format", "invert", "repr", "round", "str")
 _READING_PAIRS: Final = ("and", "divmod", "lshift", "or", "rshift", "xor")
 

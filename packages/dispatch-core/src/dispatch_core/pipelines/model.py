@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PlanOptions(NamedTuple):
-    """What the user wants of plans."""
+    """The user's options of plans."""
 
     #: Whether nodes may run together.
     fuse: bool = True
@@ -47,7 +47,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One recorded call: its operator, its arguments and what it makes."""
+    """One recorded call: its operator, its arguments and its results."""
 
     #: The operator's name with namespace and overload.
     name: str
@@ -67,7 +67,7 @@ class Node:
     #: Runs the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer: takes all
     #: arguments in schema order, with arrays and numbers in the place of values, and returns the results as the schema says.
     call: Callable[..., Any]
-    #: Stores what ``call`` has returned in the list of values.
+    #: Stores the result of ``call`` in the list of values.
     store: Callable[[list[Any], Any], None]
     #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
     fault: Callable[[BaseException], Exception] | None = None

@@ -56,7 +56,7 @@ class Part:
         #: The names of its nodes, as a profile shows them.
         self.name = name
         self.nodes, self.run, self.frees = nodes, run, frees
-        #: What the device's plugin has planned; otherwise it is one node's own kernel.
+        #: The plan of the device's plugin; otherwise one node's own kernel.
         self.planned, self.is_planned = planned, planned is not None
         #: The results of its nodes, each with its node's index.
         self.made = made

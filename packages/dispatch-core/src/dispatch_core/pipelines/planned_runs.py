@@ -1,4 +1,4 @@
-"""The plans of a captured call: its steps device by device, with values numbered, and what a replay can leave out."""
+"""The plans of a captured call: its steps device by device, with values numbered, and steps that a replay leaves out."""
 
 from __future__ import annotations
 

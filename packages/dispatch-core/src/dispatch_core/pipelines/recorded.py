@@ -3,7 +3,7 @@
 Note [Two recordings]
     One recording cannot tell a literal from a state of Python's. So the first two calls with the same guards are recorded,
     and the two are compared step by step: the operators, their constants, which values they are connected by, the results.
-    What is equal in both is taken for constant.
+    Values equal in both are taken for constants.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class RecordedRun:
         kept = [*map(data_of, self.tensors), *self.rebound.values()]
         self.kept = set(map(id, kept))
         self.steps = needed_steps(steps, kept)
-        #: id of an array or a pending value → what it is.
+        #: id of an array or a pending value → its origin.
         self._known: dict[int, Made] = {}
         for index, each in enumerate(self.inputs):
             for array in each.arrays():
@@ -140,11 +140,11 @@ class RecordedRun:
         ]
         used += [each for _, operands in recording.effects for each in operands if isinstance(each, Expression)]
         used += [each.expression for finish in self.finishes.values() for each in finish.numbers]
-        #: What steps, effects and results use of live numbers.
+        #: Live-number expressions used by steps, effects and results.
         self.expressions = in_order(used)
 
     def describe(self, value: Any) -> Any:
-        """Return a value of a call's arguments, with what they are in the place of arrays and live numbers."""
+        """Return a value of a call's arguments, with origins instead of arrays and live numbers."""
         known = self._known.get(id(value))
         if known is not None:
             return known
@@ -156,7 +156,7 @@ class RecordedRun:
         return value
 
     def _describe_tensor(self, tensor: Any) -> Any:
-        """Return what a tensor of the result is: an input itself, or the value that it holds, and in which object."""
+        """Return a tensor of the result by its origin: an input itself, or the value that it holds, and in which object."""
         for index, each in enumerate(self.inputs):
             if each.tensor is tensor:
                 return "input", index
@@ -164,7 +164,7 @@ class RecordedRun:
         return place, type(tensor), getattr(tensor, "_dispatch_mask", 0), self.describe(data_of(tensor))
 
     def conditions(self) -> list[str]:
-        """Return what a replay depends on, in words."""
+        """Return the conditions of a replay, in words."""
         lines = [f"{place} is {what}" for place, what in self.described.items() if what != "a tensor"]
         for each in self.inputs:
             where = each.place or ("a tensor found elsewhere" if each.constant is None else "an array found elsewhere")
@@ -238,7 +238,7 @@ def data_of(tensor: Any) -> Any:
 
 
 def needed_steps(steps: Sequence[Step], kept: Sequence[Any]) -> list[Step]:
-    """Return the steps that a replay runs: those that make what is kept, write to what can be seen, or draw numbers."""
+    """Return the steps that a replay runs: those that make kept values, write to visible memory, or draw numbers."""
     wanted = set(map(id, kept))
     memories: set[Hashable] = set(map(storage_key, kept))
     chosen = []
@@ -266,7 +266,7 @@ def _matters(value: Any, wanted: set[int], memories: set[Hashable]) -> bool:
 
 
 def _meaning_of(entry: Any) -> Any:
-    """Return what two entries share that mean the same: an operator's is one object, a copy's may be made again."""
+    """Return the object that entries of one meaning share: an operator's is one object, a copy's may be made again."""
     return getattr(entry, "meaning", entry)
 
 
@@ -303,7 +303,7 @@ def _live(found: RecordedRun) -> list[str]:
 
 
 def _decisions(found: RecordedRun) -> list[Any]:
-    """Return the conditions on live numbers, without those that follow from another: what asks of an int that is known.
+    """Return the conditions on live numbers, without those that follow from another: questions of an int that is known.
 
     Whether an int's bounds are asked for first depends on whether the operator was called before.
     """

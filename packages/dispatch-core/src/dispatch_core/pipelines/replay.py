@@ -2,7 +2,7 @@
 
 Note [Straight-line code]
     A replay is one generated function without branches but for its guards: it takes the arguments apart, reads the arrays
-    that the inputs hold now, looks at what the recording depended on, and returns `MISS` where something is not as it was.
+    that the inputs hold now, checks the conditions of the recording, and returns `MISS` where something is not as it was.
     Then it runs the parts of the plan that the device's plugin made, the other steps' kernels one by one, and makes the
     results. The list of values is each call's own, so that several threads may run one replay.
 

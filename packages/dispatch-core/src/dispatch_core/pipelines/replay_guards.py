@@ -20,7 +20,7 @@ from .structures import Arguments
 if TYPE_CHECKING:
     from .capture_inputs import Input
 
-#: What a replay returns that does not fit a call.
+#: The result of a replay that does not fit a call.
 MISS: Final = object()
 _MISSED: Final = "return miss"
 #: How many tensors are compared with one another in pairs.

@@ -29,7 +29,7 @@ class PartOfReplay:
         self.calls = [calls[id(segment.steps[index])] for index in part.nodes]
         self.nodes: list[Node] = [segment.program.nodes[index] for index in part.nodes]
         self.registration = slot_of(segment.steps[part.nodes[0]]).registration
-        #: What holds the values that the part uses up.
+        #: The holders of the values that the part uses up.
         self.donated: tuple[DonatedArray, ...] = ()
         self.session = recorded.recording.session
 
@@ -63,7 +63,7 @@ class PartOfReplay:
             for each, node in zip(self.calls, self.nodes, strict=True):
                 try:
                     node.run(values)
-                except Exception as raised:  # noqa: BLE001  # it is what is looked for
+                except Exception as raised:  # noqa: BLE001  # the error that is looked for
                     failed, call, shown = raised, each, each.shown
                     break
         return located_error(shown, "a captured replay", call.line, failed)

@@ -69,7 +69,7 @@ class Scheduler(StepQueue):
         super().__init__(options)
         #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
         self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
-        #: What the user wants of plans.
+        #: The user's options of plans.
         self.planning = PlanOptions(options["fuse"], options["check_indices"])
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []

@@ -43,7 +43,7 @@ class Session(Scheduler):
     is_closed = False
     #: Whether it was opened, and has not been flushed since by the end of its last block.
     is_unfinished = False
-    #: What a captured function's call leaves to its replays, while it is recorded; see `capturing`.
+    #: The record of a captured function's call for its replays, while it is made; see `capturing`.
     recording: Recording | None = None
 
     def __init__(self, options: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 Note [Records become steps]
     A recorder appends a tuple for each call, which is the quickest object that CPython makes, and takes no lock. Everything
-    else happens under the lock (`lock`): what looks at the steps, to run some, first makes steps of the records. So a call
+    else happens under the lock (`lock`): who looks at the steps, to run some, first makes steps of the records. So a call
     that is recorded meanwhile is never lost, and each value is computed once.
 """
 

@@ -22,12 +22,12 @@ _VALUES: Final = (int, bool, str, bytes, float, complex, slice, type(None))
 
 
 def _is_value(kind: Any) -> bool:
-    """Return whether objects of a type are equal by what they are, and stay so: they can be keys."""
+    """Return whether objects of a type are equal by value, and stay so: they can be keys."""
     return kind.__eq__ is not object.__eq__ and kind.__hash__ is not None and kind.__hash__ is not object.__hash__
 
 
 def _items_of(value: Any) -> list[Any]:
-    """Return what a container holds, in order; nothing for other objects."""
+    """Return the items of a container, in order; nothing for other objects."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return [*value]
     if isinstance(value, dict):
@@ -123,7 +123,7 @@ _SIMPLE: Final = frozenset({int, bool, str, type(None)})
 class Arguments:
     """Writes the lines that take the arguments of a call apart, and return where one is not as it was.
 
-    ``found`` are the names of the tensors by their places, and ``described`` says what is compared.
+    ``found`` are the names of the tensors by their places, and ``described`` names the compared objects.
     """
 
     def __init__(self, names: Names, otherwise: str) -> None:
@@ -131,7 +131,7 @@ class Arguments:
         self.lines: list[str] = []
         self.found: dict[str, str] = {}
         self.described: dict[str, str] = {}
-        #: id of an argument that is no tensor, or of a part of one → its name, the object, and what it contained.
+        #: id of an argument that is no tensor, or of a part of one → its name, the object, and its items.
         self._given: dict[int, tuple[str, Any, list[Any]]] = {}
         #: id of a container that can be changed → its names and places.
         self._changeable: dict[int, list[tuple[str, str]]] = {}

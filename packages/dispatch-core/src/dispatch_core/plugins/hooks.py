@@ -71,7 +71,7 @@ def dispatch_plan(program: Program) -> Iterable[PlannedStep] | None:
 def dispatch_compute(arrays: Sequence[Any]) -> Sequence[Any]:  # type: ignore[empty-body]
     """Compute arrays now that the library behind the device would compute later, and return one for each.
 
-    All that are wanted together come in one call: what a pipeline keeps at its end, an array that is read, an array of which
+    All that are wanted together come in one call: a pipeline's results at its end, an array that is read, one of which
     a size is not known. The sizes of the returned arrays are known. The computation need not have ended.
     """
 

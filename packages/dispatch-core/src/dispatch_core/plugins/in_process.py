@@ -1,8 +1,8 @@
 """Backends that the program registers itself, without a distribution, by the rules that hold for plugins.
 
 Note [A device of the program's own]
-    A program that registers a device asks for what a plugin is given: the device's own keys, the level of backends, a
-    transaction of its own. It is refused what a plugin is refused: another's name, key or array type, a name that the
+    A program that registers a device asks for the same as a plugin: the device's own keys, the level of backends, a
+    transaction of its own. It is refused the same as a plugin: another's name, key or array type, a name that the
     environment variables keep out, kernels under keys that are not its own. Its handle takes everything back.
 """
 

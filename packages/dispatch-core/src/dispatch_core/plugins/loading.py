@@ -222,7 +222,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             started, is_loaded = time.perf_counter(), False
             collects = gc.isenabled()
             try:
-                gc.disable()  # what a plugin makes stays, and to look through all of it takes a third of the time
+                gc.disable()  # objects of a plugin stay, and to look through all of it takes a third of the time
                 contextvars.Context().run(self._transact, claim)
                 is_loaded = True
                 return

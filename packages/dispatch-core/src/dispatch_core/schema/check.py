@@ -42,7 +42,7 @@ class _MisfitError(Exception):
         self.find_hint = find_hint
 
 
-#: What binding needs to know about a schema, made once for each schema and predicate: each argument's check, the position
+#: The facts of a schema that binding needs, made once for each schema and predicate: each argument's check, the position
 #: that each name stands for, and how many arguments go by position.
 _Slots: TypeAlias = tuple[tuple[Callable[[object], object], ...], dict[str, int], int]
 

@@ -47,7 +47,7 @@ _MAX_SIZE: Final = 65_535
 def parse_schema(text: str) -> FunctionSchema:
     """Read a schema in torch's schema language; blanks, newlines and ``#`` comments between tokens do not count.
 
-    Accepts also what torch prints but does not read back: ``Tensor($0! -> )`` for ``Tensor!``, ``Tensor?(a)[]`` for
+    Accepts also forms that torch prints but does not read back: ``Tensor($0! -> )`` for ``Tensor!``, ``Tensor?(a)[]`` for
     ``Tensor(a)?[]``, a device without quotes, and complex numbers with a real part.
     Raises ``SchemaSyntaxError`` for malformed text (source: ``torch/csrc/jit/frontend/function_schema_parser.cpp``).
 
@@ -289,7 +289,7 @@ class _Parser(Tokens):
         if word != "(":
             return None
         self.at += 1
-        if self.take("$"):  # What torch prints for ``!``: ($0! -> )
+        if self.take("$"):  # torch's print of ``!``: ($0! -> )
             self.at += self.next[:1].isdigit()
             for part in ("!", "->", ")"):
                 self.expect(part)

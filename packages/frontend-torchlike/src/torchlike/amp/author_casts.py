@@ -1,4 +1,4 @@
-"""The kernels under the Autocast keys of operators whose author says what they compute in: ``register_autocast``."""
+"""The kernels under the Autocast keys of operators whose author gives their dtypes: ``register_autocast``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The kernels under the Autocast keys: one function for each policy, over tables of operators' names.
 
-Note [What autocast casts]
+Note [Tensors that autocast casts]
     Tensors of the key's own device in float16, bfloat16 and float32, by operators that autograd records. The call goes on
     below the key, with the keys that are left: so it is composed, recorded, batched or deferred as any other. ``out=`` and
     in-place overloads stand on no list.
 
 Note [Composed here]
-    A block casts the parts of what torch composes, too. What torch has a kernel for, and is composed here, must not depend
+    A block casts the parts of torch's composites, too. Operators with a kernel in torch, composed here, must not depend
     on that: such operators pass with autocast off for their parts. So do in-place and ``out=`` overloads that are made of
     their functional ones, which may stand on a list.
 """
@@ -31,7 +31,7 @@ from . import policies
 from .cast_cache import CastCache
 from .device_keys import DEVICES, KEYS
 
-#: What a schema says of memory that is shared: ``Tensor(a)``.
+#: The mark of shared memory in a schema: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
 #: The dtypes that are cast.
 CASTABLE: Final = frozenset({float16, bfloat16, float32})
@@ -64,7 +64,7 @@ def policies_of(backend: str) -> dict[str, str]:
 
 
 class OperatorCasts:
-    """What a policy knows of the calls of one operator with one keyset: which arguments are cast, and what runs below."""
+    """A policy's facts of the calls of one operator with one keyset: the arguments that are cast, the runner below."""
 
     castable: ClassVar[frozenset[ScalarType]] = CASTABLE
 
@@ -83,12 +83,12 @@ class OperatorCasts:
         self._is_mixed = bool(arrays & ~DispatchKey(key.backend).value)
         #: The keys of a conversion → the function that runs it.
         self._conversions: dict[int, Callable[..., Any]] = {}
-        #: A level of a transform names no device, and what it makes of a leaf is its own: it sees and keeps no cast.
+        #: A level of a transform names no device, and its results of a leaf are its own: it sees and keeps no cast.
         self._watchers = _WATCHERS if arrays else 0
         self._is_recorded = bool(keyset.mask & DispatchKey.Pipeline)
 
     def is_eligible(self, value: Any) -> bool:
-        """Return whether an argument may be cast: see Note [What autocast casts]."""
+        """Return whether an argument may be cast: see Note [Tensors that autocast casts]."""
         if value is None or value.dtype not in self.castable:
             return False
         if self._is_alone:
@@ -203,7 +203,7 @@ def _refuse(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> 
     raise RuntimeError(_BANNED)
 
 
-#: The argument of ``mkldnn_rnn_layer`` that says what is computed, and its value for LSTM.
+#: The argument of ``mkldnn_rnn_layer`` that names the layer, and its value for LSTM.
 _MODE, _LSTM = 9, 2
 _POLICIES: Final[dict[str, Callable[[OperatorCasts, tuple[Any, ...], ScalarType], Any]]] = {
     "lower_precision_fp": _lower_precision_fp,
@@ -228,7 +228,7 @@ class _ArraysOf(dict[str, int]):
 ARRAYS_OF: Final = _ArraysOf()
 #: Layers that stand above the key, and see a conversion as a call of its own.
 _WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | DispatchKey.FuncTorchGradWrapper
-#: What an argument of a mixed call may have otherwise than the call, which passes the layers of arrays if one is sparse.
+#: The keys in which an argument of a mixed call may differ from it, which passes the layers of arrays if one is sparse.
 _OF_ARGUMENT: Final[int] = ARRAYS | AUTOGRAD | DispatchKey.Pipeline | DispatchKey.Tracer
 
 

@@ -34,7 +34,7 @@ class OptState(enum.Enum):
 
 
 def _refresh_per_optimizer_state() -> dict[str, Any]:
-    """Return what is known of an optimizer after an update.
+    """Return the record of an optimizer after an update.
 
     The second entry tells for each device whether a gradient there was infinite or nan, as a tensor of 1 or 0.
     """
@@ -250,7 +250,7 @@ class GradScaler:
             )
 
     def _update(self, scale: Tensor, tracker: Tensor, is_infinite: Tensor) -> None:
-        """Do what torch's operator ``_amp_update_scale_`` does, without reading a value."""
+        """Update the scale as torch's ``_amp_update_scale_``, without reading a value."""
         where, zero = FUNCTIONS["where"], FUNCTIONS["zeros_like"](tracker)
         steps = tracker + 1
         grown = scale * self._growth_factor

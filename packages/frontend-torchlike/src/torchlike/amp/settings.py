@@ -1,9 +1,9 @@
-"""What the running context has chosen for autocast: on which devices it is on, in which dtypes, and the cache of casts.
+"""The running context's choices for autocast: on which devices it is on, in which dtypes, and the cache of casts.
 
 Note [Autocast is a key and a setting]
     A block includes the Autocast key of its device in the context's masks, and one that turns autocast off takes it out:
     other calls know nothing of it. The setting, which the kernels read, says in which dtype. Threads start with neither, and
-    an asyncio task with what its context had.
+    an asyncio task with those of its context.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DEFAULTS: Final = {
 
 
 class Choices(NamedTuple):
-    """What captured calls and kernels depend on."""
+    """The choices that captured calls and kernels depend on."""
 
     #: The devices on which autocast is on, with the dtype of each.
     active: Mapping[str, ScalarType]
@@ -55,7 +55,7 @@ NO_CHOICES: Final = Choices({}, {}, cache_enabled=True)
 
 
 def current_choices() -> Choices:
-    """Return what the context has chosen."""
+    """Return the context's choices."""
     return autocast_choices.get() or NO_CHOICES
 
 

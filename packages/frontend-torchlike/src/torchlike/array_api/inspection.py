@@ -15,7 +15,7 @@ __all__ = ["__array_namespace_info__"]
 
 
 class ArrayNamespaceInfo:
-    """What a program may ask before it computes (source: the array API standard, inspection).
+    """Questions of a program before it computes (source: the array API standard, inspection).
 
     >>> info = __array_namespace_info__()
     >>> info.default_dtypes()["integral"], sorted(info.dtypes(kind="real floating"))
@@ -25,7 +25,7 @@ class ArrayNamespaceInfo:
     __module__ = "torchlike.array_api"
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what depends on values: both masks as indices and results of unknown shapes are there."""
+        """Return the abilities that depend on values: masks as indices and results of unknown shapes are both there."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> dc.Device:

@@ -46,7 +46,7 @@ def make_kernel(op: Any, keyset: Any, formula: dc.AutogradFormula) -> Callable[.
     redispatch = op.redispatch
     function = _make_function(op, below, formula)
     single = len(op.schema.returns) == 1
-    # A level of a transform computes in the mode of its function, so that transforms around record what is below.
+    # A level of a transform computes in the mode of its function, so that transforms around record the calls below.
     is_level = bool(keyset.mask & _BACK)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +80,7 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
             setup_context(ctx=ctx, inputs=call.args, output=result, **keywords)
         results = (result,) if single else result or ()
         call.lengths = [len(item) if isinstance(item, list | tuple) else None for item in results]
-        # Not the call, which would keep the arguments; and a captured call compares what its nodes keep.
+        # Not the call, which would keep the arguments; and a captured call compares its nodes' values.
         ctx.lengths = tuple(call.lengths)
         ctx.groups = tuple([len(arg) if _is_tensor_list(arg) else None for arg in call.args])
         return _flatten(results, every_list=True)
@@ -90,7 +90,7 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
         return (None, *_flatten_gradients(op, ctx.groups, found if isinstance(found, tuple) else (found,)))
 
     name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
-    # An operator is declared to do nothing but what its schema says; see ``dispatch_core.capture.traceable``.
+    # An operator is declared to follow its schema; see ``dispatch_core.capture.traceable``.
     members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward), "_dispatch_traceable": True}
     return type(name, (Function,), members)
 

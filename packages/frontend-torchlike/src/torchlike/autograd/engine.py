@@ -38,14 +38,14 @@ class Run:
     """A backward that runs."""
 
     def __init__(self) -> None:
-        #: What the user's functions have asked to be called when it is over.
+        #: The callbacks that the user's functions have queued for its end.
         self.queued: list[Callable[[], object]] = []
         #: The nodes that it comes to, in their order, and its leaves.
         self.order: Sequence[Node] = ()
         self.leaves: Container[Node] = ()
         #: The nodes that run, and those whose gradients are asked for; None where all nodes run.
         self.needed: tuple[Container[Node], Container[Node]] | None = None
-        #: What hooks on several tensors keep until the run is over.
+        #: Notes of hooks on several tensors, until the run is over.
         self.notes: dict[object, Any] = {}
 
     def reaches(self, node: Node) -> bool:
@@ -172,7 +172,7 @@ def _execute(
 def _sort_nodes(roots: list[Node], is_seen: bool) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:
     """Return the nodes that can be reached, latest first, the number of edges to each leaf, and each node's leaves.
 
-    Where what they do ``is_seen``, short nodes are taken apart.
+    Where their calls are observed (``is_seen``), short nodes are taken apart.
     """
     waiting: dict[Node, int] = {}
     feeds: dict[Node, list[Node]] = {}

@@ -275,7 +275,7 @@ def _run_write(call: Callable[[], Any], op: Any, args: tuple[Any, ...], kwargs: 
     before = [read_tangent(each, level) for each in owners]
     _, moved = _differentiate(op, args, kwargs, level, inplace=True)
     result = call()
-    # A call that is recorded gives what it writes to a new state, which knows no tangent.
+    # A recorded call gives the tensors that it writes to a new state, which knows no tangent.
     for each, tangent in zip(owners, before, strict=True):
         if tangent is not None:
             set_tangent(each, tangent, level)

@@ -184,7 +184,7 @@ class Function:
 
         @staticmethod
         def setup_context(*args: Any, **kwargs: Any) -> Any:
-            """Keep what ``backward`` needs, where ``forward`` takes no ``ctx``."""
+            """Save the values for ``backward``, where ``forward`` takes no ``ctx``."""
 
     else:
         setup_context = None
@@ -253,7 +253,7 @@ class Function:
 
     @classmethod
     def _compute(cls, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
-        """Return what ``forward`` does."""
+        """Return the result of ``forward``."""
         setup_context: Any = cls.setup_context
         with no_grad(), dc.exclude_keys(_FORWARD_MODE) if level else nullcontext():
             if setup_context is None:

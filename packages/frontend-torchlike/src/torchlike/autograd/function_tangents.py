@@ -57,7 +57,7 @@ def compute_tangents(
     moved: Sequence[Tensor | None],
     sources: Sequence[int | None],
 ) -> list[Tensor | None]:
-    """Return the tangents of a call's results by the function's ``jvp``, whose context has what was saved for it.
+    """Return the tangents of a call's results by the function's ``jvp``, whose context has the values saved for it.
 
     ``shapes`` are those of `shapes_of_tangents`; ``sources`` has the number of the input that a result is, as it is or
     changed in place. Raises ``RuntimeError`` for tangents that do not fit.

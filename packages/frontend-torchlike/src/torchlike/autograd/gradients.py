@@ -117,7 +117,7 @@ def _pair_roots(
                 _make("ones", edge) if isinstance(output, GradientEdge) else dc.ops.aten.ones_like.default(output)
             )
         elif given.dtype != dtype:
-            given = given.to(dtype)  # noqa: PLW2901  # what torch gives to the first node
+            given = given.to(dtype)  # noqa: PLW2901  # as torch for the first node
         pairs.append((edge, _enter(output, given)))
     return pairs
 

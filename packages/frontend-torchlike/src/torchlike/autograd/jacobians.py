@@ -78,7 +78,7 @@ def make_strided(
 
 
 class Directions:
-    """Along what an input is moved, and how an output is weighted.
+    """Directions of an input's moves, and weights of an output.
 
     Without ``fast`` every element alone; with it all at once along one positive vector, for outputs and inputs alike: the
     Jacobian is compared by one number instead of whole.

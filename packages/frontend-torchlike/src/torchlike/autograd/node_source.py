@@ -37,7 +37,7 @@ def _share_calls(formulas: list[str], *, with_grad: bool) -> tuple[list[str], li
 
 
 def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
-    """Return the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
+    """Return the source of ``apply``: unpack the saved values, check them, compute the gradients that are wanted.
 
     `_ConjugatedBackward` calls the source without ``conjugates`` for complex gradients.
     """

@@ -64,7 +64,7 @@ def _show_written(
 
 
 def show(node: Node, results: Sequence[Any], observers: tuple[Observer, ...]) -> None:
-    """Show a new node and the results of its call to observers; what they call is not observed itself."""
+    """Show a new node and the results of its call to observers; their own calls are not observed."""
     alone = [observer for observer in observers if getattr(observer, "is_alone", False)]
     called = [observer for observer in observers if observer not in alone[:-1]]
     with dc.exclude_keys(KEY):

@@ -1,4 +1,4 @@
-"""What a node has saved, as attributes in torch's manner: ``y.grad_fn._saved_self``."""
+"""The values that a node has saved, as attributes in torch's manner: ``y.grad_fn._saved_self``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Recorded(Node):
 
 
 def make_attributes(tensors: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
-    """Return the attributes of a node's class that read what a node has saved.
+    """Return the attributes of a node's class that read a node's saved values.
 
     They are properties, because CPython reads all attributes of a class with ``__getattr__`` several times slower.
     """

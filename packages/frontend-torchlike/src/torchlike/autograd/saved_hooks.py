@@ -86,7 +86,7 @@ def _read_versions(saved: tuple[Any, ...], versions: tuple[Any, ...]) -> tuple[A
 
 
 def _list_in_order(saved: tuple[Any, ...], names: Sequence[str]) -> list[int]:
-    """Return the places of what a node has saved in torch's order: an operator's arguments by name, then its results."""
+    """Return the places of a node's saved values in torch's order: an operator's arguments by name, then its results."""
     places = list(range(len(saved)))
     return sorted(places, key=lambda place: (isinstance(saved[place], Saved), names[place])) if names else places
 
@@ -173,7 +173,7 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
         node_observers.set((*node_observers.get(), _Packing(self)))
 
     def __exit__(self, *exc: object) -> None:
-        # A hook may have entered or left a block once more; what is left is the innermost one.
+        # A hook may have entered or left a block once more; the innermost one is left.
         observers = list(node_observers.get())
         for number in reversed(range(len(observers))):
             if isinstance(observers[number], _Packing):

@@ -22,7 +22,7 @@ class _Handle:
 
 
 class SavedContext:
-    """What a block has saved: tensors in their own memory, and copies of those that were changed since."""
+    """A block's saved values: tensors in their own memory, and copies of those that were changed since."""
 
     def __init__(self) -> None:
         self.original: MutableMapping[_Handle, Tensor] = WeakKeyDictionary()
@@ -53,7 +53,7 @@ class SavedContext:
         return found
 
     def copy_saved(self, tensor: Tensor) -> None:
-        """Copy what was saved of a tensor's memory, which is about to be written to."""
+        """Copy the saved tensors in a tensor's memory, which is about to be written to."""
         for handle in self._by_storage.pop(dc.storage_of(tensor), ()):
             with no_grad():
                 self.cloned[handle] = self.original.pop(handle).clone()

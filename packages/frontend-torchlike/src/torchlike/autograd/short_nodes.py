@@ -3,7 +3,7 @@
 Note [A short node is taken apart when it is looked at]
     A composite such as ``linear`` makes a node for each operator that it calls. Where the device has a short way with a
     gradient (`dispatch_core.operators.short_ways`), one node serves for all of them. Programs cannot tell: the node is
-    taken apart, into the nodes that the usual way makes, when a program asks for it or for what leads to it, and when a
+    taken apart, into the nodes that the usual way makes, when a program asks for it or a node that leads to it, and when a
     backward begins that is profiled, traced, recorded in a pipeline or for backward again, or checked for anomalies. It
     becomes the last of those nodes, so those who hold it see no change; the others get numbers just below its own. The
     usual way runs for that once more, in a context without masks. Operators whose nodes are always taken apart go the
@@ -41,7 +41,7 @@ _TAKING_APART: Final = RLock()
 
 
 class _Released:
-    """What is known of an argument once it was freed: enough to make nodes of the same kind."""
+    """The facts of an argument once it was freed: enough to make nodes of the same kind."""
 
     __slots__ = ("dtype", "shape")
 
@@ -53,7 +53,7 @@ class ShortNode(Node):
     """A node in the place of several; see Note [A short node is taken apart when it is looked at]."""
 
     is_short = True
-    #: The arguments of the call, and the versions of those that are tensors; what the device's formula keeps.
+    #: The arguments of the call, and the versions of those that are tensors; values that the device's formula keeps.
     call: tuple[Any, ...]
     versions: tuple[int, ...]
     kept: Any
@@ -94,7 +94,7 @@ class ShortNode(Node):
         self.call = tuple(_Released(each) if isinstance(each, Tensor) else each for each in self.call)
 
     def take_apart(self) -> Node:
-        """Become the last of the nodes that the usual way makes, unless what backward needs was changed since."""
+        """Become the last of the nodes that the usual way makes, unless backward's values were changed since."""
         with _TAKING_APART:
             return self._take_apart() if self.is_short else self  # another thread may have been faster
 
@@ -211,7 +211,7 @@ def _write_kernel(parameters: str, tensors: dict[str, str], keeps: dict[str, tup
 
 
 def _write_apply(parameters: str, tensors: list[str], keeps: dict[str, tuple[str, ...]]) -> str:
-    """Return the source of ``apply``: check what backward needs, and compute all gradients at once."""
+    """Return the source of ``apply``: check backward's values, and compute all gradients at once."""
     lines = ["grad = grads[0]", "if grad is None:", f"    return (None,) * {len(tensors)}"]
     lines += ["if node.kept is None:", "    raise make_released_error()"]
     lines += [f"{parameters}, = node.call", f"{', '.join(f'before_{name}' for name in tensors)}, = node.versions"]

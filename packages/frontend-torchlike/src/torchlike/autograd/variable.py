@@ -16,7 +16,7 @@ class _VariableMeta(type):
 
 
 class _Engine:
-    """What programs call of the engine that runs backward."""
+    """The public calls of the engine that runs backward."""
 
     queue_callback = staticmethod(queue_callback)
 

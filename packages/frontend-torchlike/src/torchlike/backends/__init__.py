@@ -1,4 +1,4 @@
-"""What programs ask of torch's libraries: none is used here (source: ``torch.backends``)."""
+"""Questions about torch's libraries: none is used here (source: ``torch.backends``)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The frontend's part in captured functions: what tensors, modules and optimizers keep besides arrays, at every replay."""
+"""The frontend's part in captured functions: state of tensors, modules and optimizers besides arrays, at each replay."""

@@ -94,7 +94,7 @@ LEAF_WITH_GRADIENT = ("leaf", True)
 
 
 def describe(tensor: Any) -> tuple[Any, ...]:
-    """Return everything about a tensor's state that decides what Python does with it."""
+    """Return everything about a tensor's state that Python's decisions depend on."""
     state = state_of(tensor)
     if state is None:
         return PLAIN

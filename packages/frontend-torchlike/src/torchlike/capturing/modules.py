@@ -94,7 +94,7 @@ class ModuleGuards:
 
 
 def read_module(module: Any) -> list[Any]:
-    """Return what decides what a call of a module does: its mode, the identities of its parts, and its hooks."""
+    """Return everything that a call of a module depends on: its mode, the identities of its parts, and its hooks."""
     own = module.__dict__
     found = [own["training"]]
     for kind in _PARTS:

@@ -1,4 +1,4 @@
-"""What the frontend does while a call of a captured function is recorded; see Note [A frontend's part] in the core."""
+"""The frontend's work while a call of a captured function is recorded; see Note [A frontend's part] in the core."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ _CHANGING = (
 
 
 def _write_changes(blueprint: Blueprint, entry: Entry, storages: set[int]) -> None:
-    """Write what a call has changed about an input besides its array."""
+    """Write a call's changes to an input besides its array."""
     tensor, name = entry.tensor, f"t{blueprint.place(entry.tensor)}"
     now = state_of(tensor)
     if now is None:

@@ -37,7 +37,7 @@ class Differentiable:
     __slots__ = ("__dict__", "__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
     _dispatch_mask: int
-    #: A `TensorState`, or a tuple of what a view's will be made of (`Late`). Unset until something needs it; set where the
+    #: A `TensorState`, or a tuple that a view's will be made of (`Late`). Unset until something needs it; set where the
     #: mask has an Autograd bit. `_state` makes it. Typed loosely because subclasses store attributes that others compute.
     _autograd: Any
 

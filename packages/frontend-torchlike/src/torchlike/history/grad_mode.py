@@ -105,7 +105,7 @@ def decorate(make: Callable[[], Any], function: _F) -> _F:
                         with make():
                             steps.close()
                         raise
-                    except BaseException as error:  # noqa: BLE001  # the generator itself decides what becomes of it
+                    except BaseException as error:  # noqa: BLE001  # the generator itself handles it
                         resume = functools.partial(steps.throw, error)
             except StopIteration as stop:
                 return stop.value

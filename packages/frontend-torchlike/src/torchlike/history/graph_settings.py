@@ -23,7 +23,7 @@ write_observers: Final[ContextVar[tuple[Callable[[Any], Any], ...]]] = ContextVa
 )
 #: Whether anomaly mode is on, and whether it looks for nan.
 anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anomaly_mode", default=(False, True))
-#: What autocast's blocks have chosen: `torchlike.amp.settings.Choices`, or None. Captured calls depend on it.
+#: The choices of autocast's blocks: `torchlike.amp.settings.Choices`, or None. Captured calls depend on it.
 autocast_choices: Final[ContextVar[Any]] = ContextVar("torchlike.autocast", default=None)
 current_autocast: Final = autocast_choices.get
 #: The blocks of autocast around the running code, and the casts that they share: `torchlike.amp.cast_cache.Nesting`.

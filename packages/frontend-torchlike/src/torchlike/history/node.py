@@ -9,7 +9,7 @@ Note [A node is a tensor's state]
     ``Output``    one of several results of a node
     ``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
     ``View``      an alias of another tensor, made under autograd or not; its history follows its base's
-    a tuple       what a view's state will be made of; see Note [The state of a view is made late] in `views`
+    a tuple       the parts of a view's later state; see Note [The state of a view is made late] in `views`
 
     Class attributes hold the defaults, so making a node writes only the attributes that differ.
 """
@@ -71,8 +71,8 @@ _MANY: Final = 16
 class Storage:
     """The state that all aliases of one piece of memory share: the version counter, and more for immutable arrays.
 
-    ``aliases`` are for immutable arrays only (see `history.rebinding`); what ``data`` gives has versions of its own, and the
-    same aliases.
+    ``aliases`` are for immutable arrays only (see `history.rebinding`); those of ``data`` have versions of their own, and
+    the same aliases.
     """
 
     __slots__ = ("aliases", "version", "written")

@@ -111,7 +111,7 @@ def become(tensor: Tensor, view: Tensor) -> None:
 
 
 def check_expanded(name: str) -> None:
-    """Refuse to write to a tensor of which several elements are one, but for what gives all of them one value."""
+    """Refuse to write to a tensor of which several elements are one, except by operators that write one value."""
     if name.removeprefix("aten::") not in RULES_ON_EXPANDED:
         raise OperatorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

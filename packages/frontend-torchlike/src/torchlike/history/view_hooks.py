@@ -21,7 +21,7 @@ else:
     Tensor = import_lazily("torchlike.tensors", "Tensor")
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
-#: What stands in the middle of the tuple of `Late`, as text.
+#: The middle of the tuple of `Late`, as text.
 _LATE: Final = "__tick(), __op, ({rest}), None if __records() else __unrecorded"
 
 

@@ -7,7 +7,7 @@ Note [Views of arrays without strides]
 
 Note [The state of a view is made late]
     Most views are read and dropped, and never asked how they were made. So where arrays can be written, and the base neither
-    requires grad nor is a view with a state, a tuple of what the state would be made of stands in its place:
+    requires grad nor is a view with a state, a tuple of the state's parts stands in its place:
     ``(base, time, operator, arguments after the first, refusal, tuple of the view that it is a view of, or None)``.
     `Differentiable._state` makes the state of it. By the time (`tick`) it knows whether the base was written to since.
 """
@@ -162,7 +162,7 @@ Late: TypeAlias = tuple[Tensor, int, Any, tuple[Any, ...], str | None, Any]
 
 
 def make_state(late: Late) -> View:
-    """Return the state of a view, made of what was kept when the view was."""
+    """Return the state of a view, made of the parts kept when the view was made."""
     base, time = late[:2]
     above = base._state
     state = View()

@@ -4,7 +4,7 @@ A level is one transform that is under way. Its tensors are ordinary ones whose 
 (`tensors`). A call arrives at ``FuncTorchDynamicLayerFrontMode``, whose fallback (`front`) hands it to the level on top of
 the stack: `vmap_level` runs a batching rule, `grad_level` records for backward; both go on with the stack popped.
 
-These names are what a level of one's own is made of: a subclass of `TransformLevel`, opened by `above`.
+A level of one's own is made of these names: a subclass of `TransformLevel`, opened by `above`.
 """
 
 from __future__ import annotations

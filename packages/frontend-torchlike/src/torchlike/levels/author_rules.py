@@ -70,7 +70,7 @@ def wrap_outputs(level: VmapLevel, output: Any, out_dims: Any, whose: str, known
     """Return results from below as tensors of a level, with the batch where ``out_dims`` says.
 
     ``known`` has tensors of the level that stand for results, by the identity of the tensor below. Raises ``RuntimeError``
-    where structures differ or a dimension has another size than the batch, ``TypeError`` for what is no dimension.
+    where structures differ or a dimension has another size than the batch, ``TypeError`` for a non-dimension.
     """
     leaves, spec = tree_flatten(output)
     places = broadcast_to_leaves(out_dims, spec)

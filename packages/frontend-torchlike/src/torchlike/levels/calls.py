@@ -25,7 +25,7 @@ __all__ = [
 
 
 class CallShape:
-    """Where the tensors of an operator's calls are; what a signature tells, looked up once."""
+    """Where the tensors of an operator's calls are; facts of a signature, looked up once."""
 
     __slots__ = ("draws", "is_fresh", "keywords", "lists", "signature", "singles", "tables", "writes")
 

@@ -3,7 +3,7 @@
 Note [A jvp as a node]
     A level of forward mode differentiates backward by the gradients that enter it (see Note [Forward by backward twice] in
     `jacobians`). A function with a ``jvp`` records a node of its own for that: backward is a function of the entering
-    gradients, and the gradient of this one, along directions of the inputs, is what ``jvp`` returns. The gradients
+    gradients, and the gradient of this one, along directions of the inputs, is the result of ``jvp``. The gradients
     themselves are zeros there, as those that enter are, and no ``backward`` is needed. So does an operator with a rule for
     its tangents (`ForwardRule`), which takes the place of a ``jvp``.
 """
@@ -47,7 +47,7 @@ def make_pushing(cls: type[Function]) -> type[Function]:
 def keep_call(
     context: Context, level: GradLevel, inputs: tuple[Any, ...], results: list[Any], sources: list[int | None]
 ) -> None:
-    """Keep what `compute_tangents` takes, whether the call is recorded, and the versions of what was saved for ``jvp``."""
+    """Keep the arguments of `compute_tangents`, whether the call is recorded, and versions of tensors saved for ``jvp``."""
     versions = [(each, read_version(each)) for each in context.for_forward]
     shapes = shapes_of_tangents(context, results)
     context.call = inputs, shapes, sources, tuple(versions), level.grad_mode  # type: ignore[attr-defined]  # contexts take any attribute
@@ -120,7 +120,7 @@ def record_pushing(
         return output
 
     def copy(name: str, value: Any) -> Any:
-        # The function may write to what the rule reads.
+        # The function may write to the rule's arguments.
         return (
             tree_map(lambda each: each if each is None else FUNCTIONS["clone"](each), value)
             if name in rule.reads

@@ -1,4 +1,4 @@
-"""The operators that `functionalize` calls in the place of others: what writes, shows another's memory, or is a primitive.
+"""The operators that `functionalize` calls instead of others: of those that write, make views, or are primitives.
 
 Functional overloads of operators that exist in place alone are defined here. Their namespace is ``functionalize``:
 ``functionalize::uniform`` returns the numbers that ``aten::uniform_`` would write, drawn in the same way.
@@ -67,7 +67,7 @@ def _overload(packet: str, overload: str = "default") -> Any:
 
 
 def find_copy(op: Any) -> Any:
-    """Return the operator that copies what a view shows; the view itself where there is none."""
+    """Return the operator that copies a view's elements; the view itself where there is none."""
     try:
         return _overload(f"{op.name.removeprefix('aten::').partition('.')[0]}_copy", op.overload_name)
     except (AttributeError, dc.OperatorNotFoundError):

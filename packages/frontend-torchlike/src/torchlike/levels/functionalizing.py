@@ -71,7 +71,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 class ValueBlock:
-    """A block of a program whose writes become values: what ``dc.trace(functional=True)`` asks the frontend for."""
+    """A block of a program whose writes become values, for ``dc.trace(functional=True)``."""
 
     def __init__(self) -> None:
         self._level = FunctionalLevel(settles=True)

@@ -175,7 +175,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def pull_with_argnums(func: Callable[..., Any], primals: Sequence[Any], argnums: Argnums | None, has_aux: bool) -> Any:
-    """Return what `vjp` does, for the chosen arguments alone: for all of them where ``argnums`` is None."""
+    """Return the result of `vjp`, for the chosen arguments alone: for all of them where ``argnums`` is None."""
     who = "vjp(f, *primals)"
     level = GradLevel()
     with above(level, records=True):

@@ -113,7 +113,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def push_with_argnums(
     func: Callable[..., Any], primals: Any, tangents: Any, argnums: Argnums | None, strict: bool, has_aux: bool
 ) -> Any:
-    """Return what `jvp` does, for a direction of the chosen arguments alone."""
+    """Return the result of `jvp`, for a direction of the chosen arguments alone."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     leaves, spec = tree_flatten(primals if argnums is None else slice_argnums(primals, argnums))
@@ -185,7 +185,7 @@ def list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[li
 
 
 def _refuse_nested(who: str, values: Sequence[Any]) -> None:
-    """Refuse nested tensors among what is differentiated: a direction has one shape, and so has a row of a Jacobian."""
+    """Refuse nested tensors among the differentiated values: a direction has one shape, and so has a row of a Jacobian."""
     if any(getattr(each, "_dispatch_mask", 0) & NESTED for each in values):
         raise TypeError(
             f"{who}(): inputs and outputs of layout torchlike.jagged are not supported\n"

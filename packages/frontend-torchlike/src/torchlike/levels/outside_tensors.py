@@ -1,4 +1,4 @@
-"""The tensors from outside that a function under `functionalize` uses, and what is returned to them and made of its own.
+"""The tensors from outside that a function under `functionalize` uses, and the tensors returned to them or made by itself.
 
 Note [Tensors in one place]
     A tensor from outside has one stand-in in the level. One that is a view of another, as far as its history tells, has a
@@ -89,7 +89,7 @@ class OutsideTensors:
         return root is not None and root.is_written
 
     def note_write(self, tensor: Tensor) -> None:
-        """Remember that a tensor of the level is written to; raises where it is not known what else lies there."""
+        """Remember that a tensor of the level is written to; raises where the other tensors there are not known."""
         root = self._find_root(tensor)
         if root is None:
             return
@@ -134,7 +134,7 @@ class OutsideTensors:
 
 
 def _extends(chain: Any, before: Any) -> bool:
-    """Return whether a view is one of what another chain of views leads to."""
+    """Return whether a view's chain extends another chain of views."""
     while chain is not before and chain is not None:
         chain = chain[0]
     return chain is before

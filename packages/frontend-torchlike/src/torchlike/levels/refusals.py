@@ -98,14 +98,14 @@ def check_call(op: Any, values: tuple[Any, ...], level: Any) -> None:
 
 
 def check_writes(op: Any, values: tuple[Any, ...], level: Any) -> None:
-    """Refuse a call that writes to a tensor that rows share what depends on the row; raises ``RuntimeError``."""
+    """Refuse a call that writes row-dependent values to a tensor that rows share; raises ``RuntimeError``."""
     shared = [tensor for tensor in written_tensors(op, values) if not level.owns(tensor)]
     if shared and any(map(level.owns, tensors_of(op, values))):
         _refuse_shared_write(op, values, level)
 
 
 def _check_name(op: Any, values: tuple[Any, ...]) -> None:
-    """Refuse an operator by what its tags say, or by its name."""
+    """Refuse an operator by its tags, or by its name."""
     name = op.name
     if "data_dependent_output" in op.tags or name in _WORDS:
         raise NotBatchableError(_WORDS.get(name, _CONTROL))

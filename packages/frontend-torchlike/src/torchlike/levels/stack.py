@@ -29,7 +29,7 @@ _numbers: Final = itertools.count(1)
 
 
 class TransformLevel:
-    """One transform that is under way: what it does with a call, and the tensors that are its own."""
+    """One transform that is under way: its rule for a call, and the tensors that are its own."""
 
     #: The transform's name, for errors and pictures.
     kind: ClassVar[str]

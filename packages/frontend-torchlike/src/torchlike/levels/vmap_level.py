@@ -45,7 +45,7 @@ _COMPOSITE_KEYS: Final = (
 
 
 class VmapLevel(TransformLevel):
-    """A level of `vmap`: the size of its batch, and what random numbers mean in it."""
+    """A level of `vmap`: the size of its batch, and the meaning of random numbers in it."""
 
     kind: ClassVar[str] = "vmap"
 

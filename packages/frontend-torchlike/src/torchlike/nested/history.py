@@ -9,7 +9,7 @@ from ..tensors import Tensor
 
 
 class HistoryOfValues(Tensor):
-    """The base of nested tensors: what autograd and programs ask of a tensor's history is asked of the values'."""
+    """The base of nested tensors: questions about a tensor's history go to the values'."""
 
     __slots__ = ()
 

@@ -88,7 +88,7 @@ def inner_dim(
 
 
 def refuse_gaps(operator: Operator, record: Jagged) -> None:
-    """Refuse a call that would read what lies between the rows."""
+    """Refuse a call that would read the gaps between the rows."""
     if record.lengths is not None:
         operator.refuse(
             "not supported for a nested tensor with gaps between its rows", "contiguous() makes a copy without gaps"

@@ -79,7 +79,7 @@ class Jagged(LayoutData):
         return found
 
     def map_values(self, function: Callable[[Tensor], Tensor]) -> NestedTensor:
-        """Return a nested tensor of the same rows, with what ``function`` makes of the values."""
+        """Return a nested tensor of the same rows, with the values' results by ``function``."""
         return nest(function(self.values), self.offsets, self.lengths, self.ragged, self.shortest, self.longest)
 
     def to_text(self, tensor: Tensor) -> str:
@@ -180,7 +180,7 @@ class NestedTensor(HistoryOfValues):
 
     _max_seqlen, _min_seqlen = property(_get_max_seqlen), property(_get_min_seqlen)
 
-    # What reads sizes.
+    # Readers of sizes.
 
     def dim(self) -> int:
         """Return the number of dimensions, the batch's included."""

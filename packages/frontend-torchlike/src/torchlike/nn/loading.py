@@ -183,7 +183,7 @@ class Loading(Saving):
         """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
 
         Raises ``RuntimeError`` naming every missing or unexpected key (unless not ``strict``) and every shape that differs;
-        then nothing has been copied, unless a module loads in a way of its own. ``TypeError`` for what is no mapping.
+        then nothing has been copied, unless a module loads in a way of its own. ``TypeError`` for anything but a mapping.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.{_to_mapping(state_dict)}")

@@ -29,7 +29,7 @@ def _format_type_of(value: object) -> str:
 
 
 def _hint_at_module(value: object) -> str:
-    """Return what to write for a value that stands in a module's place."""
+    """Return a hint for a value where a module is expected."""
     if isinstance(value, type) and issubclass(value, Tree):
         return f"\nHint: write {value.__name__}(), with its arguments: this is the class"
     if isinstance(value, (list, tuple)) and value and all(isinstance(each, Tree) for each in value):

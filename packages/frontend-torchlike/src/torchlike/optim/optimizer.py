@@ -31,7 +31,7 @@ __all__ = [
     "required",
 ]
 
-#: What an optimizer takes first (source: ``torch.optim.optimizer.ParamsT``).
+#: The first argument of an optimizer (source: ``torch.optim.optimizer.ParamsT``).
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 params_t = ParamsT
 
@@ -59,7 +59,7 @@ class Optimizer(Hooks):
     #: Whether a state counts its steps, and whether ``weight_decay`` is for the base to apply.
     _counts: ClassVar[bool] = True
     _decays: ClassVar[bool] = True
-    #: Whether gradients may be sparse, and what follows in the error if not.
+    #: Whether gradients may be sparse, and the rest of the error if not.
     _takes_sparse: ClassVar[bool] = False
     _instead: ClassVar[str] = ""
 
@@ -319,7 +319,7 @@ class _Parts(dict[str, Any]):
         super().__init__(self._seen)
 
     def keep(self) -> None:
-        """Put into the state what was assigned."""
+        """Put the assigned values into the state."""
         for name, value in self.items():
             if value is not self._seen.get(name):
                 paired = isinstance(value, Tensor) and value.dim() and name not in ("step", "eta", "mu", "mu_product")

@@ -14,7 +14,7 @@ _NAMES: Final = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 def collect_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a constructor's ``locals()`` without what is no setting."""
+    """Return the settings among a constructor's ``locals()``."""
     return {name: value for name, value in given.items() if name not in ("self", "params", "__class__")}
 
 

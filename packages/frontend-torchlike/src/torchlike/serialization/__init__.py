@@ -1,4 +1,4 @@
-"""Files of tensors and of what programs keep beside them (source: ``torch.save``, ``torch.load``)."""
+"""Files of tensors and of programs' data beside them (source: ``torch.save``, ``torch.load``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of tensors and of what programs keep beside them (source: ``torch.save``, ``torch.load``).
+"""Files of tensors and of programs' data beside them (source: ``torch.save``, ``torch.load``).
 
 Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """

@@ -1,4 +1,4 @@
-"""Zip files of entries that are stored as they are: where each lies, and what its two headers say of it.
+"""Zip files of entries that are stored as they are: the place of each, and its two headers.
 
 The directory at the file's end is read by ``zipfile``. Before an entry is read, the header before it must say the same: a
 reader of another kind would otherwise see other bytes than those that were checked here.

@@ -65,7 +65,7 @@ class _CheckpointReader:
         return self._archive.take(self._root + name).tobytes()
 
     def _list_globals(self) -> dict[str, Any]:
-        """Return the functions of ours that stand for what a pickle may name; None for what is named but not called."""
+        """Return the functions of ours for the names that a pickle may use; None for names that are not called."""
         return {
             "_codecs.encode": _encode,
             "builtins.bytearray": _make_bytearray,

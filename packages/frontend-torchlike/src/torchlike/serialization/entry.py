@@ -25,7 +25,7 @@ def save(
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write tensors, and what contains them, to a file in the safetensors format, with the structure beside them as JSON.
+    """Write tensors, and their containers, to a file in the safetensors format, with the structure beside them as JSON.
 
     Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
     ``argparse.Namespace``; of other objects, a whole module for one, their class's name and attributes. Tensors that share
@@ -68,8 +68,8 @@ def load(
     such a name. Tensors that it leaves where they were go to cpu, meta and devices that are loaded already: no backend is
     loaded because a file names it.
 
-    ``mmap=True`` maps the file at a path into memory in the place of reading it: elements are read when they are used, what
-    is written to a tensor stays in this process, and no checksum is compared. The tensors stay as they are when `save`
+    ``mmap=True`` maps the file at a path into memory in place of reading it: elements are read when they are used, writes
+    to a tensor stay in this process, and no checksum is compared. The tensors stay as they are when `save`
     replaces the file; a program that writes into it changes them. A file object is read from where it stands, and left
     at its end.
 

@@ -2,7 +2,7 @@
 
 Note [Shared memory in files]
     Tensors whose memory overlaps are views of an entry of bytes, the memory that they span. A tensor that shares with no
-    other is an entry of its own, which every reader of safetensors understands. On the cpu addresses say what overlaps, on
+    other is an entry of its own, which every reader of safetensors understands. On the cpu addresses tell overlaps, on
     devices with strides the storage. Where arrays have no strides, the views of one tensor share; their strides are those
     of the same views of an array on the meta device.
 """
@@ -42,7 +42,7 @@ _FORMAT: Final = "torchlike.2"
 class FileContent:
     """The content of a file: everything but the elements is known, and checked, before the first part.
 
-    Raises ``TypeError`` for what is no data.
+    Raises ``TypeError`` for values that are not data.
     """
 
     def __init__(self, obj: Any) -> None:

@@ -1,7 +1,7 @@
 """Where the tensors of a file go.
 
 Note [A file chooses no plugin]
-    What a file says about devices is a wish. It is met where the device is cpu or meta, or where the program has loaded it;
+    The devices that a file names are a wish. It is met where the device is cpu or meta, or where the program has loaded it;
     else `load` would import whichever installed plugin a file names. Only ``map_location``, the program's own choice, loads
     a device.
 """

@@ -44,7 +44,7 @@ class Global:
 
 
 class _Machine:
-    """A stack, a memo, and what each opcode does to them."""
+    """A stack, a memo, and the opcodes' work on them."""
 
     def __init__(self, globals: Mapping[str, Any], load_storage: Callable[[Any], Any]) -> None:
         self._globals, self._load_storage = globals, load_storage

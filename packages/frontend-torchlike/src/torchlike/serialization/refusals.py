@@ -1,4 +1,4 @@
-"""The errors of `load`: a file's fault is a ``ValueError``, and its text is shown without what a terminal acts on."""
+"""The errors of `load`: a file's fault is a ``ValueError``, and its text is shown without control characters."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _LENGTH, _ALIGNMENT = 8, 8
 
 
 class WrittenEntry(NamedTuple):
-    """What is to be written: the format's name of a dtype, the shape, and in bytes the size and the alignment."""
+    """An entry to write: the format's name of a dtype, the shape, and in bytes the size and the alignment."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -52,7 +52,7 @@ class WrittenEntry(NamedTuple):
 
 
 class ReadEntry(NamedTuple):
-    """What was found: our name of a dtype, the shape, and in bytes the place in the file and the size."""
+    """An entry that was found: our name of a dtype, the shape, and in bytes the place in the file and the size."""
 
     dtype: str
     shape: tuple[int, ...]

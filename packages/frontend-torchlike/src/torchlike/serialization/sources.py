@@ -1,8 +1,8 @@
 """Where the bytes of a file come from: read into the arrays that tensors keep, or mapped.
 
 Note [Memory of load and save]
-    What is read goes into the final array, and what is written comes from the tensor's own memory, so neither needs room for
-    a second copy. Only what must be converted, is strided or lies on a device takes that of one more tensor, one at a time.
+    Reads go into the final array, and writes come from the tensor's own memory, so neither needs space for
+    a second copy. Only tensors that must be converted, are strided or lie on a device take that of one more, one at a time.
     That is why the formats' libraries are not used for the elements: they return copies, or parts of a copy of the file.
 """
 
@@ -30,7 +30,7 @@ _CHUNK: Final = 1 << 22
 
 
 class Source:
-    """A file from ``start`` to ``end``, by places counted from the file's own start; ``ValueError`` for what lies beyond."""
+    """A file from ``start`` to ``end``, by places counted from the file's own start; ``ValueError`` for places beyond."""
 
     def __init__(self, file: IO[bytes], name: str, mapped: Bytes | None = None) -> None:
         self.file, self.name, self.start = file, name, file.tell()
@@ -103,7 +103,7 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
     with open(f, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
         mapped, status = None, os.fstat(file.fileno())
         if is_mapped and status.st_size:
-            # The pages are private: what is written to them stays in this process. Arrays keep the mapping.
+            # The pages are private: writes to them stay in this process. Arrays keep the mapping.
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             _mapped[mapping] = status.st_dev, status.st_ino
             mapped = np.frombuffer(mapping, np.uint8)

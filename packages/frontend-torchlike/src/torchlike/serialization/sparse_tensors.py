@@ -1,4 +1,4 @@
-"""Sparse tensors in files: their components, and what is put together of them again."""
+"""Sparse tensors in files: their components, and the tensors made of them again."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Note [References]
     one object is one again, also where a structure contains itself.
 
 Note [Deep structures and long keys]
-    What `save` has written is for `load` to read, whatever the caller's stack, so the number of levels is limited. Places in
+    `load` must read the files of `save`, whatever the caller's stack, so the number of levels is limited. Places in
     words, which name a tensor's entry and the culprit of an error, are cut: with whole keys they would grow by each level.
 """
 
@@ -52,7 +52,7 @@ class Encoder:
         self._depth = 0
 
     def encode(self, value: Any, place: str = "") -> Any:
-        """Return a value as JSON; raises ``TypeError`` for what is no data, ``ValueError`` for what lies too deep."""
+        """Return a value as JSON; raises ``TypeError`` for values that are not data, ``ValueError`` for depth."""
         if value is None or type(value) in (bool, int, str):
             return value
         if isinstance(value, float) and not isinstance(value, np.generic):
@@ -73,7 +73,7 @@ class Encoder:
                 node.update(self._encode_attributes(value, place))
             else:
                 node = self._nodes[id(value)] = {}
-                # What is inside may refer to the node, and give it a number; the kind is to be its first key.
+                # Values inside may refer to the node, and give it a number; the kind is to be its first key.
                 content = self._encode_object(value, place) | node
                 node.clear()
                 node.update(content)

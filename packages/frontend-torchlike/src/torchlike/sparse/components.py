@@ -233,7 +233,7 @@ def write_same_dtype(op: Any, self: Tensor, *rest: Any) -> Tensor:
     _check_output(op, self, out)
     own, kind = dc.dtype(self), dc.dtype(out)
     wanted = ScalarType.Bool if _base(op) in ("isposinf", "isneginf", "signbit") else own
-    if kind is not wanted and not own.is_complex:  # of which there are absolute values, and else what the function says
+    if kind is not wanted and not own.is_complex:  # of which there are absolute values
         raise RuntimeError(f"Found dtype {kind.name} but expected {wanted.name}")
     return write_result(op, self, *rest)
 

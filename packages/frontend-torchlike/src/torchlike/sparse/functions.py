@@ -98,7 +98,7 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Return the softmax along a dimension of the elements that are there (source: ``torch.sparse.softmax``).
 
-    What is not there counts as minus infinity, and is not there in the result either.
+    Missing elements count as minus infinity, and are missing in the result, too.
 
     >>> import torchlike
     >>> softmax(torchlike.tensor([[0., 1.], [2., 2.]]).to_sparse(), 1).to_dense()

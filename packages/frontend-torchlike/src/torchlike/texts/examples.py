@@ -13,7 +13,7 @@ __all__ = ["example_of", "read_examples"]
 
 @cache
 def read_examples() -> Mapping[str, str]:
-    """Return every example by the name of what it shows: ``add``, ``linalg.svd``, ``Tensor.add_``."""
+    """Return every example by the name of its function: ``add``, ``linalg.svd``, ``Tensor.add_``."""
     text = files(__package__).joinpath("examples.txt").read_text(encoding="utf-8")
     found = re.findall(r"^# (\S+)\n((?:.+\n)+)", text, re.MULTILINE)
     return MappingProxyType({name: example.rstrip() for name, example in found})

@@ -1,4 +1,4 @@
-"""What programs use around tensors and networks (source: ``torch.utils``); each part is imported when first used."""
+"""Tools around tensors and networks (source: ``torch.utils``); each part is imported when first used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs use around tensors and networks (source: ``torch.utils``); each part is imported when first used.
+"""Tools around tensors and networks (source: ``torch.utils``); each part is imported when first used.
 
 Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """

@@ -40,5 +40,5 @@ class TorchDispatchMode(dc.DispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Do what is to be done for one call, and return its result."""
+        """Handle one call, and return its result."""
         raise NotImplementedError(f"{type(self).__qualname__} does not define __torch_dispatch__")

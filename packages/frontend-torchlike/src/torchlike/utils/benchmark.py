@@ -21,7 +21,7 @@ def _format(seconds: float) -> str:
 
 
 class Measurement:
-    """Times of one statement: of each run in seconds, and what they were measured of."""
+    """Times of one statement: of each run in seconds, and the measured task."""
 
     def __init__(self, number_per_run: int, raw_times: list[float], timer: Timer) -> None:
         self.number_per_run, self.raw_times = number_per_run, raw_times
@@ -139,4 +139,4 @@ class Compare:
 
     def print(self) -> None:
         """Print the table."""
-        print(self)  # noqa: T201  # what it is for
+        print(self)  # noqa: T201  # its purpose

@@ -1,6 +1,6 @@
 """Containers in containers as trees: their leaves in order, and a spec that puts others in their place.
 
-Source: ``torch.utils._pytree``, of which this has what programs use.
+Source: ``torch.utils._pytree``, of which this has the names that programs use.
 
 >>> leaves, spec = tree_flatten({"a": [1, 2], "b": (3,)})
 >>> leaves, tree_unflatten([x * 2 for x in leaves], spec)
@@ -45,7 +45,7 @@ def _join_default(children: Iterable[Any], context: Any) -> Any:
     return defaultdict(factory, zip(keys, children, strict=True))
 
 
-#: Type of a container → what takes it apart into children and a context, and what puts it together.
+#: Type of a container → the functions that take it apart into children and a context, and put it together.
 _NODES: Final[dict[type, tuple[Split, Join]]] = {
     list: (lambda tree: (tree, None), lambda children, _: list(children)),
     tuple: (lambda tree: (tree, None), lambda children, _: tuple(children)),
@@ -168,7 +168,7 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callabl
 
 
 def _select(kinds: Any) -> Callable[[Any], bool]:
-    """Return a test for one type, a tuple of them, or what a function says."""
+    """Return a test for one type, a tuple of them, or a function."""
     if isinstance(kinds, (type, tuple)):
         return lambda leaf: isinstance(leaf, kinds)
     return kinds  # a test

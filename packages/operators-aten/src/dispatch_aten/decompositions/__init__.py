@@ -75,7 +75,7 @@ def required_kernels(*, mutable: bool | None = None, strided: bool | None = None
     """Return the operators that a backend has to register kernels for; the others are composed of them.
 
     Say whether its arrays can be written to and whether they have strides, and the list is complete: every kernel that such
-    arrays need, those of ``prims`` among them. What is not said is True, and a call without arguments leaves ``prims`` out.
+    arrays need, those of ``prims`` among them. Arguments left out are True, and a call without any leaves ``prims`` out.
     A backend may leave operators out; calling one of them is an error. Each name tells the kernel's schema, its dtypes and
     its purpose: see `RequiredKernel`.
 

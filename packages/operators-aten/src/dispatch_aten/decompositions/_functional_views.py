@@ -1,4 +1,4 @@
-"""Views of arrays without strides: what each view is in terms of the ``prims``.
+"""Views of arrays without strides, in terms of the ``prims``.
 
 See Note [Views of arrays without strides] in `view`.
 """

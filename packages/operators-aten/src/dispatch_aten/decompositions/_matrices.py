@@ -101,7 +101,7 @@ def _fresh(like: Array, meta: TensorMeta) -> Array:
 
 
 def check_info(info: Array, api: str, describe: Callable[[int], str]) -> None:
-    """Raise ``LinAlgError`` for the first code that is not 0; ``describe`` says what the code means."""
+    """Raise ``LinAlgError`` for the first code that is not 0; ``describe`` tells the code's meaning."""
     if dc.device(info).type == "meta":
         return
     codes: Any = host.get(info).reshape(-1)

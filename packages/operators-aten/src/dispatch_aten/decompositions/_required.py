@@ -1,4 +1,4 @@
-"""What a backend's kernel for an operator that nothing composes is asked for: dtypes, by the shape rules, and purpose."""
+"""The demands on a backend's kernel for an operator that nothing composes: dtypes, by the shape rules, and purpose."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _TEXTS: Final = {
 
 
 class RequiredKernel(str):
-    """An operator that a backend has to register a kernel for: its name, and what the kernel is asked for.
+    """An operator that a backend has to register a kernel for: its name, and the demands on the kernel.
 
     The text is the name as `Library.impl` takes it; one of ``prims`` has its namespace before it.
 
@@ -124,7 +124,7 @@ class RequiredKernel(str):
 
     @property
     def purpose(self) -> str:
-        """What is composed of it, for the most important ones."""
+        """The composites of it, for the most important ones."""
         return _PURPOSES.get(str(self), "")
 
     @cached_property

@@ -159,7 +159,7 @@ def _to(
 
 
 def _suggest_format(self: Array) -> int:
-    """Return torch's memory format of what lies so, dense or not: 0 for rows, 2 and 3 for channels last."""
+    """Return torch's memory format of an array, dense or not: 0 for rows, 2 and 3 for channels last."""
     meta = meta_of(self)
     return len(meta.shape) - 2 if suggests_channels_last(meta.shape, meta.strides) else 0
 

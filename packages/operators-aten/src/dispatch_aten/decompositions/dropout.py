@@ -23,7 +23,7 @@ def _scale_elements(input: Array, p: float) -> tuple[float, float, float]:
 
 
 def _keep_moments(input: Array, p: float) -> tuple[float, float, float]:
-    """Return the factor of what is kept, and the summands where it is kept and where it is dropped."""
+    """Return the factor of kept elements, and the summands of kept and of dropped ones."""
     factor = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     return factor, _ALPHA * factor * p, _ALPHA * factor * (p - 1)
 

@@ -224,7 +224,7 @@ class _Step(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What ``_multiply`` comes to for two operands of known shapes."""
+    """The plan of ``_multiply`` for two operands of known shapes."""
 
     turned: bool
     first: _Step
@@ -269,7 +269,7 @@ def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan
     count = [prod(mine[label] for label in both)] if both else []
     along = prod(mine[label] for label in inner)
     height, width = prod(mine.get(label, 1) for label in rows), prod(theirs.get(label, 1) for label in columns)
-    # What one side lacks, or has with size 1, stands at the end of the other side's dimensions.
+    # Dimensions that one side lacks, or has with size 1, stand at the end of the other side's dimensions.
     first = [label for label in (*both, *rows, *inner, *columns) if label in mine]
     second = [label for label in (*both, *inner, *columns, *rows) if label in theirs]
     made = [*both, *rows, *columns]

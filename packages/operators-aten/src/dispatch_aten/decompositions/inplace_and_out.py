@@ -2,7 +2,7 @@
 
 ``op_`` is the functional operator followed by a copy into ``self``, ``op.out`` by a resize where needed and a copy into
 ``out``. An in-place kernel is implicit where the functional operator is an implicit composite: the copy is differentiable
-too. No ``out=`` kernel is: autograd refuses what requires grad before anything is written. A backend that can write into
+too. No ``out=`` kernel is: autograd refuses requires_grad before anything is written. A backend that can write into
 its arrays directly registers its own.
 
 Note [Refused calls change nothing]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _crop(self: Array, around: Sequence[tuple[int, int]]) -> Array:
-    """Return a view without what negative padding takes away."""
+    """Return a view without the parts that negative padding takes away."""
     for dim, (before, after) in enumerate(around):
         if before < 0 or after < 0:
             size = dc.shape(self)[dim]

@@ -180,7 +180,7 @@ def _vector_norm(
     return aten.where.self(_is_between(powers, *limits), _take_root(powers, ord), scaled)
 
 
-#: dtype → what a sum of powers lies between where it has lost no digits.
+#: dtype → the bounds of a sum of powers that has lost no digits.
 _SAFE: Final = {
     float32: (2.0**-103, 2.0**127),
     float64: (2.0**-970, 2.0**1023),

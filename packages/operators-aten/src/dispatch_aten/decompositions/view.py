@@ -1,8 +1,8 @@
 """Views in terms of a few of them, and the decisions whether to view or to copy.
 
 Note [Views of arrays without strides]
-    An array that has no strides, and cannot be written, is never a view: it is row-major and has memory of its own. What
-    torch calls a view of it is an array that functions make: the ``prims`` (`_functional_views`). The frontend still knows
+    An array that has no strides, and cannot be written, is never a view: it is row-major and has memory of its own.
+    torch's views of it are arrays that functions make: the ``prims`` (`_functional_views`). The frontend still knows
     the tensor as a view, and how it was made; a write through it makes the base, and all of its views, again.
 """
 

@@ -106,7 +106,7 @@ def differentiate_normalization(
 def differentiate_statistics(
     found: Array | None, grads: Sequence[Any], frame: Frame, input: Array, mean: Array, rstd: Array
 ) -> Any:
-    """Return ``found`` and what the gradients of mean and deviation add to it."""
+    """Return ``found`` with the gradients of mean and deviation."""
     parts = [] if found is None else [found]
     if grads[1] is not None:
         even = aten.div.Scalar(frame.view_statistics(grads[1]), frame.elements)

@@ -41,7 +41,7 @@ def eigh_backward(grad_values: Grad, grad_vectors: Grad, L: Array, V: Array) -> 
         return None
     if grad_vectors is None:
         return multiply(aten.mul.Tensor(V, row(_cast_like(grad_values, V))), mH(V))
-    # Half of the difference to the adjoint is what the eigenvectors can follow, and makes the gradient symmetric.
+    # The eigenvectors follow half of the difference to the adjoint, which makes the gradient symmetric.
     turn = aten.mul.Scalar(_skew(multiply(mH(V), grad_vectors)), 0.5)
     inner = with_diagonal(aten.div.Tensor(turn, _differences(L)), 0 if grad_values is None else grad_values)
     return multiply(V, inner, mH(V))

@@ -29,8 +29,8 @@ def read(table: str) -> Iterator[OperatorDef]:
     r"""Read a table of schemas, adding the tags that follow from the text.
 
     A schema stands on a line of its own; an indented line goes on with the one above. A line of tags in brackets gives
-    them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from what is written to, ``view``
-    from what the result shares memory with, ``may_copy`` from the names of those that copy where a view cannot be made.
+    them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from the written, ``view`` from
+    the one whose memory the result shares, ``may_copy`` from the names of those that copy where a view cannot be made.
     ``unknown_ok`` is for operators that need not know the sizes of one array: element-wise ones, reductions of all
     dimensions, and the way to the host.
 

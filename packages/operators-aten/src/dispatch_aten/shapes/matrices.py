@@ -58,7 +58,7 @@ def check_inexact(meta: TensorMeta, api: str, argument: str = "A", *, halves: bo
 
 
 def check_square_inexact(meta: TensorMeta, api: str, argument: str = "A") -> None:
-    """Refuse what is no batch of square matrices of floating-point or complex numbers."""
+    """Refuse anything but a batch of square matrices of floating-point or complex numbers."""
     check_square(meta, api, argument)
     check_inexact(meta, api, argument)
 

@@ -23,7 +23,7 @@ def fresh_in_format(shape: tuple[int, ...], like: TensorMeta) -> TensorMeta:
 
 
 def padding_pairs(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
-    """Return what is added before and after each dimension; ``pad`` begins with the last one.
+    """Return the padding before and after each dimension; ``pad`` begins with the last one.
 
     >>> padding_pairs([1, 2], 2)
     [(0, 0), (1, 2)]

@@ -173,7 +173,7 @@ def reads_types_only(name: str) -> bool:
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
-    """Describe the results of ``operator`` on ``args``; raise what the operator would raise.
+    """Describe the results of ``operator`` on ``args``; raise the operator's errors.
 
     Raises ``UnsupportedError`` where no rule is known: the result's shape depends on values, or the rule is missing.
     """

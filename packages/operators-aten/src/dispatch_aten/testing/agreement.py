@@ -163,7 +163,7 @@ def lacks_library(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The results of the cpu, and what the written arguments hold afterwards."""
+    """The results of the cpu, and the written arguments afterwards."""
 
     results: list[Any]
     outs: dict[str, Array]
@@ -188,7 +188,7 @@ def run_on_cpu(sample: Sample) -> Expected | None:
     except Exception as error:
         if lacks_library(error):
             raise
-        return None  # the cpu says what is a call
+        return None  # the cpu decides which are calls
     return Expected(results, outs, arguments)
 
 

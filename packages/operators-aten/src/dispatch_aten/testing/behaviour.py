@@ -240,7 +240,7 @@ def _wait(child: int) -> int | None:
     return None
 
 
-#: Name → what is checked.
+#: Name → the check.
 BEHAVIOUR: Final[dict[str, Check]] = {
     "view chains": _check_view_chains,
     "bounds of storages": _check_bounds,

@@ -40,7 +40,7 @@ def settle(dispatch_marks: tuple[Mark, ...], record_property: Callable[[str, Any
 
 
 def test_names_signatures_and_versions(dispatch_device: TestedDevice, settle: Callable[[Outcome], None]) -> None:
-    """Check what can be told without calling a kernel."""
+    """Check everything that needs no call of a kernel."""
     found: Iterator[Outcome] = check_statically(dispatch_device.name, [])
     for outcome in found:
         settle(outcome)

@@ -11,7 +11,7 @@ from .drawing import Array
 
 
 class Adapter(Protocol):
-    """What the object behind an entry point of the group ``dispatch_core.frontends`` offers."""
+    """The methods of the object behind an entry point of the group ``dispatch_core.frontends``."""
 
     def make(self, values: Array, device: str, *, requires_grad: bool = False) -> Any:
         """Return a tensor on a device with NumPy's values."""

@@ -20,7 +20,7 @@ _SHAPES: Final[tuple[tuple[int, ...], ...]] = ((2, 3), (), (0, 3), (1, 2, 2))
 
 
 def check_host_copies(device: TestedDevice) -> Outcome:
-    """Compare what comes back with what went there, and write to both ends on the host.
+    """Compare a copy that comes back with its source, and write to both ends on the host.
 
     >>> check_host_copies(TestedDevice.find("cpu")).status
     'passed'

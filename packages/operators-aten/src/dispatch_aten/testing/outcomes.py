@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-#: Statuses in the order of reports: what each means.
+#: Statuses in the order of reports, with their meaning.
 STATUSES: Final = {
     "failed": "it does something else than the cpu, or than its shape rule says",
     "unexpected": "it passes, or fails in another way, and a mark says that it fails",

@@ -29,7 +29,7 @@ def place_of_kernel(key: Any, name: str) -> str:
 def place_of_error(key: Any, error: BaseException) -> str:
     """Return the line of the device's code in which an error was raised, and the operator whose kernel it is.
 
-    The device's code is what lies in the folders of its kernels; "" for an error that passes none of it.
+    The device's code lies in the folders of its kernels; "" for an error that passes none of it.
     """
     codes = {code: name for name in (*_PRIMS, *(f"aten::{op.name}" for op in ATEN)) if (code := _code(key, name))}
     folders = {Path(code.co_filename).parent for code in codes}

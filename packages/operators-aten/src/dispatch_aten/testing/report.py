@@ -95,7 +95,7 @@ def verify(
     """Check a device against the cpu and against its shape rules, and return the report.
 
     ``only`` are patterns of checks' names, ``limit`` is a number of samples for each operator, ``tell`` hears each outcome.
-    After Ctrl-C the report has what ran until then. Raises ``BackendError`` for a pattern that matches nothing.
+    After Ctrl-C the report has the checks until then. Raises ``BackendError`` for a pattern that matches nothing.
 
     >>> verify("cpu", only=["aten::relu"], limit=2).faults
     []
@@ -206,7 +206,7 @@ def _run_check(device: TestedDevice, check: str, limit: int | None) -> Outcome:
 
 
 def check_array_types(device: TestedDevice) -> Outcome:
-    """Check what can be told from the descriptions of a device's arrays alone."""
+    """Check the descriptions of a device's arrays alone."""
     for found in array_types(device.key.value):
         if found.mutable and found.strides is not None and found.storage is None:
             text = f"ArrayType({found.type.__qualname__}) has strides, can be written to and has no `storage`"

@@ -26,7 +26,7 @@ from ..variants import functional_of, is_inplace, written_names
 from .changes import CHANGES, LAYOUTS, arrays_in
 from .drawing import CallRow, Draw
 
-#: Part of an operator's name → changes that are no calls of it: a degree of inf is computed for ever, what is not sorted is
+#: Part of an operator's name → changes that are no calls of it: a degree of inf is computed for ever, unsorted elements are
 #: not found, gradients are floats, and the place of an element in memory is no matter of values.
 UNFIT: Final = {
     "_polynomial_": ("nan",),
@@ -39,7 +39,7 @@ UNFIT: Final = {
     "as_strided": (*LAYOUTS, "0-d"),
     "set_": (*LAYOUTS, "0-d"),
 }
-#: Kind of operators → the same: no library decomposes what has a nan alike, and torch convolves no bytes.
+#: Kind of operators → the same: no library decomposes matrices with a nan alike, and torch convolves no bytes.
 UNFIT_KINDS: Final = {"linalg": ("nan",), "convolution": ("uint8", "bool")}
 #: The seed of every sample.
 SEED: Final = 4
@@ -85,11 +85,11 @@ def schema_of(name: str) -> FunctionSchema:
 def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
     """Yield samples of an operator of aten, named with its overload; nothing for one that has no row in the tables.
 
-    The cpu backend decides which changes are calls at all: what it refuses is no sample, so ask it first.
+    The cpu backend decides which changes are calls at all: those that it refuses are not samples, so ask it first.
     """
     for number, (source, row) in enumerate(rows_of(name)):
         own = {each.name for each in schema_of(name).arguments}
-        with exclude_keys("Pipeline", "Tracer"):  # what operators compute for a sample is an array at once
+        with exclude_keys("Pipeline", "Tracer"):  # operators compute arrays at once for a sample
             arguments = _bind(schema_of(source), row.make(Draw(seed)), row.options)
             arguments = {key: value for key, value in arguments.items() if key in own}
             if is_inplace(name) and "inplace_view" not in ATEN_BY_NAME[name].tags:

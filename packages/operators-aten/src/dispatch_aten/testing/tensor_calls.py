@@ -84,7 +84,7 @@ def _run_first(make: Callable[..., dict[str, Array]]) -> tuple[dict[str, Array],
     """Run on the cpu, with gradients where the cpu has them; return the values, and whether it has."""
     try:
         return make("cpu", "eager", differentiate=True), True
-    except Exception:  # noqa: BLE001  # the cpu says what can be differentiated
+    except Exception:  # noqa: BLE001  # the cpu decides what can be differentiated
         return make("cpu", "eager", differentiate=False), False
 
 

@@ -14,7 +14,7 @@ _NAMED = 6
 
 
 def as_text(report: Report) -> str:
-    """Return the faults, the costs of missing kernels, what was not run, and a table by kind of operator."""
+    """Return the faults, the costs of missing kernels, checks that were not run, and a table by kind of operator."""
     return "\n".join(_lines(report)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What operators and their arguments mean, in a sentence and in phrases, for documentation; read when first asked for.
+"""The meaning of operators and their arguments, in a sentence and in phrases, for documentation; read when first asked for.
 
 A file for each kind of operators has the table ``sentences``, by operators without overloads, and beside it ``aliases``, by
 the operators that they are another name of, and ``arguments``, phrases by ``operator.argument``. A phrase that holds for

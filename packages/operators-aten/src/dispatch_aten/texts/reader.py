@@ -59,7 +59,7 @@ def base_of(name: str) -> str | None:
 
 
 def sentence_of(name: str) -> str | None:
-    """Return one sentence that says what an operator does, by its name without overload; None for an unknown one.
+    """Return an operator's sentence, by its name without overload; None for an unknown one.
 
     >>> sentence_of("relu")
     'Replace negative elements by zero.'
@@ -78,7 +78,7 @@ def sentence_of(name: str) -> str | None:
 
 
 def phrase_of(name: str, argument: str) -> str | None:
-    """Return the phrase that says what an argument of an operator means; None where there is none.
+    """Return the phrase for an argument of an operator; None where there is none.
 
     >>> phrase_of("sum", "keepdim")
     'whether to keep reduced dimensions, with size 1'
@@ -103,7 +103,7 @@ def _rows_of(name: str) -> list[str]:
 
 
 def result_phrase(name: str, result: str) -> str | None:
-    """Return the phrase that says what a named result of an operator is; None where there is none.
+    """Return the phrase for a named result of an operator; None where there is none.
 
     >>> result_phrase("sort", "indices"), result_phrase("linalg_lu", "U")
     ('their indices, as int64', 'the upper triangular factors')

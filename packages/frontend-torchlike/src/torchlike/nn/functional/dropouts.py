@@ -39,7 +39,7 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, is_ba
     found = _drop("feature_dropout", input if is_batched else input.unsqueeze(0), p, training, inplace)
     if is_batched:
         return found
-    # What is written to a view is in the input.
+    # Writes to a view are in the input.
     return input if inplace else found.squeeze(0)
 
 

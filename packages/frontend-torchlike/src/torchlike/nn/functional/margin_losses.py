@@ -21,7 +21,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return distances where the target is 1, and what lacks to ``margin`` where it is -1."""
+    """Return distances where the target is 1, and the rest to ``margin`` where it is -1."""
     return dc.ops.aten.hinge_embedding_loss(input, target, margin, read_reduction(size_average, reduce, reduction))
 
 

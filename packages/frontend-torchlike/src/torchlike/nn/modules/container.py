@@ -119,7 +119,7 @@ class Sequential(_IndexedModules):
     def _make_container(self, items: list[tuple[str, Module]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
-    # The last module says what is returned: a tensor, as a rule.
+    # The last module's result is returned: a tensor, as a rule.
     def forward(self, input: Any) -> Tensor:
         for module in self:
             input = module(input)

@@ -245,7 +245,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
-        """Return what is added to one side so that the output has a wanted size."""
+        """Return the padding of one side that gives the output a wanted size."""
         if output_size is None:
             return self.output_padding
         count, ndim = self._dims, len(input.shape)

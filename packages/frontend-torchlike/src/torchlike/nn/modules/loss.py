@@ -217,7 +217,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Distances where the target is 1, and what lacks to ``margin`` where it is -1."""
+    """Distances where the target is 1, and the rest to ``margin`` where it is -1."""
 
     def __init__(
         self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"

@@ -109,7 +109,7 @@ class Module(Registrar, Convertible, Loading, Hooked):
 
     _wrapped_call_impl = _call_impl
     if TYPE_CHECKING:
-        # A call takes and returns what the module's own ``forward`` does.
+        # A call takes and returns the same as the module's own ``forward``.
         def __call__(self: _HasForward[_P, _R_co], /, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
 
     else:

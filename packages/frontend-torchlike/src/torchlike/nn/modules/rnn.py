@@ -185,7 +185,7 @@ class RNNBase(Module):
         return states if self.mode == "LSTM" else states[0]
 
     def _check_states(self, hx: Any) -> None:
-        """Refuse what is no pair of tensors for an LSTM, no tensor for another layer."""
+        """Refuse a state that is not a pair of tensors for an LSTM, or a tensor for another layer."""
         name, is_pair = type(self).__name__, self.mode == "LSTM"
         if is_pair and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
             raise TypeError(

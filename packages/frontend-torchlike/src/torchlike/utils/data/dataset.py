@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class Samples(Protocol[_T_co]):
-    """What serves for a data set: a sequence, a tensor, an array."""
+    """The protocol of a data set: a sequence, a tensor, an array."""
 
     def __getitem__(self, index: int, /) -> _T_co: ...
     def __len__(self) -> int: ...

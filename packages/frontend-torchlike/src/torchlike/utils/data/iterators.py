@@ -156,7 +156,7 @@ class WorkerIterator(_Iterator):
             questions.put(Resume())
         missing = len(self._pool.workers)
         while missing:
-            # Answers to what was asked before are dropped.
+            # Answers to earlier questions are dropped.
             missing -= isinstance(self._receive()[0], Resume)
         self._start()
 

@@ -36,7 +36,7 @@ INTERVAL: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker knows of itself (source: ``torch.utils.data.get_worker_info``)."""
+    """A worker's facts of itself (source: ``torch.utils.data.get_worker_info``)."""
 
     id: int
     num_workers: int
@@ -98,10 +98,10 @@ class WorkerFailure:
 
 
 def encode(value: Any, name: str) -> bytes:
-    """Return a value as bytes for another process, which `decode` reads; ``name`` is what an error calls it.
+    """Return a value as bytes for another process, which `decode` reads; ``name`` is its name in errors.
 
     The queues of ``multiprocessing`` pickle in a thread of their own, which can only print an error. Raises
-    ``PicklingError``, which tells the type and the place of what cannot be pickled.
+    ``PicklingError``, which tells the type and the place of a value that cannot be pickled.
     """
     try:
         return bytes(ForkingPickler.dumps(value))
@@ -130,7 +130,7 @@ def _find_unpicklable(value: Any, place: str) -> tuple[str, Any]:
 
 
 def encode_answer(value: Any, where: str) -> bytes:
-    """Return a batch, or a failure, as bytes; instead of what cannot be pickled, the failure that says so."""
+    """Return a batch, or a failure, as bytes; instead of a value that cannot be pickled, the failure that says so."""
     if isinstance(value, WorkerFailure):
         try:
             return encode(value, "the error")
@@ -143,7 +143,7 @@ def encode_answer(value: Any, where: str) -> bytes:
         return encode(WorkerFailure(where), "the error")
 
 
-#: Read what `encode` has written.
+#: Read the bytes of `encode`.
 decode: Final[Callable[[bytes], Any]] = ForkingPickler.loads
 
 

@@ -1,4 +1,4 @@
-"""Writing what TensorBoard shows, where it is installed (source: ``torch.utils.tensorboard``)."""
+"""Files for TensorBoard, where it is installed (source: ``torch.utils.tensorboard``)."""
 
 from .writer import SummaryWriter
 

@@ -17,7 +17,7 @@ __all__ = ["SummaryWriter"]
 
 
 def _take(library: str, part: str) -> Any:
-    """Import a part of a library that need not be installed; ``ImportError`` says what to install."""
+    """Import a part of a library that need not be installed; ``ImportError`` names the distribution to install."""
     from importlib import import_module
 
     try:
@@ -234,7 +234,7 @@ class SummaryWriter:
         raise NotImplementedError("SummaryWriter.add_embedding is not implemented")
 
     def flush(self) -> None:
-        """Write what waits to be written."""
+        """Write the queue to disk."""
         for writer in self._writers.values():
             writer.flush()
 
