@@ -93,7 +93,7 @@ def test_every_argument_of_a_function_with_a_page_of_torchs_is_explained(namespa
 
 
 def test_shapes_and_phrases_are_of_classes_functions_and_arguments_that_there_are():
-    tables = tomllib.loads(files("torchlike.texts").joinpath("arguments.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads(files("torchlike.names.texts").joinpath("arguments.toml").read_text(encoding="utf-8"))
     for namespace, table in tables.items():
         assert list(table) == sorted(table), namespace
         owner = _owner(namespace.removesuffix(".shapes"))

@@ -24,13 +24,13 @@ from typing import Any, Final
 import dispatch_core
 import torchlike
 from dispatch_core.signatures import LazySignature, signatures
-from torchlike import written_signatures as written
-from torchlike.creation import FACTORIES
-from torchlike.dtypes import DTYPES
-from torchlike.foreach import list_foreach
-from torchlike.functions import FUNCTIONS, METHODS
-from torchlike.operator_table import read_operators
-from torchlike.signatures import method_signatures
+from torchlike.creation.factories import FACTORIES
+from torchlike.functions.foreach import list_foreach
+from torchlike.functions.operator_functions import FUNCTIONS, METHODS
+from torchlike.names.operator_table import read_operators
+from torchlike.signatures import written_signatures as written
+from torchlike.signatures.function_signatures import method_signatures
+from torchlike.values.dtypes import DTYPES
 
 SOURCE: Final = Path(torchlike.__file__).parent
 #: Package → the folder of its sources.
@@ -62,14 +62,14 @@ _SPELLINGS: Final = {
 }
 _HOMES: Final = {
     "_Generator": "from dispatch_aten.generator import Generator as _Generator",
-    "_Tensor": "from {dots}tensors import Tensor as _Tensor",
-    "_TypedStorage": "from {dots}storages import TypedStorage as _TypedStorage",
-    "_UntypedStorage": "from {dots}storages import UntypedStorage as _UntypedStorage",
+    "_Tensor": "from {dots}tensors.tensor import Tensor as _Tensor",
+    "_TypedStorage": "from {dots}tensors.storages import TypedStorage as _TypedStorage",
+    "_UntypedStorage": "from {dots}tensors.storages import UntypedStorage as _UntypedStorage",
     "_dtype": "from dispatch_aten.dtypes import ScalarType as _dtype",
-    "_layout": "from {dots}layouts import layout as _layout",
-    "_memory_format": "from {dots}dtypes import memory_format as _memory_format",
+    "_layout": "from {dots}values.layouts import layout as _layout",
+    "_memory_format": "from {dots}values.dtypes import memory_format as _memory_format",
     "_return_types": "from {dots} import return_types as _return_types",
-    "_t": "from {dots} import argument_types as _t",
+    "_t": "from {dots}values import argument_types as _t",
 }
 #: The same where tensors may be any library's arrays: for the operators themselves.
 _OF_ARRAYS: Final = {
@@ -242,7 +242,7 @@ def _write_functions() -> Iterator[str]:
             yield from define(name, _find_signatures(table[name]) or ())
     yield from (f"def {name}(self: Any, *args: Any, **kwargs: Any) -> Any: ..." for name in sorted(list_foreach()))
     yield from (f"{name}: Final[_dtype]" for name in DTYPES)
-    yield "from . import annotations as types"
+    yield "from .surface import annotations as types"
     yield "from dispatch_core import capture as capture, ops as ops, pipeline as pipeline, synchronize as synchronize"
     yield from (f"{each.name}: Final[_memory_format]" for each in torchlike.memory_format)
     yield "newaxis: Final[None]"
@@ -269,7 +269,10 @@ _PARTS: Final = ("imag", "real")
 
 def write_methods() -> str:
     """Return the stub of the methods and properties of tensors that are no part of the class's source."""
-    lines = ["class TensorMethods:", '    """The methods of tensors that `torchlike.methods` puts into the class."""']
+    lines = [
+        "class TensorMethods:",
+        '    """The methods of tensors that `torchlike.surface.tensor_class` puts into the class."""',
+    ]
     lines += ["    def __init__(self, *args: Any, device: _t.DeviceLike = None) -> None: ..."]
     names = ({*METHODS} | {*written.METHODS}) - {*vars(_plain_tensor()), *_PARTS}
     for name in sorted(names):
@@ -309,7 +312,7 @@ def _read_method(method: Any) -> Signature:
 def _plain_tensor() -> Any:
     """Return a namespace with the names that stand in the source of the tensor class and its base."""
     names: set[str] = set()
-    for file, kind in (("tensors.py", "Tensor"), ("history/differentiable.py", "Differentiable")):
+    for file, kind in (("tensors/tensor.py", "Tensor"), ("history/differentiable.py", "Differentiable")):
         for node in ast.parse((SOURCE / file).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and node.name == kind:
                 names |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}

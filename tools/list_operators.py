@@ -20,8 +20,8 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.texts import sentence_of
 from dispatch_core.keys import DispatchKey
 from torchlike.autograd.register import find_formula
-from torchlike.left_out import list_left_out, reason_for
-from torchlike.torch_names import TORCH_NAMES
+from torchlike.names.left_out import list_left_out, reason_for
+from torchlike.names.torch_names import TORCH_NAMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 

@@ -94,7 +94,7 @@ def test_what_is_no_dtype_is_refused_where_torch_refuses_it(text):
         value(text, torchlike)
 
 
-@pytest.mark.parametrize("name", sorted({name for name in torchlike.dtypes.DTYPES if hasattr(torch, name)}))
+@pytest.mark.parametrize("name", sorted({name for name in torchlike.values.dtypes.DTYPES if hasattr(torch, name)}))
 def test_every_dtype_is_written_as_torch_writes_it(name):
     ours, theirs = getattr(torchlike, name), getattr(torch, name)
     assert repr(ours) == repr(theirs).replace("torch.", "torchlike.")

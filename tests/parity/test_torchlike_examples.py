@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from torchlike.texts import example_of, read_examples  # noqa: E402  # after the skip
+from torchlike.names.texts import example_of, read_examples  # noqa: E402  # after the skip
 
 pytestmark = pytest.mark.no_pipeline(reason="the examples run under torch")
 

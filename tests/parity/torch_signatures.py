@@ -15,7 +15,7 @@ from inspect import Parameter
 import torch
 from comparison import attempt
 
-from torchlike.operator_table import PREFIXES
+from torchlike.names.operator_table import PREFIXES
 
 _FOLDER = pathlib.Path(torch.__file__).parent
 #: Owner of names → the stubs that tell their signatures, and the class whose methods are meant.

@@ -144,7 +144,7 @@ def signature(value: Callable[..., object]) -> str:
         given = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
-    text = str(given).replace("torchlike.tensors.Tensor", "Tensor")
+    text = str(given).replace("torchlike.tensors.tensor.Tensor", "Tensor")
     if len(text) <= 80:
         return text
     inner = [str(each) for each in given.parameters.values()]

@@ -16,9 +16,9 @@ import pytest
 import torchlike
 from dispatch_core.lazy_text import LazyText
 from dispatch_core.signatures import signatures
-from torchlike.creation import FACTORIES
-from torchlike.functions import FUNCTIONS, METHODS, NAMESPACES
-from torchlike.texts import example_of, phrase_of, read_examples
+from torchlike.creation.factories import FACTORIES
+from torchlike.functions.operator_functions import FUNCTIONS, METHODS, NAMESPACES
+from torchlike.names.texts import example_of, phrase_of, read_examples
 
 pytestmark = pytest.mark.no_pipeline(reason="texts are the same there")
 
@@ -128,7 +128,7 @@ def test_functions_belong_to_torchlike_and_not_to_the_module_that_makes_them() -
 
 
 def test_phrases_are_of_functions_and_parameters_that_there_are() -> None:
-    table = tomllib.loads(files("torchlike.texts").joinpath("phrases.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(files("torchlike.names.texts").joinpath("phrases.toml").read_text(encoding="utf-8"))
     parameters: dict[str, set[str]] = {}
     for name, function in _LISTED.items():
         names = {each for form in signatures(function) for each in form.parameters}
@@ -166,9 +166,9 @@ def test_examples_are_right(name: str) -> None:
 def test_no_text_is_read_before_it_is_asked_for() -> None:
     program = (
         "import sys, torchlike; x = torchlike.add(torchlike.ones(2), 1); torchlike.nn.functional.relu(x)\n"
-        "assert not {'tomllib', 'dispatch_aten.texts', 'torchlike.texts'} & {*sys.modules}\n"
+        "assert not {'tomllib', 'dispatch_aten.texts', 'torchlike.names.texts'} & {*sys.modules}\n"
         "assert 'Arguments:' in str(torchlike.add.__doc__)\n"
-        "assert {'tomllib', 'dispatch_aten.texts', 'torchlike.texts'} <= {*sys.modules}\n"
+        "assert {'tomllib', 'dispatch_aten.texts', 'torchlike.names.texts'} <= {*sys.modules}\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -10,7 +10,7 @@ import dispatch_core as dc
 import torchlike
 from torchlike import tensor
 
-DTYPES = sorted(set(torchlike.dtypes.DTYPES.values()), key=str)
+DTYPES = sorted(set(torchlike.values.dtypes.DTYPES.values()), key=str)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

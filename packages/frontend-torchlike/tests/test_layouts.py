@@ -13,8 +13,8 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
-from torchlike.layouts import LayoutData, layout
-from torchlike.tensors import wrap
+from torchlike.tensors.tensor import wrap
+from torchlike.values.layouts import LayoutData, layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ import traceback
 import pytest
 
 import torchlike
-from torchlike.functions import FUNCTIONS, METHODS
-from torchlike.lazy_attributes import LazyAttribute
+from torchlike.functions.operator_functions import FUNCTIONS, METHODS
+from torchlike.names.lazy_attributes import LazyAttribute
 
 
 def test_importing_defines_no_operator_and_imports_no_table():
     program = (
         "import sys, torchlike, dispatch_core as dc\n"
         "assert not dc.registry._entries, [*dc.registry._entries][:9]\n"
-        "unused = ('scipy', 'dispatch_aten.decompositions', 'dispatch_aten.gradients', 'torchlike.indexing')\n"
+        "unused = ('scipy', 'dispatch_aten.decompositions', 'dispatch_aten.gradients', 'torchlike.methods.indexing')\n"
         "assert not {*unused} & sys.modules.keys(), {*unused} & sys.modules.keys()\n"
         "assert {'add', 'cat', 'zeros', 'float32', 'pipeline', 'linalg'} <= {*dir(torchlike)}\n"
         "names = {}\n"

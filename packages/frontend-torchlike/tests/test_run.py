@@ -72,7 +72,7 @@ def test_types_are_written_as_torch_writes_them():
 
 MODULES = """
 import importlib, sys, torch
-from torchlike.torch_modules import MODULES, REFUSED
+from torchlike.names.torch_modules import MODULES, REFUSED
 for name in MODULES:
     importlib.import_module(name)
 for name in REFUSED:
@@ -165,7 +165,7 @@ def test_torchs_machine_code_and_extensions_upon_it_are_refused(tmp_path):
 
 def test_it_is_refused_where_torch_is_imported_already(tmp_path):
     (tmp_path / "torch.py").write_text("")
-    code = "import torch, torchlike.stand_in; torchlike.stand_in.install()"
+    code = "import torch, torchlike.surface.stand_in; torchlike.surface.stand_in.install()"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

@@ -11,8 +11,8 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from torchlike.functions import FUNCTIONAL, FUNCTIONS, METHODS, NAMESPACES, NUMBER_FIRST
-from torchlike.signatures import _OF_NUMBERS, signatures
+from torchlike.functions.operator_functions import FUNCTIONAL, FUNCTIONS, METHODS, NAMESPACES, NUMBER_FIRST
+from torchlike.signatures.function_signatures import _OF_NUMBERS, signatures
 
 TABLES = {"functions": FUNCTIONS, "methods": METHODS, "functional": FUNCTIONAL, **NAMESPACES}
 

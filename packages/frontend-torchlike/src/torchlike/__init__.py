@@ -19,7 +19,7 @@ from dispatch_aten.dtypes import get_default_dtype, set_default_dtype
 from dispatch_core.tracebacks import hide_frames as _hide_frames
 from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
-from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
+from . import autograd, npu
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -28,20 +28,21 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .creation import FACTORIES, as_tensor, tensor
-from .devices import device, get_default_device, set_default_device
-from .docstrings import complete_all as _complete_all
-from .docstrings import complete_function as _complete_function
-from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
-from .functions import FUNCTIONS
-from .interop import from_numpy
-from .lazy_names import load_names as _load_names
-from .printing import set_printoptions
+from .creation.factories import FACTORIES, as_tensor, tensor
+from .functions.operator_functions import FUNCTIONS
+from .functions.tensor_questions import get_device, is_complex, is_floating_point, is_signed, is_tensor, numel
+from .names.docstrings import complete_all as _complete_all
+from .names.docstrings import complete_function as _complete_function
+from .names.lazy_names import load_names as _load_names
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .serialization import load, save
-from .size import Size
-from .tensor_questions import get_device, is_complex, is_floating_point, is_signed, is_tensor, numel
-from .tensors import Tensor
+from .surface import tensor_class  # noqa: F401  # completes the Tensor class
+from .tensors.arrays import from_numpy
+from .tensors.printing import set_printoptions
+from .tensors.tensor import Tensor
+from .values.devices import device, get_default_device, set_default_device
+from .values.dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
+from .values.size import Size
 
 from . import nn, optim  # isort: skip  # they are built on all of the above
 
@@ -54,19 +55,19 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = memory_for
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
 _NAMES = {
-    "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
+    "functions.arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "fft": "",
     "func": "vmap",
     "linalg": "",
-    "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
+    "functions.matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
-    "storages": "TypedStorage UntypedStorage",
-    "sources": "asarray from_dlpack frombuffer to_dlpack",
+    "tensors.storages": "TypedStorage UntypedStorage",
+    "creation.sources": "asarray from_dlpack frombuffer to_dlpack",
     "sparse": "",
     "sparse.construction": "sparse_coo_tensor",
     "special": "",
-    "absent_devices": "cpu get_device_module mps mtia xpu",
+    "surface.absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",
     "amp.settings": "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype"
@@ -76,23 +77,23 @@ _NAMES = {
     " set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled"
     " set_autocast_xla_dtype set_autocast_xla_enabled",
     "backends": "",
-    "conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value",
+    "surface.conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value",
     "compiler": "_dynamo _inductor compile",
     "cuda": "AcceleratorError OutOfMemoryError",
     "distributed": "",
     "distributions": "",
     "hub": "",
     "jit": "",
-    "layouts": "jagged layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
-    "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
-    " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
+    "values.layouts": "jagged layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
+    "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
+    " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",
     "nested": "",
     "onnx": "",
     "profiler": "",
     "quasirandom": "",
     "return_types": "",
-    "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
+    "values.settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
     " get_float32_matmul_precision get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled"
     " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"
     " set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
@@ -110,7 +111,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(dispatch_core, name)
     if name == "types":  # the name of a module of Python's own, and so no file's here
-        from . import annotations
+        from .surface import annotations
 
         return annotations
     for table in (FUNCTIONS, FACTORIES):
@@ -118,7 +119,7 @@ def __getattr__(name: str) -> Any:
             found = globals()[name] = table[name]
             return found
     if name.startswith("_foreach_"):
-        from .foreach import make_foreach
+        from .functions.foreach import make_foreach
 
         made = make_foreach(name.removeprefix("_foreach_"))
         if made is not None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from dispatch_core.command_line.running import FORMS, run_program
 
-from . import stand_in
+from .surface import stand_in
 
 _USAGE: Final = """\
 usage: {0} run SCRIPT [ARGUMENT ...]

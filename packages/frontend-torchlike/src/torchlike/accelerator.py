@@ -7,7 +7,7 @@ from typing import Any
 import dispatch_core as dc
 
 from . import npu
-from .argument_types import DeviceLike
+from .values.argument_types import DeviceLike
 
 __all__ = [
     "current_accelerator",

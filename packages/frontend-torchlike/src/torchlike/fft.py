@@ -12,9 +12,9 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary as _api_boundary
 
-from .frequencies import fftfreq, rfftfreq
-from .functions import NAMESPACES
-from .lazy_names import missing_name
+from .functions.frequencies import fftfreq, rfftfreq
+from .functions.operator_functions import NAMESPACES
+from .names.lazy_names import missing_name
 
 __all__ = ["fftfreq", "rfftfreq", *NAMESPACES["fft"]]  # noqa: PLE0604  # the keys are strings
 

@@ -5,10 +5,10 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 
 import builtins
 from collections.abc import Sequence
-from .tensors import Tensor as _Tensor
+from .tensors.tensor import Tensor as _Tensor
 
-from .frequencies import fftfreq as fftfreq
-from .frequencies import rfftfreq as rfftfreq
+from .functions.frequencies import fftfreq as fftfreq
+from .functions.frequencies import rfftfreq as rfftfreq
 def fft(input: _Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 def fft2(input: _Tensor, s: builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] = ..., norm: str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 def fftn(input: _Tensor, s: builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, norm: str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...

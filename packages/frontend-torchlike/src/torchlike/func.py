@@ -7,18 +7,18 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary as _api_boundary
 
-from .functions import FUNCTIONS
-from .lazy_names import missing_name
+from .functions.operator_functions import FUNCTIONS
 from .levels import custom_functions  # noqa: F401  # registers the layer, and how custom functions pass it
 from .levels.functionalizing import functionalize
 from .levels.gradients import grad, grad_and_value, vjp
 from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
 from .levels.mapping import vmap
 from .levels.tensors import data_of
+from .names.lazy_names import missing_name
 from .nn.modules.batchnorm import _BatchNorm
 from .nn.modules.module import Module
 from .nn.utils import stateless
-from .tensors import Tensor
+from .tensors.tensor import Tensor
 
 __all__ = [
     "debug_unwrap",

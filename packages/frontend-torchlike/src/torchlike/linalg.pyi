@@ -6,9 +6,9 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 import builtins
 from collections.abc import Sequence
 from typing import overload
-from .tensors import Tensor as _Tensor
+from .tensors.tensor import Tensor as _Tensor
 from . import return_types as _return_types
-from . import argument_types as _t
+from .values import argument_types as _t
 
 from dispatch_aten.errors import LinAlgError as LinAlgError
 def cholesky(input: _Tensor, *, upper: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...

@@ -19,8 +19,8 @@ from dispatch_core.interrupts import whole
 from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
-from .argument_types import DeviceLike
-from .arguments import check_tensor
+from .tensors.arguments import check_tensor
+from .values.argument_types import DeviceLike
 
 __all__ = [
     "availability",

@@ -31,13 +31,13 @@ import dispatch_core as dc
 from dispatch_core.files import replace_file
 from dispatch_core.lazy_text import repr_by_attributes
 
-from .lazy_names import import_lazily
+from .names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from .profiler_events import EventList, FunctionEventAvg
+    from .surface.profiler_events import EventList, FunctionEventAvg
 else:
-    EventList = import_lazily("torchlike.profiler_events", "EventList")
-    FunctionEventAvg = import_lazily("torchlike.profiler_events", "FunctionEventAvg")
+    EventList = import_lazily("torchlike.surface.profiler_events", "EventList")
+    FunctionEventAvg = import_lazily("torchlike.surface.profiler_events", "FunctionEventAvg")
 
 __all__ = [
     "ProfilerAction",
@@ -265,7 +265,7 @@ class profile:  # noqa: N801  # torch's name
 
     def events(self) -> EventList:
         """Return the single calls, regions and stages of pipelines, in the order in which they began."""
-        from .profiler_events import list_events
+        from .surface.profiler_events import list_events
 
         return list_events(self._require_profile("accessing events"), self.profile_memory)
 
@@ -273,7 +273,7 @@ class profile:  # noqa: N801  # torch's name
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
         """Return the sums over calls of the same operator, and of the same shapes or overload as asked."""
-        from .profiler_events import average_events
+        from .surface.profiler_events import average_events
 
         found = self._require_profile("getting key averages")
         return average_events(

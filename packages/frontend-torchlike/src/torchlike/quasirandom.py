@@ -10,10 +10,10 @@ import numpy as np
 from dispatch_aten.dtypes import get_default_dtype
 from dispatch_aten.errors import library_hint
 
-from .creation import FACTORIES
-from .interop import from_numpy
+from .creation.factories import FACTORIES
 from .random import Generator
-from .tensors import Tensor
+from .tensors.arrays import from_numpy
+from .tensors.tensor import Tensor
 
 __all__ = ["SobolEngine"]
 

@@ -43,15 +43,15 @@ def initial_seed() -> int:
 
 def _start_engine() -> None:
     """Make the engine of the cpu's generator, without drawing."""
-    from .creation import FACTORIES  # it stands above this module
+    from .creation.factories import FACTORIES  # it stands above this module
 
     FACTORIES["rand"](0)
 
 
 def get_rng_state() -> Any:
     """Return the state of the cpu's generator as bytes, in torch's layout (source: ``torch.get_rng_state``)."""
-    from .interop import put  # as above
-    from .random_state import pack_state
+    from .creation.random_state import pack_state
+    from .tensors.arrays import put  # as above
 
     state = default_generator.get_state()
     if state["engine"] is None:
@@ -62,8 +62,8 @@ def get_rng_state() -> Any:
 
 def set_rng_state(new_state: Any) -> None:
     """Restore a state of the cpu's generator, one that torch gave included."""
-    from .interop import read_elements  # as above
-    from .random_state import unpack_state
+    from .creation.random_state import unpack_state
+    from .tensors.arrays import read_elements  # as above
 
     if not isinstance(new_state, dict):
         if not hasattr(new_state, "_dispatch_data"):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .lazy_names import missing_name
-from .result_classes import RESULT_CLASSES
+from .functions.result_classes import RESULT_CLASSES
+from .names.lazy_names import missing_name
 
 __all__ = [name for name in RESULT_CLASSES if not name.startswith("_")]
 

@@ -4,7 +4,7 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 from typing import NamedTuple
-from .tensors import Tensor as _Tensor
+from .tensors.tensor import Tensor as _Tensor
 
 class aminmax(NamedTuple):
     min: _Tensor

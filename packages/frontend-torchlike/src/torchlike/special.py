@@ -12,8 +12,8 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary as _api_boundary
 
-from .functions import NAMESPACES
-from .lazy_names import missing_name
+from .functions.operator_functions import NAMESPACES
+from .names.lazy_names import missing_name
 
 __all__ = [*NAMESPACES["special"]]  # noqa: PLE0604  # the keys are strings
 

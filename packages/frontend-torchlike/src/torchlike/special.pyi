@@ -6,8 +6,8 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 import builtins
 from collections.abc import Sequence
 from typing import overload
-from .tensors import Tensor as _Tensor
-from . import argument_types as _t
+from .tensors.tensor import Tensor as _Tensor
+from .values import argument_types as _t
 
 def airy_ai(x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def bessel_j0(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...

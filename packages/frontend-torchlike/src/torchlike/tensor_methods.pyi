@@ -7,17 +7,17 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, TypeVar, overload
 from dispatch_aten.generator import Generator as _Generator
-from .tensors import Tensor as _Tensor
-from .storages import TypedStorage as _TypedStorage
-from .storages import UntypedStorage as _UntypedStorage
-from .layouts import layout as _layout
-from .dtypes import memory_format as _memory_format
+from .tensors.tensor import Tensor as _Tensor
+from .tensors.storages import TypedStorage as _TypedStorage
+from .tensors.storages import UntypedStorage as _UntypedStorage
+from .values.layouts import layout as _layout
+from .values.dtypes import memory_format as _memory_format
 from . import return_types as _return_types
-from . import argument_types as _t
+from .values import argument_types as _t
 _T = TypeVar("_T", bound=_Tensor)
 
 class TensorMethods:
-    """The methods of tensors that `torchlike.methods` puts into the class."""
+    """The methods of tensors that `torchlike.surface.tensor_class` puts into the class."""
     def __init__(self, *args: Any, device: _t.DeviceLike = None) -> None: ...
     def __abs__(self) -> _Tensor: ...
     def __add__(self, other: _t.NumberOrTensor, /) -> _Tensor: ...

@@ -14,8 +14,8 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from .autograd.gradients import grad
-from .interop import from_numpy
-from .tensors import Tensor
+from .tensors.arrays import from_numpy
+from .tensors.tensor import Tensor
 
 
 def make(values: np.ndarray[Any, Any], device: str, *, requires_grad: bool = False) -> Tensor:

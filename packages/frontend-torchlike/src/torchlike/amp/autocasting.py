@@ -19,7 +19,7 @@ from dispatch_core.lazy_text import repr_by_attributes
 
 from ..history.grad_mode import decorate
 from ..history.graph_settings import autocast_choices, autocast_nesting
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .cast_cache import CastCache, Nesting
 from .settings import (
     Choices,

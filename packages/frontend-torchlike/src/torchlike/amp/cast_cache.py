@@ -11,12 +11,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import current_session
 
 from ..history.grad_mode import is_grad_enabled
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 __all__ = ["CastCache", "Nesting"]
 

@@ -26,7 +26,7 @@ from dispatch_core.frontends import current_session, included_mask, keep_in_code
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
 
 from ..history.graph_settings import current_autocast, current_nesting
-from ..tensors import frontend
+from ..tensors.tensor import frontend
 from . import policies
 from .cast_cache import CastCache
 from .device_keys import DEVICES, KEYS

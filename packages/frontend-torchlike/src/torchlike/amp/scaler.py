@@ -13,10 +13,10 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import float16, float32, int32
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .settings import is_present
 
 __all__ = ["GradScaler", "OptState"]

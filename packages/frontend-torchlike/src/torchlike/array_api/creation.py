@@ -9,10 +9,10 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
-from .. import sources
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..creation import sources
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operands import promote
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 
-from .. import dtypes
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .operands import result_of
 
 __all__ = ["DTYPES", "KINDS", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from dispatch_aten.dtypes import ScalarType
 
 from .. import fft as source
-from ..functions import NAMESPACES
-from ..tensors import Tensor
+from ..functions.operator_functions import NAMESPACES
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "fft",

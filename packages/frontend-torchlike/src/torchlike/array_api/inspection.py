@@ -8,7 +8,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import availability
 
-from ..devices import get_default_device
+from ..values.devices import get_default_device
 from .data_types import DTYPES, isdtype
 
 __all__ = ["__array_namespace_info__"]

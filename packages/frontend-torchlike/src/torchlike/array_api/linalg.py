@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..functions import FUNCTIONS, NAMESPACES
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS, NAMESPACES
+from ..tensors.tensor import Tensor
 from .data_types import finfo
 from .manipulation import matrix_transpose
 from .operands import promote, resolve_axes

@@ -6,9 +6,9 @@ from typing import Any
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..arrangements import broadcast_shapes as find_broadcast
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.arrangements import broadcast_shapes as find_broadcast
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operands import promote, resolve_axes
 
 __all__ = [

@@ -10,8 +10,8 @@ from dispatch_aten import promotion
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.promotion import Operand
 
-from ..creation import tensor
-from ..tensors import Tensor
+from ..creation.factories import tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["promote", "promote_dtypes", "resolve_axes", "result_of"]
 

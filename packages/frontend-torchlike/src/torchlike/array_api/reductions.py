@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operands import promote, resolve_axes
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operands import promote
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ..docstrings import complete_all, complete_function
 from ..history import (
     Node,
     RemovableHandle,
@@ -17,7 +16,8 @@ from ..history import (
     no_grad,
     set_grad_enabled,
 )
-from ..lazy_names import load_names
+from ..names.docstrings import complete_all, complete_function
+from ..names.lazy_names import load_names
 from .function import Function
 from .gradients import backward, grad
 

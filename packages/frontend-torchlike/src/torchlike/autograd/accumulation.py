@@ -23,13 +23,13 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import PARTS, current_part, see_gradient
 from ..history.node import Leaf, Node
-from ..lazy_names import import_lazily
-from ..tensors import bare
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import bare
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0

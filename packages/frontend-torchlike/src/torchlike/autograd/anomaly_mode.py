@@ -13,13 +13,13 @@ from dispatch_core.tracebacks import is_own_frame
 
 from ..history.graph_settings import anomaly_mode
 from ..history.node import Node
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .observer import observe
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _TRACEBACK: Final = "traceback_"
 

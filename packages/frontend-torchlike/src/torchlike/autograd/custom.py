@@ -14,14 +14,14 @@ import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.grad_mode import is_grad_enabled
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .fallback import find_tensors, run_without_formula
 from .function import Function
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 _BACK: Final = DispatchKey.FuncTorchDynamicLayerBackMode.value

@@ -21,14 +21,14 @@ from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, is_plain, to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .accumulation import accumulate, add_gradients
 from .saved import check_cut
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _sequence: Final = attrgetter("seq")
 _Buffers = dict[Node, "list[Tensor | None]"]

@@ -14,13 +14,13 @@ from dispatch_core.keys import AUTOGRAD
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Node, next_sequence
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .inplace import check_inplace, rebase
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 class NotDifferentiable(Node):

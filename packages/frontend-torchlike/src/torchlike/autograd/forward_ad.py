@@ -20,14 +20,14 @@ from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ..arguments import check_tensor
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history import tangents
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..history.tangents import FOLLOW, find_base, has_no_tangent, read_tangent, set_tangent
 from ..history.transforms import is_in_transform
 from ..history.view_chains import replay
-from ..tensors import Tensor
+from ..tensors.arguments import check_tensor
+from ..tensors.tensor import Tensor
 from .fallback import find_tensors
 from .forward_rules import find_forward_rule
 from .gradients import grad

@@ -13,7 +13,6 @@ import dispatch_core as dc
 from dispatch_core.frontends import included_mask
 from dispatch_core.tracebacks import api_boundary
 
-from ..argument_types import DeviceLike
 from ..history import tangents
 from ..history.captures import PARTS, check_hook
 from ..history.device_keys import autograd_bit
@@ -23,7 +22,8 @@ from ..history.metadata import to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output, next_sequence
 from ..history.transforms import FRONT
 from ..history.views import CUSTOM
-from ..tensors import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
+from ..values.argument_types import DeviceLike
 from .accumulation import take_own
 from .function_tangents import push_forward
 from .inplace import check_inplace, check_marked, rebase

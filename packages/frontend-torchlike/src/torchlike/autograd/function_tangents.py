@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history import tangents
-from ..lazy_names import import_lazily
-from ..size import Size
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
+from ..values.size import Size
 from .saved import read_version
 
 if TYPE_CHECKING:

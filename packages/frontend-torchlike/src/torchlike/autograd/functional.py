@@ -11,12 +11,12 @@ from typing import Any, Final, TypeAlias
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
 from ..levels.jacobians import jvp as push
 from ..levels.jacobians import list_bases
 from ..levels.mapping import vmap
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .gradients import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -11,13 +11,13 @@ import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
-from ..arguments import check_tensors
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Node, Output
 from ..history.transforms import refuse_in_transform
-from ..size import Size
-from ..tensors import Tensor, wrap
+from ..tensors.arguments import check_tensors
+from ..tensors.tensor import Tensor, wrap
+from ..values.size import Size
 from .engine import execute
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from ..history.hooks import RemovableHandle
 from ..history.node import Node
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .engine import current_run
 from .gradients import GradientEdge
 from .saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from .saved_mutation import allow_mutation_on_saved_tensors
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 __all__ = [
     "GradientEdge",

@@ -19,13 +19,13 @@ from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.view_chains import replay
 from ..history.views import set_history
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .saved import make_released_error
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 _LEAF_WRITTEN: Final = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..creation import as_tensor
-from ..layouts import sparse_coo
-from ..tensors import Tensor
+from ..creation.factories import as_tensor
+from ..tensors.tensor import Tensor
+from ..values.layouts import sparse_coo
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from dispatch_core.tracebacks import api_boundary, warn_caller
 
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad
 from ..history.node import Node, next_sequence
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .gradients import grad
 from .jacobians import (
     Directions,

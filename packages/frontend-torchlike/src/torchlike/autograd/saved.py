@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD
 
-from ..dtypes import format_type
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, Output, Storage, TensorState
-from ..lazy_names import import_lazily
-from ..tensors import bare
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import bare
+from ..values.dtypes import format_type
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 class Saved:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..history.node import Node
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
 

@@ -15,7 +15,7 @@ from ..history.device_keys import autograd_bit
 from ..history.grad_mode import no_grad
 from ..history.graph_settings import node_observers
 from ..history.node import Edge, Storage
-from ..tensors import Tensor, bare
+from ..tensors.tensor import Tensor, bare
 from .function import Context
 from .observer import KEY
 from .saved import Saved, make_released_error, read_version

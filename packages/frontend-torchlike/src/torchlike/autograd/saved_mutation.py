@@ -13,7 +13,7 @@ import dispatch_core as dc
 
 from ..history.grad_mode import no_grad
 from ..history.graph_settings import write_observers
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .saved_hooks import saved_tensors_hooks
 
 

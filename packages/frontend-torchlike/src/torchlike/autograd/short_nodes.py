@@ -27,7 +27,7 @@ from ..history.device_keys import AUTOGRAD_BITS
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, next_sequence, sequence
 from ..history.views import View
-from ..tensors import Tensor, bare
+from ..tensors.tensor import Tensor, bare
 from .derivative import list_parameters
 from .kernel_source import write_edges, write_version
 from .kernels import format_node_name

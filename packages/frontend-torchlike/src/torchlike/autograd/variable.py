@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..creation import FACTORIES
+from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .engine import queue_callback
 
 

@@ -21,8 +21,8 @@ from dispatch_core.keys import AUTOGRAD
 from ..autograd.function import Context
 from ..autograd.saved import Saved, read_version
 from ..history.node import Aliases, Leaf, Node, Output, Storage, TensorState, next_sequence, sequence, tick
-from ..lazy_names import import_lazily
-from ..tensors import Tensor, bare
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor, bare
 from .entry import state_of
 
 if TYPE_CHECKING:

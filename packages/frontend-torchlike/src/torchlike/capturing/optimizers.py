@@ -14,7 +14,7 @@ from weakref import ref
 
 from ..history.captures import OPTIMIZERS, check_hook
 from ..optim.hooks import STEP_HOOKS
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 
 class OptimizerStates:

@@ -12,7 +12,7 @@ from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .blueprint import Blueprint
 from .entry import Entry, member_reader, state_of
 from .modules import ModuleGuards

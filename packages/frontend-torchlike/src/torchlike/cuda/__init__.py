@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..absent_devices import AbsentDeviceError, list_functions
-from ..legacy_types import list_types
+from ..creation.legacy_types import list_types
+from ..surface.absent_devices import AbsentDeviceError, list_functions
 from . import amp
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from ..capturing.part import CapturedState

@@ -11,7 +11,7 @@ import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from . import tangents
 from .captures import PARTS, see, see_gradient
 from .device_keys import autograd_bit
@@ -22,9 +22,9 @@ from .transforms import refuse_in_transform
 from .views import View, make_state
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _making: Final = forkable(Order.MEMORY)
 

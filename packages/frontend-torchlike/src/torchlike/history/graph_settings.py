@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from .node import Node

@@ -9,7 +9,7 @@ from dispatch_aten.shapes import HasSpec
 from dispatch_core import frontends
 from dispatch_core.caches import keep
 
-from ..size import Size
+from ..values.size import Size
 
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = tuple[tuple[int, ...], Any]

@@ -23,14 +23,14 @@ from weakref import ref
 
 from dispatch_core.forks import Order, forkable
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .hooks import Hook, RemovableHandle
 from .metadata import Meta
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 sequence: Final = itertools.count(1)

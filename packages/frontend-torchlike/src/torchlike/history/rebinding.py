@@ -16,16 +16,16 @@ from dispatch_aten.shapes import RULES_ON_EXPANDED
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .metadata import is_plain
 from .node import Aliases, Leaf, Storage
 from .view_chains import list_views, replay
 from .views import ALIASING, View, join
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 #: The references to an array that no view's array refers to: the tensor's, and that of the call that counts them.

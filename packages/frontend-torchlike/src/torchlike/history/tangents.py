@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: The number of the open level, 0 outside.
 dual_level: Final[ContextVar[int]] = ContextVar("torchlike.dual_level", default=0)

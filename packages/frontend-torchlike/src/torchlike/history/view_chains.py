@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_core.frontends import find_array_type
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .captures import PARTS, current_part
 from .metadata import is_plain
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 Chain = Any
 

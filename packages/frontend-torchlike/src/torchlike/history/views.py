@@ -23,16 +23,16 @@ from dispatch_core.forks import Order, forkable
 from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .captures import PARTS, current_part
 from .grad_mode import enable_grad, is_grad_enabled
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
 from .view_chains import Chain, list_views, replay, view_kinds
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: Held while the aliases of an array that cannot be written are changed; no operator is called meanwhile.
 ALIASING: Final = forkable(Order.MEMORY)

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from .. import array_api
-from ..functions import FUNCTIONS
-from ..interop import from_numpy
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.arrays import from_numpy
+from ..tensors.tensor import Tensor
 
 __all__ = ["register"]
 

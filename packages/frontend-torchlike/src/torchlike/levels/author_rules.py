@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_structure, tree_unflatten
 from .calls import signature_of, tensors_of, wrap_result, written_tensors
 from .mapping import broadcast_to_leaves

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dispatch_core import OperatorNotFoundError
 from dispatch_core.caches import keep
 
-from ..tensors import frontend
+from ..tensors.tensor import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
 
 __all__ = [

@@ -19,10 +19,10 @@ from ..autograd.forward_rules import ForwardRule
 from ..autograd.function import Context, Function
 from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
 from ..autograd.saved import read_version
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled, set_grad_enabled
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_map
 from .calls import call_in_order, map_tensors, shape_of, signature_of, written_tensors
 from .loop import has_fresh_results

@@ -17,7 +17,7 @@ from ..autograd.function import Context
 from ..autograd.function_tangents import push_forward
 from ..history import tangents
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .calls import call_in_order, shape_of
 from .grad_level import ForwardLevel, GradLevel
 from .stack import TransformLevel, above, below, current_levels

@@ -13,7 +13,7 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.shapes import TensorMeta
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .stack import TransformLevel
 from .tensors import LevelData, make_data
 

@@ -18,7 +18,7 @@ from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_wri
 from dispatch_core import frontends
 
 from ..history.rebinding import check_expanded, rebind
-from ..tensors import Tensor, frontend
+from ..tensors.tensor import Tensor, frontend
 from .calls import call_in_order, map_tensors, signature_of, tensors_of, written_tensors
 from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import grad as differentiate
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_map, tree_unflatten
 from .grad_level import GradLevel
 from .stack import above

@@ -8,8 +8,8 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
 from .randomness import check_randomness
 from .stack import above

@@ -16,7 +16,7 @@ import dispatch_core as dc
 
 from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.view_chains import replay
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["OutsideTensors"]
 

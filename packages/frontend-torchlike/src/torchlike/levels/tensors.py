@@ -27,7 +27,7 @@ from ..history.device_keys import autograd_bit
 from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, next_sequence
 from ..history.views import View
-from ..tensors import Tensor, bare, frontend
+from ..tensors.tensor import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
 
 __all__ = [

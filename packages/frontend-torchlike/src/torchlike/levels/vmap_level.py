@@ -22,7 +22,7 @@ from dispatch_core import frontends
 from dispatch_core.caches import keep
 from dispatch_core.keys import AUTOCAST, LAYOUTS
 
-from ..tensors import Tensor, frontend
+from ..tensors.tensor import Tensor, frontend
 from .batching import Batch, find_rule_in_order
 from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows

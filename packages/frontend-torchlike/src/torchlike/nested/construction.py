@@ -8,13 +8,13 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
-from ..argument_types import DeviceLike
-from ..creation import FACTORIES, as_tensor
-from ..dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
-from ..functions import FUNCTIONS
+from ..creation.factories import FACTORIES, as_tensor
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
-from ..layouts import jagged, layout, layout_of, strided
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.argument_types import DeviceLike
+from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
+from ..values.layouts import jagged, layout, layout_of, strided
 from .tensor import NestedTensor, nest
 
 

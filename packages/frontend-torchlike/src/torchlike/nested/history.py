@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 
 class HistoryOfValues(Tensor):

@@ -6,7 +6,7 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .tensor import NestedTensor
 
 

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import dispatch_core as dc
 from dispatch_core.keys import LAYOUTS
 
-from ..size import check_dim
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.size import check_dim
 from .tensor import Jagged, NestedTensor
 
 Rule = Callable[["Operator", tuple[Any, ...]], Any]

@@ -7,9 +7,9 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .tensor import Jagged, NestedTensor
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.keys import LAYOUTS
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operators import Operator, find_nested
 from .padding import locate, unpad
 from .tensor import Jagged, NestedTensor, replace_values, wrap_values

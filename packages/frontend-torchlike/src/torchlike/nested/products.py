@@ -6,8 +6,8 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..creation import FACTORIES
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..tensors.tensor import Tensor
 from .operators import Operator, refuse_gaps, strided_only
 from .padding import is_filled, pad, unpad
 from .pointwise import fits

@@ -16,12 +16,12 @@ from weakref import ref
 
 from dispatch_core.forks import Order, forkable
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from ..tensors import Tensor
+    from ..tensors.tensor import Tensor
 else:
-    Tensor = import_lazily("torchlike.tensors", "Tensor")
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _numbers: Final = count(1)
 #: Far from every size, and from -1, so that a function that takes it for a number refuses it.

@@ -13,8 +13,8 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..dtypes import finfo, iinfo
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.dtypes import finfo, iinfo
 from .operators import Operator, canonical, inner_dim, refuse_gaps
 from .padding import locate, pad
 from .tensor import Jagged, wrap_values

@@ -20,9 +20,9 @@ from dispatch_core import frontends
 from dispatch_core.frontends import TensorLayout
 from dispatch_core.keys import AUTOCAST, DispatchKey
 
-from ..conversions import cpu, to
-from ..layouts import LayoutData, jagged, layout
-from ..tensors import Tensor, frontend
+from ..methods.conversions import cpu, to
+from ..tensors.tensor import Tensor, frontend
+from ..values.layouts import LayoutData, jagged, layout
 from .history import HistoryOfValues
 from .ragged_sizes import ragged_size, share_ragged_size
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operators import Operator, canonical, inner_dim, refuse_gaps
 from .pointwise import align, fits
 from .tensor import Jagged, NestedTensor, nest, wrap_values

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
-from ..docstrings import complete
-from ..lazy_names import load_names
+from ..names.docstrings import complete
+from ..names.lazy_names import load_names
 from . import functional, init, modules, parameter
 from .parameter import Buffer, Parameter
 

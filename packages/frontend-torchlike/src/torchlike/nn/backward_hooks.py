@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.function import Function
 from ..history.grad_mode import is_grad_enabled
 from ..history.hooks import Hook
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 
 class BackwardHookFunction(Function):

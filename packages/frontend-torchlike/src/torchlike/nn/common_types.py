@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 _scalar_or_tuple_any_t = int | tuple[int, ...]
 _scalar_or_tuple_1_t = int | tuple[int]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.tracebacks import api_boundary
 
-from ..argument_types import DeviceLike, DTypeLike
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
+from ..values.argument_types import DeviceLike, DTypeLike
 from .tree import Tree
 
 if TYPE_CHECKING:
-    from ..dtypes import memory_format
+    from ..values.dtypes import memory_format
 else:
-    memory_format = import_lazily("torchlike.dtypes", "memory_format")
+    memory_format = import_lazily("torchlike.values.dtypes", "memory_format")
 
 
 class Convertible(Tree):

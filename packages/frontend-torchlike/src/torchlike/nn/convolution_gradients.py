@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import dispatch_core as dc
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..history.captures import PARTS, current_part
 from ..history.hooks import Hook, RemovableHandle
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
 from . import global_hooks
 from .tree import Tree
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal
 
-from ..arguments import check_tensor
-from ..creation import FACTORIES
-from ..docstrings import complete_all
-from ..functions import FUNCTIONS, METHODS, NAMESPACES
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS, METHODS, NAMESPACES
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor
+from ..names.docstrings import complete_all
+from ..tensors.arguments import check_tensor
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "Literal",

@@ -19,8 +19,8 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..history.grad_mode import no_grad
 from ..history.hooks import Hook, RemovableHandle
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
 from .parameter import Parameter
 from .saving import EXTRA_STATE, Saving
 

@@ -19,7 +19,7 @@ from dispatch_core.display import (
 )
 from dispatch_core.escapes import to_printable
 
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
 from .uninitialized import is_lazy
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Self
 
-from ..arguments import check_tensor
-from ..creation import FACTORIES
-from ..deepcopy import copy_attributes
+from ..creation.factories import FACTORIES
 from ..history.views import share_memory
-from ..layouts import refuse_layout
-from ..tensors import Tensor
+from ..tensors.arguments import check_tensor
+from ..tensors.deepcopy import copy_attributes
+from ..tensors.tensor import Tensor
+from ..values.layouts import refuse_layout
 
 
 class Parameter(Tensor):

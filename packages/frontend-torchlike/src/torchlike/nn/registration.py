@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dispatch_core.tracebacks import trim_traceback
 
-from ..dtypes import format_type
 from ..history.captures import PARTS, current_part
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
+from ..values.dtypes import format_type
 from .global_hooks import REGISTRATION
 from .parameter import Buffer, Parameter
 from .tree import Tree

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..history.hooks import Hook, RemovableHandle
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .tree import Tree
 
 #: The name under which a module's extra state is saved.

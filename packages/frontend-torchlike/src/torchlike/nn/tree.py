@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..history.captures import PARTS, see_module
-from ..lazy_names import import_lazily
-from ..tensors import Tensor
+from ..names.lazy_names import import_lazily
+from ..tensors.tensor import Tensor
 from .parameter import Parameter
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..argument_types import DeviceLike, DTypeLike
-from ..creation import FACTORIES
+from ..creation.factories import FACTORIES
 from ..history.differentiable import Differentiable
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
+from ..values.argument_types import DeviceLike, DTypeLike
 from .parameter import Parameter
 
 #: In the class, ``type`` is the method of tensors.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .numbers import make_number, multiply, read_number, to_plain, write_number
 from .optimizer import Optimizer
 from .settings import check_pair, check_settings, collect_settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .numbers import make_number, read_number, round_number, write_number
 from .optimizer import Optimizer
 from .settings import check_settings, collect_settings

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..dtypes import finfo
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.dtypes import finfo
 from .numbers import read_number
 from .optimizer import Optimizer
 from .settings import collect_settings

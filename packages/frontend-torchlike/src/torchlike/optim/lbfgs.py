@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import enable_grad, no_grad
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .line_search import search_strong_wolfe
 from .numbers import read_number, to_plain
 from .optimizer import Optimizer

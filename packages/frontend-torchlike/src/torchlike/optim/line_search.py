@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 
 @dataclass(slots=True)

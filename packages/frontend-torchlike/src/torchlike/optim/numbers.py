@@ -13,10 +13,10 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
-from ..creation import tensor
+from ..creation.factories import tensor
 from ..history.captures import PARTS, current_part
-from ..interop import is_recording
-from ..tensors import Tensor, wrap
+from ..tensors.arrays import is_recording
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["make_number", "multiply", "read_number", "round_number", "to_plain", "write_number"]
 

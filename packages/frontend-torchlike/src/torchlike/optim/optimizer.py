@@ -14,10 +14,10 @@ from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import clear_gradient
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.captures import OPTIMIZERS, PARTS, current_part
 from ..history.grad_mode import enable_grad, set_grad_enabled
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_optimizer_step_pre_hook, with_hooks
 from .numbers import make_number, read_number, to_plain, write_number
 from .settings import check_capturable, check_implementation

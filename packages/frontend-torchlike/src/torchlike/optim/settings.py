@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_core.errors import short_repr
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 #: Setting → its name in torch's message; it must be at least zero.
 _NAMES: Final = {"lr": "learning rate", "eps": "epsilon value"}

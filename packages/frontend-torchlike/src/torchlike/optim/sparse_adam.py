@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .numbers import read_number
 from .optimizer import Optimizer
 from .settings import check_settings, collect_settings

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from ..argument_types import DeviceLike
-from ..creation import tensor
+from ..creation.factories import tensor
 from ..history.grad_mode import no_grad
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.argument_types import DeviceLike
 from .lr_scheduler.scheduler import LRScheduler, spread
 from .optimizer import Optimizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..lazy_names import load_names
+from ..names.lazy_names import load_names
 from .entry import load, save
 
 _NAMES: Final = {"classes": "add_safe_globals clear_safe_globals get_safe_globals safe_globals"}

@@ -14,9 +14,9 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import is_contiguous
 
-from ..creation import FACTORIES
+from ..creation.factories import FACTORIES
 from ..nn.parameter import Parameter
-from ..tensors import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap
 from .locations import Locator
 from .sources import Bytes
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 
-from ..creation import FACTORIES
-from ..size import Size
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..tensors.tensor import Tensor
+from ..values.size import Size
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers
 from .hashed_keys import check_key

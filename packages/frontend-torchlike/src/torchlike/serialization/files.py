@@ -21,11 +21,11 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import contiguous_strides, is_contiguous
 from dispatch_core.escapes import to_printable
 
-from ..creation import FACTORIES
-from ..interop import read_elements
-from ..layouts import refuse_layout
+from ..creation.factories import FACTORIES
 from ..nn.parameter import Parameter
-from ..tensors import Tensor
+from ..tensors.arrays import read_elements
+from ..tensors.tensor import Tensor
+from ..values.layouts import refuse_layout
 from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, find_dtype, finish, numpy_dtype
 from .locations import Locator
 from .memory import find_place

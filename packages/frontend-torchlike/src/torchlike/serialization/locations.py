@@ -16,14 +16,14 @@ from dispatch_core import ArgumentError, BackendError
 from dispatch_core.devices import Device
 from dispatch_core.frontends import availability, is_loaded
 
-from ..devices import as_device
-from ..lazy_names import import_lazily
+from ..names.lazy_names import import_lazily
+from ..values.devices import as_device
 from .refusals import shorten
 
 if TYPE_CHECKING:
-    from ..argument_types import DeviceLike
+    from ..values.argument_types import DeviceLike
 else:
-    DeviceLike = import_lazily("torchlike.argument_types", "DeviceLike")
+    DeviceLike = import_lazily("torchlike.values.argument_types", "DeviceLike")
 
 __all__ = ["Locator", "MapLocation", "make_locator"]
 

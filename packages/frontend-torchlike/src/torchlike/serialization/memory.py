@@ -7,10 +7,10 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..creation import FACTORIES
+from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["find_place"]
 

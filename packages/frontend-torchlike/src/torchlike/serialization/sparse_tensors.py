@@ -9,7 +9,7 @@ from typing import Any
 from dispatch_core.keys import LAYOUTS
 
 from ..nn.parameter import Parameter
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .arrays import check_numbers
 
 __all__ = ["is_sparse", "put_sparse_together", "read_layout", "rebuild_sparse", "take_sparse_apart"]

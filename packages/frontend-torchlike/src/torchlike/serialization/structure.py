@@ -23,8 +23,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..size import Size
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.size import Size
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, put_together, take_apart
 from .hashed_keys import check_key

@@ -16,10 +16,10 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import float32, float64, get_default_dtype
 
-from ..creation import FACTORIES
-from ..docstrings import complete_all
-from ..layouts import strided
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..names.docstrings import complete_all
+from ..tensors.tensor import Tensor
+from ..values.layouts import strided
 
 _aten: Final[Any] = dc.ops.aten
 

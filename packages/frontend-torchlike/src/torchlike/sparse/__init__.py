@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..lazy_names import missing_name
+from ..names.lazy_names import missing_name
 from .construction import check_sparse_tensor_invariants
 from .diagonals import spdiags
 from .functions import addmm, log_softmax, mm, softmax, sum  # noqa: A004  # torch's name

@@ -8,10 +8,10 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.shapes import broadcast_shapes
 
-from ..creation import FACTORIES
-from ..dtypes import can_cast, result_type
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.dtypes import can_cast, result_type
 from .components import become
 from .matrices import add_up, sum_duplicates
 from .operators import coalesce

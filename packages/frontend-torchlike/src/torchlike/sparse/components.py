@@ -11,10 +11,10 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.variants import functional_of
 
-from ..dtypes import can_cast
-from ..functions import FUNCTIONS
-from ..size import check_dim
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.dtypes import can_cast
+from ..values.size import check_dim
 from .construction import make_empty as make_empty_coo
 from .operators import coalesce
 from .refusals import refuse_operator

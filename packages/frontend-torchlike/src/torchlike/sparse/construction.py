@@ -13,11 +13,11 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.tracebacks import api_boundary
 
-from ..argument_types import DeviceLike
-from ..creation import as_tensor
-from ..dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
-from ..layouts import layout, sparse_coo, strided
-from ..tensors import Tensor
+from ..creation.factories import as_tensor
+from ..tensors.tensor import Tensor
+from ..values.argument_types import DeviceLike
+from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
+from ..values.layouts import layout, sparse_coo, strided
 from .operators import ops
 from .tensor import count_through, is_sparse, record_of
 

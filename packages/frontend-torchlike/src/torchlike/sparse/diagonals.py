@@ -9,10 +9,10 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_core.tracebacks import api_boundary
 
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
-from ..layouts import sparse_coo
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.layouts import sparse_coo
 from .construction import make_empty, sparse_coo_tensor
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
-from ..size import check_dim
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.size import check_dim
 from .operators import coalesce, ops
 from .tensor import Coo, count_through, expect_sparse, is_sparse, record_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .operators import FORMULA_FUNCTIONS, coalesce, ops
 from .tensor import gather, is_sparse, record_of, wrap_coo
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..creation import FACTORIES
-from ..functions import FUNCTIONS
-from ..size import check_dim
-from ..tensors import Tensor
+from ..creation.factories import FACTORIES
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.size import check_dim
 from .tensor import find_all, is_sparse, record_of, wrap_coo
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..arrangements import unique
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.arrangements import unique
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .tensor import Coo, count_through, find_all, places_of
 
 Array = NDArray[Any]

@@ -7,8 +7,8 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..layouts import strided
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
+from ..values.layouts import strided
 from .construction import to_sparse
 from .operators import coalesce, ops
 from .tensor import expect_sparse, is_sparse, record_of

@@ -13,9 +13,9 @@ import dispatch_core as dc
 
 from ..autograd.derivative import Derivative
 from ..autograd.kernels import make_kernel
-from ..functions import FUNCTIONS
+from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .matrices import add_up, sum_duplicates
 from .tensor import count_through, expect_sparse, gather, record_of, replace_values, wrap_coo
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
 from .matrices import multiply, multiply_both
 from .operators import coalesce
 from .refusals import refuse_operator

@@ -6,9 +6,9 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..functions import FUNCTIONS
-from ..size import check_dim
-from ..tensors import Tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.size import check_dim
 from .operators import coalesce
 from .tensor import record_of, wrap_coo
 

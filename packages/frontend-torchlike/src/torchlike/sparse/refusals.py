@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import dispatch_core as dc
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .tensor import is_sparse
 
 _SUM = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."

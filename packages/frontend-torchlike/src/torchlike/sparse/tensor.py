@@ -20,12 +20,12 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import TensorLayout
 from dispatch_core.keys import DispatchKey
 
-from ..creation import FACTORIES, as_tensor
-from ..functions import FUNCTIONS
-from ..interop import read_printable
-from ..layouts import LayoutData, layout, sparse_coo
-from ..printing import add_notes, write_elements
-from ..tensors import Tensor, wrap
+from ..creation.factories import FACTORIES, as_tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.arrays import read_printable
+from ..tensors.printing import add_notes, write_elements
+from ..tensors.tensor import Tensor, wrap
+from ..values.layouts import LayoutData, layout, sparse_coo
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..creation import as_tensor
-from ..dtypes import promote_types
-from ..functions import FUNCTIONS
-from ..tensors import Tensor
+from ..creation.factories import as_tensor
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from ..values.dtypes import promote_types
 
 #: dtype → relative and absolute tolerance; others must be equal.
 _TOLERANCES: Final = {

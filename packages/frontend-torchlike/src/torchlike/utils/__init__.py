@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..lazy_names import load_names
+from ..names.lazy_names import load_names
 
 _NAMES: Final = {
     "checkpoint": "",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import dispatch_core as dc
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = ["TorchDispatchMode"]
 

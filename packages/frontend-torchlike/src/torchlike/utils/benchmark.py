@@ -7,7 +7,7 @@ import timeit
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ..settings import get_num_threads, set_num_threads
+from ..values.settings import get_num_threads, set_num_threads
 
 __all__ = ["Compare", "Measurement", "Timer"]
 

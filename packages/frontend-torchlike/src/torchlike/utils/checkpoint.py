@@ -15,7 +15,7 @@ from ..history.grad_mode import enable_grad, is_grad_enabled, no_grad
 from ..history.graph_settings import current_autocast
 from ..nn.modules.container import Sequential
 from ..random import fork_rng, get_rng_state, set_rng_state
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "CheckpointFunction",

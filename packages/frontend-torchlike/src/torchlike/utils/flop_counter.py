@@ -16,7 +16,7 @@ from typing import Any, Final, Self, TypeAlias
 import dispatch_core as dc
 from dispatch_core.display import Column, DataTable
 
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from ._python_dispatch import TorchDispatchMode
 from .module_tracker import ModuleTracker
 from .pytree import tree_map

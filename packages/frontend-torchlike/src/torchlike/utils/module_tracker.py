@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from ..autograd.engine import is_running, queue_callback
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.global_hooks import register_module_forward_hook, register_module_forward_pre_hook
-from ..tensors import Tensor
+from ..tensors.tensor import Tensor
 from .pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]

@@ -7,8 +7,8 @@ import builtins
 from collections.abc import Sequence
 from typing import overload
 from dispatch_aten.generator import Generator as _Generator
-from ...tensors import Tensor as _Tensor
-from ... import argument_types as _t
+from ...tensors.tensor import Tensor as _Tensor
+from ...values import argument_types as _t
 
 from .activations import celu as celu
 def celu_(input: _Tensor, alpha: _t.Number = 1.0) -> _Tensor: ...

@@ -10,9 +10,9 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.caches import LazyTable
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONAL, FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONAL, FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 #: The names here that are operators' own functions; each is made when it is first asked for.
 _SAME: Final = {

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONAL, FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONAL, FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from .linear_maps import linear
 
 scaled_dot_product_attention = FUNCTIONAL["scaled_dot_product_attention"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 conv1d, conv2d, conv3d = (FUNCTIONS[f"conv{count}d"] for count in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (FUNCTIONS[f"conv_transpose{count}d"] for count in (1, 2, 3))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 
 def _check(name: str, input: Tensor, p: float) -> None:

@@ -7,12 +7,12 @@ import warnings
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ...arguments import check_tensor
-from ...creation import FACTORIES
-from ...functions import FUNCTIONAL, FUNCTIONS
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONAL, FUNCTIONS
 from ...history.grad_mode import is_grad_enabled, no_grad
-from ...interop import is_recording
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.arrays import is_recording
+from ...tensors.tensor import Tensor
 
 one_hot = FUNCTIONAL["one_hot"]
 _MODES = {"sum": 0, "mean": 1, "max": 2}

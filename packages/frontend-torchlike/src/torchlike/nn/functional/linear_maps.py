@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ...functions import FUNCTIONAL
+from ...functions.operator_functions import FUNCTIONAL
 
 linear = FUNCTIONAL["linear"]

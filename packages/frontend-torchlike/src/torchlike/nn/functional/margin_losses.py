@@ -7,9 +7,9 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONAL, FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONAL, FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from .losses import read_reduction, to_reduction
 
 

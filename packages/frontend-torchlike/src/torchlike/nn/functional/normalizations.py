@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import dispatch_core as dc
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 
 def _check_batch_size(size: Sequence[int]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import dispatch_core as dc
 
-from ...arguments import check_tensor
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeVar
 import dispatch_core as dc
 from dispatch_aten.shapes import scale_sizes
 
-from ...arguments import check_tensor
-from ...creation import FACTORIES
-from ...functions import FUNCTIONAL, FUNCTIONS
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONAL, FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from ..modules.utils import _list_with_default
 
 avg_pool1d = FUNCTIONS["avg_pool1d"]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import dispatch_core as dc
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
+from ...functions.operator_functions import FUNCTIONS
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from .losses import read_reduction, to_number
 
 

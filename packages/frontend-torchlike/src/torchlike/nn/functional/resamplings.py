@@ -10,9 +10,9 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.shapes import scale_sizes
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from . import poolings
 
 pixel_shuffle, pixel_unshuffle = FUNCTIONS["pixel_shuffle"], FUNCTIONS["pixel_unshuffle"]

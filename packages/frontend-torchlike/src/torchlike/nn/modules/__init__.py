@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ...docstrings import complete
-from ...lazy_names import load_names
+from ...names.docstrings import complete
+from ...names.lazy_names import load_names
 
 _NAMES: Final = {
     "activation": (

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .container import ModuleList, Sequential
 from .linear import Linear

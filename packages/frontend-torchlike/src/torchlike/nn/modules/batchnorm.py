@@ -7,10 +7,10 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES, tensor
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES, tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..parameter import Parameter

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import index as as_index
 from typing import Any, Self, overload
 
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from .module import Module
 from .parameter_container import (
     ParameterDict,  # noqa: F401  # torch has it here

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
+from ...creation.factories import FACTORIES
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..parameter import Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 

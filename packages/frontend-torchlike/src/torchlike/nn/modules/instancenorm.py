@@ -7,9 +7,9 @@ from typing import Any
 
 from dispatch_core.escapes import to_printable
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .batchnorm import _check_rank, _LazyNormBase, _NormBase
 

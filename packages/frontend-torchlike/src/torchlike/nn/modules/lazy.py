@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...lazy_names import import_lazily
+from ...names.lazy_names import import_lazily
 from ..uninitialized import is_lazy
 
 if TYPE_CHECKING:

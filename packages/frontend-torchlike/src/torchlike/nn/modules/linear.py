@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..parameter import Parameter

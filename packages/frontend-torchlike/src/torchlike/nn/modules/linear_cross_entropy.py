@@ -8,9 +8,9 @@ from typing import Any
 
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, float64
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .linear import Linear
 from .loss import _WeightedLoss

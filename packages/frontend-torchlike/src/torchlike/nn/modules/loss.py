@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...arguments import check_tensor
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from ..functional.losses import to_reduction
 from .distance import PairwiseDistance

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...arguments import check_tensor
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 from .utils import _ntuple

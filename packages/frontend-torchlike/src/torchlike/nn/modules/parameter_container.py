@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from operator import index as as_index
 from typing import Any, Self
 
-from ...dtypes import format_type
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
+from ...values.dtypes import format_type
 from ..parameter import Parameter
 from .module import Module
 

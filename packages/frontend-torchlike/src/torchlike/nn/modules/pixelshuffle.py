@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
+from ...creation.factories import FACTORIES
 from ...history.graph_settings import is_any_autocast_enabled
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

@@ -7,10 +7,10 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import init
 from ..parameter import Parameter
 from .module import Module

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
+from ...creation.factories import FACTORIES
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..parameter import Parameter

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from ...argument_types import DeviceLike, DTypeLike
-from ...arguments import check_tensor
-from ...creation import FACTORIES
-from ...functions import FUNCTIONS
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONS
 from ...history.grad_mode import is_grad_enabled
-from ...tensors import Tensor
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
+from ...values.argument_types import DeviceLike, DTypeLike
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..functional.attentions import _canonical_mask

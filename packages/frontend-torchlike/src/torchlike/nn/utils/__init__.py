@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...lazy_names import load_names
+from ...names.lazy_names import load_names
 
 _NAMES: Final = {
     "clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm",

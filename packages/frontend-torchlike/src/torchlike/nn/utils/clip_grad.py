@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from ...creation import FACTORIES
-from ...functions import FUNCTIONS
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONS
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ...arguments import check_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]

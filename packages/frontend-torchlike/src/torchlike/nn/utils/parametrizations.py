@@ -7,11 +7,11 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ...creation import FACTORIES
-from ...dtypes import finfo
-from ...functions import FUNCTIONS, NAMESPACES
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONS, NAMESPACES
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
+from ...values.dtypes import finfo
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from ..modules.module import Module
 from . import parametrize

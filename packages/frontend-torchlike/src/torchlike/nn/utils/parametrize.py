@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...creation import FACTORIES
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.tensor import Tensor
 from ..modules.module import Module
 
 __all__ = [

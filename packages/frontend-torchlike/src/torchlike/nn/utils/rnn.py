@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ...arguments import check_tensor
-from ...creation import FACTORIES, as_tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...creation.factories import FACTORIES, as_tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arguments import check_tensor
+from ...tensors.tensor import Tensor
 
 __all__ = [
     "PackedSequence",

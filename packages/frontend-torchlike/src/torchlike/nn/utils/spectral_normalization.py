@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...functions import FUNCTIONS, NAMESPACES
+from ...functions.operator_functions import FUNCTIONS, NAMESPACES
 from ...history.grad_mode import no_grad
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import modules
 from ..modules.module import Module

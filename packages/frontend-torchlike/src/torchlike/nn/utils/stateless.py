@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from ..modules.module import Module
 
 __all__ = ["functional_call"]

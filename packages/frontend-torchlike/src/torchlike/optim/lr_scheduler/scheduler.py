@@ -13,7 +13,7 @@ from weakref import ref
 from dispatch_core.lazy_text import repr_by_attributes
 
 from ...history.captures import PARTS, current_part
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 from ..numbers import read_number, to_plain
 from ..optimizer import Optimizer
 

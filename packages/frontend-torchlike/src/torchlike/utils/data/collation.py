@@ -10,9 +10,9 @@ import numpy as np
 
 from dispatch_aten.dtypes import float64
 
-from ...creation import as_tensor, tensor
-from ...functions import FUNCTIONS
-from ...tensors import Tensor
+from ...creation.factories import as_tensor, tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_err_msg_format", "default_collate_fn_map", "default_convert"]
 

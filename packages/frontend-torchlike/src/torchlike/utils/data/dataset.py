@@ -11,9 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ...creation import FACTORIES
+from ...creation.factories import FACTORIES
 from ...random import Generator, default_generator
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = [
     "ChainDataset",

@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ...creation import FACTORIES
+from ...creation.factories import FACTORIES
 from ...random import Generator
 from .sampler import Sampler
 

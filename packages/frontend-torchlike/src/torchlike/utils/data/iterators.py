@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from dispatch_core.display import begin_report
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ...lazy_names import import_lazily
+from ...names.lazy_names import import_lazily
 from .sampler import draw_seed
 from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, decode, encode, work
 

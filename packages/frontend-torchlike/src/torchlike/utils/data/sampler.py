@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from dispatch_aten.dtypes import float64, int64
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ...creation import FACTORIES, as_tensor
-from ...functions import FUNCTIONS
+from ...creation.factories import FACTORIES, as_tensor
+from ...functions.operator_functions import FUNCTIONS
 from ...random import Generator
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...tensors import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["SummaryWriter"]
 

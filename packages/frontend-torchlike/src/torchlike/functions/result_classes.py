@@ -1,0 +1,32 @@
+"""The classes of operators' named results, each made when it is first used; users know them as `torchlike.return_types`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, Final
+
+from dispatch_core.caches import LazyTable
+
+from ..names.operator_table import read_operators
+from ..values import dtypes
+
+__all__ = ["RESULT_CLASSES"]
+
+_FIELDS: Final = {name: operator.names for name, operator in read_operators().items() if operator.names is not None}
+
+
+def _make(name: str) -> Callable[..., Any]:
+    """Make the class of an operator's named results, printed as torch prints it."""
+    fields = _FIELDS[name]
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
+
+    def text(self: Any) -> str:
+        inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"{dtypes.TYPE_PREFIX}return_types.{name}(\n{inner})"
+
+    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
+
+
+#: The classes by the operators' names.
+RESULT_CLASSES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make, _FIELDS)

@@ -1,0 +1,113 @@
+"""Python's operators on tensors, by torch's functions of the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+
+from ..functions.operator_functions import FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
+from ..signatures.overload_choice import BINARY_OVERLOADS
+from ..tensors.tensor import Tensor
+from .ufuncs import call_with_array
+
+_NUMBERS: Final = (bool, int, float, complex, np.generic)
+_TAKEN: Final = (Tensor, *_NUMBERS)
+
+#: Python's binary operators: the special method's name and the torch function.
+_OPERATORS: Final = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
+    direct, numbers = BINARY_OVERLOADS.get(name, (None, None))
+    if direct is None:
+
+        def method(self: Tensor, other: Any) -> Any:
+            return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
+
+        return method
+
+    def slow_path(self: Tensor, other: Any, **_: Any) -> Any:
+        if type(other) in PLAIN_NUMBERS:
+            return numbers(self, other)
+        return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
+
+    return dc.rename_arguments(direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS)
+
+
+def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _TAKEN):
+            return NotImplemented
+        if not isinstance(self, Tensor):
+            raise TypeError(f"a reflected operator of tensors doesn't apply to a {type(self).__name__!r} object")
+        return function(other.item() if isinstance(other, np.generic) else other, self)
+
+    return method
+
+
+_Maker = Callable[[], Callable[..., Any]]
+
+
+def _forward(name: str) -> _Maker:
+    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name])
+
+
+def _reflect(name: str) -> _Maker:
+    return lambda: _make_reflect(NUMBER_FIRST[name] if name in NUMBER_FIRST else FUNCTIONS[name])
+
+
+def _import_indexing(name: str) -> Callable[..., Any]:
+    from . import indexing  # it names operators, which defines them
+
+    made: Callable[..., Any] = getattr(indexing, name)
+    return made
+
+
+def _invert(self: Tensor) -> Tensor:
+    if self.is_floating_point() or self.is_complex():
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return FUNCTIONS["bitwise_not"](self)
+
+
+def _make_operators() -> dict[str, _Maker]:
+    made: dict[str, _Maker] = {}
+    for python, name in _OPERATORS.items():
+        if name not in FUNCTIONS:
+            continue
+        made[f"__{python}__"], made[f"__r{python}__"] = _forward(name), _reflect(name)
+        if f"{name}_" in METHODS:
+            made[f"__i{python}__"] = _forward(f"{name}_")
+    made |= {f"__{name}__": _forward(name) for name in _COMPARISONS}
+    unary = {"neg": "neg", "abs": "abs", "pos": "positive"}
+    made |= {f"__{python}__": partial(FUNCTIONS.__getitem__, name) for python, name in unary.items()}
+    made["__invert__"] = lambda: _invert
+    made |= {"__div__": made["__truediv__"], "__rdiv__": made["__rtruediv__"]}  # Python 2's, which torch keeps
+    return made | {
+        "__getitem__": partial(_import_indexing, "getitem"),
+        "__setitem__": partial(_import_indexing, "setitem"),
+    }
+
+
+#: Special method's name → the function that makes it.
+PYTHON_OPERATORS: Final = _make_operators()

@@ -1,0 +1,99 @@
+"""Packages whose public names are imported when they are first used: most programs use few of several hundred."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, ForwardRef
+
+from dispatch_core.tracebacks import api_boundary
+
+#: Called with a package and the name that it was asked for in vain.
+observers: Final[list[Callable[[str, str], object]]] = []
+#: A name that a package of ours has not → the module that torch has under it; `stand_in` fills it.
+aliases: Final[dict[str, str]] = {}
+
+
+class MissingNameError(AttributeError):
+    """A name that a package of torchlike, or a tensor, does not have; its text says whether it is left out on purpose.
+
+    Programs ask for many names only to see whether they are there, so the text is made when it is read.
+    """
+
+    def __init__(self, text: str, namespace: str, name: str, owner: object) -> None:
+        super().__init__(text, name=name, obj=owner)
+        self._namespace = namespace
+
+    def __str__(self) -> str:
+        from .left_out import explain_missing
+
+        return super().__str__() + explain_missing(self._namespace, str(self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeError, (str(self),)
+
+
+def missing_name(package: str, name: str) -> MissingNameError:
+    """Return the error for a public name that a package does not have, and tell the observers."""
+    for observe in observers:
+        observe(package, name)
+    namespace = package.removeprefix("torchlike.") if "." in package else "torch"
+    text = f"module {package!r} has no attribute {name!r}"
+    return MissingNameError(text, namespace.removesuffix(".modules"), name, sys.modules[package])
+
+
+class LeftOut:
+    """Stands in the tensor class for a name that torch's tensors have: asking for it is the error that it is not there."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @api_boundary
+    def __get__(self, instance: Any, owner: type) -> Any:
+        what = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        asked = owner if instance is None else instance
+        raise MissingNameError(f"{what} has no attribute {self._name!r}", "Tensor", self._name, asked)
+
+
+@cache
+def import_lazily(module: str, name: str) -> Any:
+    """Return an annotation's stand-in for a name that is imported when ``typing.get_type_hints`` resolves them.
+
+    For a name that type checkers alone need: its module imports the one that mentions it, or is large.
+    """
+    return ForwardRef(f"import_module({module!r}).{name}", module="importlib")
+
+
+def load_names(
+    package: str, modules: Mapping[str, str], complete: Callable[[Any], None] | None = None
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+
+    ``modules`` maps each of its modules to the public names in it, separated by spaces. A name is imported at its first
+    use, and is an attribute of the package from then on; so are the modules. ``complete`` is called with each object that
+    is so imported.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        if name in homes:
+            found = getattr(import_module(f"{package}.{homes[name]}"), name)
+            if complete is not None:
+                complete(found)
+        elif name in modules:
+            found = import_module(f"{package}.{name}")
+        elif (alias := aliases.get(f"{package}.{name}")) is not None:
+            found = import_module(alias)
+        else:
+            raise missing_name(package, name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def list_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *(name for name in modules if "." not in name)})
+
+    return sorted(homes), api_boundary(load), list_names

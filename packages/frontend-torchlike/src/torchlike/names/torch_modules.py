@@ -1,0 +1,63 @@
+"""torch's modules whose names differ from the names of ours, and those that are refused; `stand_in` reads both."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["MODULES", "REFUSED"]
+
+#: A module of ours → torch's modules that it, or an object in it (after the colon), stands for.
+_GROUPS: Final = {
+    "torchlike": "functional",
+    "torchlike.surface.absent_devices:cpu": "cpu",
+    "torchlike.surface.absent_devices:mps": "mps",
+    "torchlike.surface.absent_devices:mtia": "mtia",
+    "torchlike.surface.absent_devices:xpu": "xpu",
+    "torchlike.accelerator": "accelerator.memory",
+    "torchlike.amp.autocasting": "amp.autocast_mode",
+    "torchlike.amp.scaler": "amp.grad_scaler",
+    "torchlike.surface.annotations": "types",
+    "torchlike.autograd.numerical_check": "autograd.gradcheck",
+    "torchlike.compiler": "_dynamo",
+    "torchlike.surface.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
+    "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",
+    "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
+    "torchlike.distributions.distribution": "distributions.exp_family",
+    "torchlike.history.grad_mode": "autograd.grad_mode",
+    "torchlike.hub": "utils.model_zoo",
+    "torchlike.nn.convolution_gradients": "nn.grad",
+    "torchlike.nn.modules": "nn.modules.pooling",
+    "torchlike.nn.parallel": "nn.parallel.data_parallel nn.parallel.distributed",
+    "torchlike.nn.utils.spectral_normalization": "nn.utils.spectral_norm",
+    "torchlike.nn.utils.weight_normalization": "nn.utils.weight_norm",
+    "torchlike.optim.adagrad": "optim.adadelta optim.rmsprop",
+    "torchlike.optim.adam": "optim.adamax optim.adamw optim.nadam optim.radam",
+    "torchlike.optim.averages": "optim.asgd",
+    "torchlike.optim.sgd": "optim.rprop",
+    "torchlike.tensors.printing": "_tensor_str",
+    "torchlike.profiler": "autograd.profiler profiler.profiler",
+    "torchlike.signal.windows": "signal.windows.windows",
+    "torchlike.creation.sources": "utils.dlpack",
+    "torchlike.tensors.storages": "storage",
+    "torchlike.tensors.tensor": "_tensor",
+    "torchlike.utils.data": "utils.data._utils",
+    "torchlike.utils.data.collation": "utils.data._utils.collate",
+    "torchlike.utils.data.worker": "utils.data._utils.worker",
+    "torchlike.utils.pytree": "utils._pytree",
+    "torchlike.version": "torch_version",
+}
+#: torch's module → ours, for those whose names differ.
+MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for name in names.split()}
+#: torch's modules that are refused, with the reason.
+REFUSED: Final = {
+    "torch._C": "it is torch's machine code",
+    "torch.ao": "no tensor is quantized here",
+    "torch.export": "programs are not exported to graphs of torch's operators",
+    "torch.fx": "modules are Python here, and not traced into graphs of torch's kind",
+    "torch.library": "dispatch_core has it: Library and custom_op define operators",
+    "torch.masked": "no tensor is masked here",
+    "torch.overrides": "no class overrides functions of torchlike",
+    "torch.package": "packages of torch carry code in pickles, which is never executed",
+    "torch.quantization": "no tensor is quantized here",
+    "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
+}

@@ -1,0 +1,1 @@
+"""The signatures of functions and methods, and the overloads that their calls go to."""

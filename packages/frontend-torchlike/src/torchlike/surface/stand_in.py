@@ -1,0 +1,226 @@
+"""Lets a PyTorch program run on torchlike: imports of ``torch`` and its submodules give the modules of this package.
+
+Note [One module, two names]
+    ``torch.nn`` is the module ``torchlike.nn``, under a second name in ``sys.modules``, never a second copy of it: a class
+    has one identity. Modules that torch has and torchlike has not cannot be imported; those that carry torch's own machine
+    code, and extensions that are built upon it, are refused by name.
+
+Note [Imports before the program's]
+    A program's folder is the first on its path, so a file of the program's would be found instead of those that our modules
+    import after it has started. They import much at first use, so `install` imports it all, and the cpu backend's package
+    where there is one; optional libraries stay out.
+    Processes that ``multiprocessing`` starts import torchlike before they have the program's path, and start with ``-P``:
+    else the current folder would be theirs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import mmap
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..backends.libraries import LIBRARIES
+from ..names import lazy_names
+from ..names.torch_modules import MODULES, REFUSED
+from ..values.size import Size
+
+__all__ = ["Finder", "install", "list_missing", "name_missing"]
+
+#: Imports of this library and those that it needs at first use; see Note [Imports before the program's].
+_LATER: Final = """
+argparse base64 cmath concurrent.futures.thread csv difflib dispatch_backend_meta email.message gzip hashlib html
+importlib.resources importlib_metadata json logging mmap multiprocessing.connection multiprocessing.pool
+multiprocessing.queues numpy.random packaging.requirements pickletools pkgutil platformdirs pluggy queue
+secrets statistics string timeit tomllib traceback unicodedata zipfile email.parser
+"""
+_CPU: Final = "dispatch_backend_cpu"
+#: The environment variable that tells workers of a process that torchlike stands in for torch there.
+MARK: Final = "TORCHLIKE_STANDS_IN"
+#: The libraries of torch that an extension names when it is built upon torch.
+_LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", b"libc10.so", b"torch_cpu.dll")
+
+#: The names of torch that a program asked for in vain.
+_missing: Final[dict[str, None]] = {}
+
+
+def list_missing() -> list[str]:
+    """Return the names of torch that were asked for and are missing, in the order of asking."""
+    names = {name.replace(".nn.modules.", ".nn."): None for name in _missing}
+    return [name for name in names if not _exists(name)]
+
+
+def _exists(name: str) -> bool:
+    """Return whether a name that one module did not have is there after all, where the next one has it."""
+    module, _, attribute = name.rpartition(".")
+    return module in sys.modules and getattr(sys.modules[module], attribute, None) is not None
+
+
+def _to_torch(name: str) -> str:
+    return "torch" + name.removeprefix("torchlike") if name.partition(".")[0] == "torchlike" else name
+
+
+def _note(module: str, name: str) -> None:
+    """Note a name that a module of ours does not have, unless Python or a test asks for it and not a program."""
+    if not (name.startswith("__") and name.endswith("__")):
+        _missing[f"{_to_torch(module)}.{name}"] = None
+
+
+def name_missing(error: BaseException | None) -> None:
+    """Note the names of torch that an error, or one behind it, says are missing."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, AttributeError) and error.name is not None:
+            owner = error.obj if isinstance(error.obj, (ModuleType, type)) else type(error.obj)
+            where = owner.__name__ if isinstance(owner, ModuleType) else f"{owner.__module__}.{owner.__qualname__}"
+            if where.partition(".")[0] == "torchlike":
+                _note(where, error.name)
+        elif isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("torch", "torchlike"):
+            _, found, rest = str(error).partition("cannot import name '")
+            if found:
+                _note(str(error.name), rest.partition("'")[0])
+        error = error.__cause__ or error.__context__
+
+
+class _Loader:
+    """Gives a module that is loaded already, or loads it under its own name."""
+
+    def __init__(self, name: str, target: str) -> None:
+        self._name, self._target = name, target
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        name, _, attribute = self._target.partition(":")
+        module: Any = importlib.import_module(name)
+        found: ModuleType = getattr(module, attribute) if attribute else module
+        # The import system gives the module the new spec; its own one is put back below.
+        self._spec = found.__spec__
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module's own spec back; see Note [One module, two names]."""
+        module.__spec__ = self._spec
+        # torch's module may be a package where ours is not.
+        module.__dict__.setdefault("__path__", [])
+        parent, _, child = self._name.rpartition(".")
+        owner = sys.modules.get(parent)
+        if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
+            owner.__class__ = _Package
+
+
+class _Package(ModuleType):
+    """A package that keeps a function when a module of the function's name is imported, as torch's packages do."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
+
+class Finder:
+    """Finds ``torch`` and its submodules among the modules of this package."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        """Return the spec of a module of torch, None where there is none; ``ImportError`` for one that is refused."""
+        top, _, rest = name.partition(".")
+        if top != "torch":
+            return None
+        for refused, reason in REFUSED.items():
+            if name == refused or name.startswith(f"{refused}."):
+                raise ModuleNotFoundError(f"{name} is not there under torchlike: {reason}", name=name)
+        ours = MODULES.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
+        if ":" not in ours and ours not in sys.modules and importlib.util.find_spec(ours) is None:
+            _missing[name] = None
+            return None
+        return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has a loader's methods
+
+
+def _find_library(name: str) -> str | None:
+    """Return a library of ``torch.backends``, which is an object."""
+    folder, _, library = name.partition(".")
+    return f"torchlike.backends:{library}" if folder == "backends" and library in LIBRARIES else None
+
+
+def _refuse_extensions() -> None:
+    """Refuse extension modules that are built upon torch: they would load torch's libraries, or crash without them."""
+    plain = ExtensionFileLoader.create_module
+
+    def create_module(self: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
+        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:  # noqa: PTH123
+            found = next((name for name in _LIBRARIES if content.find(name) >= 0), None)
+        if found is not None:
+            raise ImportError(
+                f"{spec.name} is an extension that is built upon torch ({found.decode()}), which torchlike stands in for",
+                name=spec.name,
+                path=self.path,
+            )
+        return plain(self, spec)
+
+    ExtensionFileLoader.create_module = create_module  # type: ignore[method-assign]
+
+
+def _carry_over() -> None:
+    """Set up processes that begin afresh to import ``torch`` in the same way; forked ones do so anyway."""
+    from multiprocessing import spawn, util
+
+    own_options = util._args_from_interpreter_flags  # type: ignore[attr-defined]  # Python's children all start by it
+    util._args_from_interpreter_flags = lambda: [*own_options(), "-P"]  # type: ignore[attr-defined]  # as above
+    plain = spawn.get_command_line
+
+    def get_command_line(**kwargs: Any) -> list[str]:
+        line = plain(**kwargs)
+        if "-c" in line:
+            at = line.index("-c") + 1
+            line[at] = f"from {__name__} import install; install(); {line[at]}"
+        return line
+
+    spawn.get_command_line = get_command_line
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        os.environ[MARK] = "1"
+        multiprocessing.set_forkserver_preload(["torchlike.surface.stand_in_now"])
+
+
+def install() -> None:
+    """Make this process import torchlike as ``torch``; raises ``RuntimeError`` where torch itself is imported already."""
+    present = sys.modules.get("torch")
+    if present is not None:
+        if present.__name__ == "torchlike":
+            return
+        raise RuntimeError("torch is imported already in this process, so torchlike cannot stand in for it")
+    cpu = [] if importlib.util.find_spec(_CPU) is None else [_CPU]
+    for name in [*_LATER.split(), *cpu]:
+        importlib.import_module(name)
+    sys.meta_path.insert(0, Finder())
+    lazy_names.observers.append(_note)
+    lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
+    _refuse_extensions()
+    _carry_over()
+    _take_names()
+
+
+def _take_names() -> None:
+    """Write names as torch writes them: programs compare versions and the names of types, and print dtypes and shapes."""
+    import torchlike
+
+    from ..values import dtypes
+    from ..version import __version__
+
+    torchlike.__version__ = __version__
+    dtypes.TYPE_PREFIX = "torch."
+    ScalarType.__repr__ = ScalarType.__str__ = _write_dtype  # type: ignore[method-assign]
+    Size.__repr__ = _write_size  # type: ignore[method-assign]
+
+
+def _write_dtype(self: ScalarType) -> str:
+    return f"torch.{self.short}"
+
+
+def _write_size(self: Size) -> str:
+    return f"torch.Size({list(self)})"

@@ -1,0 +1,313 @@
+"""The methods of tensors: importing this module completes the ``Tensor`` class.
+
+The functions of operators, conversions, NumPy's and Python's protocols and autograd take tensors, so they stand above the
+class and are added to it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_core.keys import LAYOUTS
+from dispatch_core.tracebacks import trim_traceback
+
+from .. import npu
+from ..autograd.gradients import backward
+from ..creation.factories import construct, tensor
+from ..creation.factory_layouts import EMPTY
+from ..functions.operator_functions import FUNCTIONS, METHODS
+from ..history.device_keys import AUTOGRAD_BITS
+from ..methods.conversions import CASTS, cpu, to, type_
+from ..methods.python_operators import PYTHON_OPERATORS
+from ..methods.transfers import call_mixed
+from ..methods.ufuncs import call_ufunc
+from ..names.docstrings import complete_all, complete_function
+from ..names.lazy_attributes import LazyProperty, set_lazily
+from ..names.lazy_names import LeftOut
+from ..names.torch_names import TORCH_NAMES
+from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
+from ..tensors.deepcopy import deep_copy
+from ..tensors.printing import format_tensor
+from ..tensors.tensor import Tensor
+from ..values.layouts import layout_of, sparse_coo
+from . import host_memory
+
+__all__: list[str] = []
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
+    try:
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        trim_traceback(error)
+        raise
+
+
+def _tolist(self: Tensor) -> Any:
+    """Return the elements as nested lists of Python's numbers (source: ``torch.Tensor.tolist``)."""
+    return read_printable(self).tolist()
+
+
+def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
+    """Make a tensor of the same dtype and device from data."""
+    return tensor(data, **{"dtype": self.dtype, "device": self.device, **kwargs})
+
+
+def _cover(key: dc.DispatchKey) -> None:
+    if key is dc.DispatchKey.AutogradNestedTensor:
+        return  # its kernels are those of `nested`, which make no nodes
+    from ..autograd.register import cover  # the engine, which programs without gradients do without
+
+    cover(key)
+
+
+def _make_capture_part(recording: Any) -> Any:
+    from ..capturing.part import CapturedState  # it imports networks and optimizers
+
+    return CapturedState(recording)
+
+
+def _make_value_block() -> Any:
+    from ..levels.functionalizing import ValueBlock  # few programs trace without writes
+
+    return ValueBlock()
+
+
+def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
+    from ..autograd.custom import make_kernel  # few programs define operators
+
+    return make_kernel(op, keyset, formula)
+
+
+def _make_batching_kernel(op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
+    from ..levels.author_rules import make_kernel  # few programs define operators
+
+    return make_kernel(op, keyset, rule)
+
+
+def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
+    from ..amp.author_casts import make_kernel
+
+    return make_kernel(op, keyset, casts)
+
+
+def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
+    from ..autograd.short_nodes import make_runner  # the engine, which programs without gradients do without
+
+    return make_runner(op, mask, gradient, usual, short)
+
+
+def _set_part(name: str) -> Callable[[Tensor, Any], None]:
+    def assign(self: Tensor, value: Any) -> None:
+        part = FUNCTIONS[name](self)
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
+
+    return assign
+
+
+def _is_signed(self: Tensor) -> bool:
+    """Return whether the dtype has negative values (source: ``torch.Tensor.is_signed``)."""
+    return self.dtype.is_signed
+
+
+def _export(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule of the tensor's memory (source: ``torch.Tensor.__dlpack__``)."""
+    from ..tensors.dlpack import export_tensor  # few programs hand memory on so
+
+    return export_tensor(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _read_dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Return DLPack's numbers for the tensor's device (source: ``torch.Tensor.__dlpack_device__``)."""
+    from ..tensors.dlpack import read_device
+
+    return read_device(self)
+
+
+def _to_html(self: Tensor) -> str | None:
+    """Return the tensor as a notebook shows it."""
+    from ..tensors.notebook_display import to_html  # few programs run in notebooks
+
+    return to_html(self)
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """Return the array API standard's functions for tensors, ``torchlike.array_api`` (source: the standard).
+
+    Raises ``ValueError`` for a version of the standard that there is not.
+    """
+    from .. import array_api  # programs that call torchlike's own functions need none of it
+
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(f"no array API of version {api_version!r}\nHint: there are {', '.join(array_api.VERSIONS)}")
+    return array_api
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """Return the tensor on a device, itself if it is there already (source: the array API standard)."""
+    if stream is not None:
+        raise ValueError(f"to_device: streams are chosen by their device's own context, got stream={stream!r}")
+    return to(self, device)
+
+
+def _refuse_deleting(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+#: Methods that are no operator of the same name.
+_OTHERS: Final[dict[str, Any]] = {
+    "__array__": to_array,
+    "__array_namespace__": _array_namespace,
+    "__array_ufunc__": call_ufunc,
+    "__deepcopy__": deep_copy,
+    "__dlpack__": _export,
+    "__delitem__": _refuse_deleting,
+    "__dlpack_device__": _read_dlpack_device,
+    "__reduce_ex__": reduce,
+    "__repr__": format_tensor,
+    "_call_mixed": staticmethod(call_mixed),
+    "_construct": staticmethod(construct),
+    "_make_autocast_kernel": staticmethod(_make_autocast_kernel),
+    "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
+    "_make_batching_kernel": staticmethod(_make_batching_kernel),
+    "_make_capture_part": staticmethod(_make_capture_part),
+    "_make_value_block": staticmethod(_make_value_block),
+    "_make_short_runner": staticmethod(_make_short_runner),
+    "_repr_html_": _to_html,
+    "backward": _backward,
+    **host_memory.METHODS,
+    "cpu": cpu,
+    "data_ptr": data_ptr,
+    "is_signed": _is_signed,
+    "new_tensor": _new_tensor,
+    "numpy": to_numpy,
+    "record_stream": npu.record_stream,
+    "to": to,
+    "to_device": _to_device,
+    "tolist": _tolist,
+    "type": type_,
+}
+
+
+#: The same for properties, by the functions that make them.
+_PROPERTIES: Final[dict[str, Callable[[], property]]] = {
+    "H": lambda: property(dc.ops.aten.matrix_H.default, doc="The matrix transposed, and conjugated if complex."),
+    # NumPy would ask `dtype` for it otherwise, and refuses dtypes there that are not its own.
+    "__numpy_dtype__": lambda: property(lambda self: self.dtype.dtype, doc="NumPy's dtype of the elements."),
+    "T": lambda: property(dc.ops.aten.numpy_T.default, doc="The tensor with the order of its dimensions reversed."),
+    "imag": lambda: property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
+    "mH": lambda: property(
+        dc.ops.aten.mH.default, doc="The tensor with its last two dimensions exchanged, conjugated if complex."
+    ),
+    "mT": lambda: property(dc.ops.aten.mT.default, doc="The tensor with its last two dimensions exchanged."),
+    "real": lambda: property(FUNCTIONS["real"], _set_part("real"), doc="The real parts, in the same memory."),
+}
+
+
+_UNCOMMON: Final = (
+    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as set_"
+    " storage symeig unique untyped_storage"
+)
+
+
+#: Methods that stand in the class itself, and take arguments.
+_OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook requires_grad_ size stride"
+
+
+#: Methods for the sparse layout.
+_SPARSE: Final = (
+    "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
+    " to_sparse to_sparse_coo values"
+)
+
+
+def _load_sparse(name: str) -> Any:
+    from ..sparse import methods  # few programs use any
+
+    found = getattr(methods, name)
+    complete_function(found, "Tensor", name)
+    return found
+
+
+def _load_uncommon(name: str) -> Any:
+    from . import uncommon_methods  # few programs use any
+
+    found = getattr(uncommon_methods, name)
+    # A function of torch's is described as one, whether it is first asked for so or as a method.
+    complete_function(found, "Tensor" if found.__module__ == uncommon_methods.__name__ else "torch", name)
+    return found
+
+
+def _is_on(*types: str) -> Callable[[], property]:
+    return lambda: property(
+        lambda self: not self._dispatch_mask & _CPU and self.device.type in types,
+        doc=f"Whether the tensor is on {types[0]}.",
+    )
+
+
+def _has_layout(*names: str) -> Callable[[], property]:
+    return lambda: property(
+        lambda self: bool(self._dispatch_mask & LAYOUTS) and layout_of(self)._name in names,
+        doc=f"Whether the tensor's layout is {' or '.join(names)}.",
+    )
+
+
+def _is_never(kind: str) -> Callable[[], property]:
+    return lambda: property(lambda self: False, doc=f"False: there are no {kind} tensors here.")
+
+
+_CPU: Final = dc.DispatchKey.CPU.value
+
+
+#: Questions about devices and kinds of tensors.
+_QUESTIONS: Final = {
+    "layout": lambda: property(layout_of, doc="How the elements lie in memory."),
+    "is_nested": _has_layout("jagged"),
+    "is_sparse": _has_layout("sparse_coo"),
+    "is_sparse_csr": _has_layout("sparse_csr"),
+    **{f"is_{name}": _is_on(name) for name in ("cuda", "ipu", "mps", "xla", "xpu")},
+    **{f"is_{name}": _is_never(name) for name in ("mkldnn", "quantized")},
+}
+
+
+def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    """Return a sparse tensor without elements, for factories."""
+    from ..sparse.construction import make_empty  # few programs use any
+
+    return make_empty(size, dtype, device)
+
+
+def _complete() -> None:
+    operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
+    set_lazily(Tensor, operators | PYTHON_OPERATORS)
+    set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
+    set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
+    set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
+    for name, method in (CASTS | _OTHERS).items():
+        setattr(Tensor, name, method)
+    documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
+    complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
+    AUTOGRAD_BITS.register = _cover
+    EMPTY[sparse_coo] = _make_sparse
+    for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
+        setattr(Tensor, name, LeftOut(name))
+
+
+_complete()

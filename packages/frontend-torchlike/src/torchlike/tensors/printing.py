@@ -1,0 +1,240 @@
+"""Tensors as text, in torch's layout.
+
+One width holds for all elements: real numbers are written as integers (``1.``) where all of them are, else with four
+decimals, and all with an exponent where the largest and the smallest are too far apart. Above 1,000 elements only the
+edges of every dimension are shown, and only they decide the width.
+
+>>> import torchlike
+>>> torchlike.tensor([[1., 2.], [3., 4.]])
+tensor([[1., 2.],
+        [3., 4.]])
+>>> torchlike.tensor([1e-5, 1.])
+tensor([1.0000e-05, 1.0000e+00])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core.keys import LAYOUTS
+
+from ..history.transforms import FRONT
+from ..names.lazy_names import import_lazily
+from .arrays import read_printable
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+else:
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": _Options(),
+    "short": _Options(precision=2, edgeitems=2),
+    "full": _Options(threshold=float("inf")),
+}
+_options = _Options()
+#: The keys of tensors whose data is a record, of a layout or of a function transform: it writes them.
+_RECORDS: Final = LAYOUTS | FRONT
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``).
+
+    Raises ``TypeError`` for anything but numbers, ``ValueError`` for an unknown profile.
+    """
+    global _options
+    given: dict[str, Any] = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    for name, value in given.items():
+        wanted = (int, float) if name == "threshold" else (int,)
+        if value is not None and (not isinstance(value, wanted) or value < 0):
+            raise TypeError(
+                f"set_printoptions(): argument '{name}' must be a number from 0 up, not {type(value).__name__}"
+            )
+    if profile is not None and (not isinstance(profile, str) or profile not in _PROFILES):
+        raise ValueError(f"set_printoptions(): argument 'profile' must be one of {', '.join(_PROFILES)}")
+    if sci_mode is not None and not isinstance(sci_mode, bool):
+        raise TypeError(f"set_printoptions(): argument 'sci_mode' must be bool or None, not {type(sci_mode).__name__}")
+    base = _options if profile is None else _PROFILES[profile]
+    _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
+
+
+def format_tensor(tensor: Tensor) -> str:
+    """Return the text of a tensor as ``repr`` shows it."""
+    if tensor._dispatch_mask & _RECORDS:
+        text: str = tensor._dispatch_data.to_text(tensor)
+        return text
+    start = "tensor("
+    shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
+    notes = []
+    if device.type != "cpu" or device.index is not None:
+        notes.append(f"device='{device}'")
+    default = get_default_dtype()
+    ordinary = dtype in (default, ScalarType.Long, ScalarType.Bool) or (
+        dtype.is_complex and dtype == default.to_complex()
+    )
+    if tensor.is_meta:
+        body = "..."
+        notes.append(f"size={shape}")
+        ordinary = dtype == default
+    elif not tensor.numel():
+        body = "[]"
+        if len(shape) != 1:
+            notes.append(f"size={shape}")
+        ordinary = dtype == default
+    else:
+        body = write_elements(read_printable(tensor), len(start))
+    if not ordinary:
+        notes.append(f"dtype={dtype!r}")
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view without a history: it, or its base, was written to where that cannot be recorded
+        notes.append("grad_fn=<Invalid>")
+    else:
+        if node is not None:
+            notes.append(f"grad_fn=<{node.name()}>")
+        elif tensor.requires_grad:
+            notes.append("requires_grad=True")
+    return add_notes(start + body, notes, len(start))
+
+
+def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = False) -> str:
+    """Add dtype, device and history after the elements, on new lines where the line gets too long.
+
+    With ``new_line`` they begin on one.
+    """
+    width = len(text) - text.rfind("\n") + 1
+    for number, note in enumerate(notes):
+        if (new_line and not number) or width + len(note) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + note
+            width = indent + len(note)
+        else:
+            text += ", " + note
+            width += len(note) + 2
+    return text + ")"
+
+
+def write_elements(array: np.typing.NDArray[Any], indent: int) -> str:
+    """Return the elements in brackets; lines behind the first begin after ``indent`` blanks."""
+    summarize = array.size > _options.threshold
+    write, width = _choose_format(_take_edges(array) if summarize else array)
+    return _write_nested(array, indent, write, width + 2, summarize)
+
+
+def _choose_format(shown: np.typing.NDArray[Any]) -> tuple[Callable[[Any], str], int]:
+    """Return the function that writes an element of those shown, and the width of its texts."""
+    if shown.dtype.kind != "c":
+        style = _ElementFormat.of(shown)
+        return style, style.width
+    real, imag = _ElementFormat.of(shown.real), _ElementFormat.of(shown.imag)
+
+    def write(value: Any) -> str:
+        right = (imag(value.imag) + "j").lstrip()
+        return real(value.real) + (right if right[0] in "+-" else "+" + right)
+
+    return write, real.width + imag.width + 1
+
+
+def write_matrix(tensor: Tensor, rows: Sequence[int], columns: Sequence[int | None]) -> list[list[str]]:
+    """Return the texts of some elements of a matrix, or of a vector as its only row; a column that is None is left out."""
+    array = read_printable(tensor)
+    if array.ndim == 1:
+        array = array[None]
+    shown = array[np.ix_(rows, [each for each in columns if each is not None])]
+    write, _ = _choose_format(shown)
+    return [[write(value).strip() for value in row] for row in shown.tolist()]
+
+
+def _take_edges(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
+    """Return the elements that a summary shows."""
+    edge = _options.edgeitems
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis=axis)
+    return array
+
+
+def _write_nested(
+    array: np.typing.NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool
+) -> str:
+    """Write an array with brackets; ``width`` is an element's with its comma and blank."""
+    if not array.ndim:
+        return write(array[()].item())
+    edge = _options.edgeitems
+    cut = summarize and len(array) > 2 * edge
+    if array.ndim > 1:
+        rows = [array[:edge], array[len(array) - edge :]] if cut else [array]
+        parts = [[_write_nested(row, indent + 1, write, width, summarize) for row in block] for block in rows]
+        joined = [*parts[0], "...", *parts[1]] if cut else parts[0]
+        return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(joined) + "]"
+    if cut:
+        items = [*map(write, array[:edge].tolist()), " ...", *map(write, array[len(array) - edge :].tolist())]
+    else:
+        items = [write(value) for value in array.tolist()]
+    per_line = max(1, (_options.linewidth - indent) // width)
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class _ElementFormat:
+    """How the elements of one tensor are written: with which format, and how wide."""
+
+    kind: str
+    width: int
+
+    @classmethod
+    def of(cls, array: np.typing.NDArray[Any]) -> _ElementFormat:
+        if array.dtype.kind != "f":
+            return cls("integer", max(len(str(value)) for value in array.ravel().tolist()))
+        with np.errstate(all="ignore"):
+            values = array.astype(np.float64).ravel()
+        values = values[np.isfinite(values) & (values != 0)]
+        if not values.size:
+            return cls("scientific" if _options.sci_mode else "whole", 1)
+        sizes = np.abs(values)
+        whole = bool(np.all(values == np.ceil(values)))
+        smallest, largest = float(sizes.min()), float(sizes.max())
+        with np.errstate(all="ignore"):
+            wide = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
+        scientific = wide if _options.sci_mode is None else _options.sci_mode
+        style = cls("scientific" if scientific else "whole" if whole else "decimal", 0)
+        return cls(style.kind, max(1, *(len(style(value)) for value in values.tolist())))
+
+    def __call__(self, value: Any) -> str:
+        match self.kind:
+            case "scientific":
+                text = f"{value:.{_options.precision}e}"
+            case "whole":
+                text = f"{value:.0f}" + ("." if np.isfinite(value) else "")
+            case "decimal":
+                text = f"{value:.{_options.precision}f}"
+            case _:
+                text = str(value)
+        return text.rjust(self.width)
