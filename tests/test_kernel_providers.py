@@ -458,7 +458,7 @@ ORDERS = """
 import itertools, os, random, sys, warnings
 import dispatch_core as dc
 import torchlike
-import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin, torchlike.autograd.register
+import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin, torchlike.autograd.rules.register
 sys.path.insert(0, os.environ["SITE"])
 from swift_kernels import KERNELS, RAN
 

@@ -13,7 +13,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_aten.testing.samples import op_samples
-from torchlike.autograd.short_nodes import ShortNode
+from torchlike.autograd.rules.short_nodes import ShortNode
 
 dc.device_key("cpu")  # loads the backend
 WAYS = sorted(name for name, ways in dc.registry.short_ways.items() if any(way.gradient for way in ways))

@@ -9,7 +9,7 @@ from dispatch_core.tracebacks import api_boundary as _api_boundary
 
 from .functions.operator_functions import FUNCTIONS
 from .levels import custom_functions  # noqa: F401  # registers the layer, and how custom functions pass it
-from .levels.functionalizing import functionalize
+from .levels.functionalization.functionalizing import functionalize
 from .levels.gradients import grad, grad_and_value, vjp
 from .levels.jacobians import hessian, jacfwd, jacrev, jvp, linearize
 from .levels.mapping import vmap

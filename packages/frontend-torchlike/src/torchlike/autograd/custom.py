@@ -15,8 +15,8 @@ from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.grad_mode import is_grad_enabled
 from ..names.lazy_names import import_lazily
-from .fallback import find_tensors, run_without_formula
 from .function import Function
+from .rules.fallback import find_tensors, run_without_formula
 
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor

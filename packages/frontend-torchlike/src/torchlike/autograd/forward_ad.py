@@ -28,9 +28,9 @@ from ..history.transforms import is_in_transform
 from ..history.view_chains import replay
 from ..tensors.arguments import check_tensor
 from ..tensors.tensor import Tensor
-from .fallback import find_tensors
-from .forward_rules import find_forward_rule
 from .gradients import grad
+from .rules.fallback import find_tensors
+from .rules.forward_rules import find_forward_rule
 
 __all__ = [
     "UnpackedDualTensor",

@@ -15,8 +15,8 @@ import dispatch_core as dc
 from ..history.captures import PARTS, refuse
 from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node, TensorState, next_sequence
-from .fallback import find_tensors
 from .inplace import CopySlices
+from .rules.fallback import find_tensors
 
 Observer: TypeAlias = Callable[[Node, Sequence[Any]], None]
 

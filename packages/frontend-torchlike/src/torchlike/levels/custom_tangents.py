@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.forward_ad import push_forward
-from ..autograd.forward_rules import ForwardRule
 from ..autograd.function import Context, Function
 from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
+from ..autograd.rules.forward_rules import ForwardRule
 from ..autograd.saved import read_version
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled, set_grad_enabled

@@ -14,7 +14,7 @@ import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 
-from ..autograd.forward_rules import find_forward_rule
+from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor, frontend

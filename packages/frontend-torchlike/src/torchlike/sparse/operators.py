@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-from ..autograd.derivative import Derivative
-from ..autograd.kernels import make_kernel
+from ..autograd.rules.derivative import Derivative
+from ..autograd.rules.kernels import make_kernel
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor

@@ -66,7 +66,7 @@ def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
 def _cover(key: dc.DispatchKey) -> None:
     if key is dc.DispatchKey.AutogradNestedTensor:
         return  # its kernels are those of `nested`, which make no nodes
-    from ..autograd.register import cover  # the engine, which programs without gradients do without
+    from ..autograd.rules.register import cover  # the engine, which programs without gradients do without
 
     cover(key)
 
@@ -78,7 +78,7 @@ def _make_capture_part(recording: Any) -> Any:
 
 
 def _make_value_block() -> Any:
-    from ..levels.functionalizing import ValueBlock  # few programs trace without writes
+    from ..levels.functionalization.functionalizing import ValueBlock  # few programs trace without writes
 
     return ValueBlock()
 
@@ -102,7 +102,7 @@ def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any
 
 
 def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
-    from ..autograd.short_nodes import make_runner  # the engine, which programs without gradients do without
+    from ..autograd.rules.short_nodes import make_runner  # the engine, which programs without gradients do without
 
     return make_runner(op, mask, gradient, usual, short)
 

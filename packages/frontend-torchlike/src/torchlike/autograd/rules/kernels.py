@@ -21,16 +21,13 @@ from dispatch_core.calls import define, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD
 
-from ..history.device_keys import AUTOGRAD_BITS
-from ..history.grad_mode import is_grad_enabled
-from ..history.metadata import is_plain
-from ..history.node import Output, Storage, sequence
-from ..history.views import ONE_OF_SEVERAL, View
-from .derivative import Derivative, list_parameters
-from .inplace import check_inplace, rebase, turn
-from .kernel_source import write_kernel_source
-from .node_source import write_node_source
-from .saved import (
+from ...history.device_keys import AUTOGRAD_BITS
+from ...history.grad_mode import is_grad_enabled
+from ...history.metadata import is_plain
+from ...history.node import Output, Storage, sequence
+from ...history.views import ONE_OF_SEVERAL, View
+from ..inplace import check_inplace, rebase, turn
+from ..saved import (
     NO_HISTORY,
     Saved,
     make_released_error,
@@ -40,7 +37,10 @@ from .saved import (
     read_version,
     restore_result,
 )
-from .saved_attributes import Recorded, make_attributes
+from ..saved_attributes import Recorded, make_attributes
+from .derivative import Derivative, list_parameters
+from .kernel_source import write_kernel_source
+from .node_source import write_node_source
 
 
 def format_node_name(name: str, number: int = 0) -> str:

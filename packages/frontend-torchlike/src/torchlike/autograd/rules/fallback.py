@@ -11,14 +11,14 @@ from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
 
-from ..history.device_keys import autograd_bit
-from ..history.grad_mode import is_grad_enabled
-from ..history.node import Node, next_sequence
-from ..names.lazy_names import import_lazily
-from .inplace import check_inplace, rebase
+from ...history.device_keys import autograd_bit
+from ...history.grad_mode import is_grad_enabled
+from ...history.node import Node, next_sequence
+from ...names.lazy_names import import_lazily
+from ..inplace import check_inplace, rebase
 
 if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
+    from ...tensors.tensor import Tensor
 else:
     Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 

@@ -13,9 +13,9 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.shapes import TensorMeta
 
-from ..tensors.tensor import Tensor
-from .stack import TransformLevel
-from .tensors import LevelData, make_data
+from ...tensors.tensor import Tensor
+from ..stack import TransformLevel
+from ..tensors import LevelData, make_data
 
 __all__ = ["Functional", "describe", "make_functional"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..history.grad_mode import is_grad_enabled, no_grad
-from ..history.view_chains import replay
-from ..tensors.tensor import Tensor
+from ...history.grad_mode import is_grad_enabled, no_grad
+from ...history.view_chains import replay
+from ...tensors.tensor import Tensor
 
 __all__ = ["OutsideTensors"]
 

@@ -18,7 +18,7 @@ from dispatch_aten.derivatives import METADATA_SUFFIXES
 from dispatch_aten.gradients import functions_for
 from dispatch_core import frontends
 
-from ..functions.operator_functions import QUICK
+from ...functions.operator_functions import QUICK
 
 
 def _is_turned(tensor: Any) -> bool:

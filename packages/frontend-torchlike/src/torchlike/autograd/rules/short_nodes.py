@@ -23,15 +23,15 @@ from dispatch_core.calls import define, indent, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD, DispatchKey, exclude_keys
 
-from ..history.device_keys import AUTOGRAD_BITS
-from ..history.grad_mode import is_grad_enabled
-from ..history.node import Leaf, Node, next_sequence, sequence
-from ..history.views import View
-from ..tensors.tensor import Tensor, bare
+from ...history.device_keys import AUTOGRAD_BITS
+from ...history.grad_mode import is_grad_enabled
+from ...history.node import Leaf, Node, next_sequence, sequence
+from ...history.views import View
+from ...tensors.tensor import Tensor, bare
+from ..saved import NO_HISTORY, make_released_error, make_version_error, read_state, read_version
 from .derivative import list_parameters
 from .kernel_source import write_edges, write_version
 from .kernels import format_node_name
-from .saved import NO_HISTORY, make_released_error, make_version_error, read_state, read_version
 
 #: How many calls go the usual way after a node was taken apart.
 _USUAL: Final = 32
@@ -151,7 +151,7 @@ class ShortNode(Node):
 
     def recompute(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the inputs by the usual way, run once more on arguments without a history."""
-        from .engine import execute
+        from ..engine import execute
 
         values, edges = list(self.call), []
         for number, (place, version, edge) in enumerate(zip(self.places, self.versions, self.next, strict=True)):

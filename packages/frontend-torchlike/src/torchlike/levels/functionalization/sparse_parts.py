@@ -13,7 +13,7 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_core.keys import LAYOUTS
 
-from ..tensors.tensor import Tensor
+from ...tensors.tensor import Tensor
 
 __all__ = ["SparseParts", "is_sparse"]
 

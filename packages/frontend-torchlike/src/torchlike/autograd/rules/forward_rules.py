@@ -10,8 +10,8 @@ import dispatch_core as dc
 from dispatch_aten.derivatives import find_tangents
 from dispatch_aten.variants import functional_of
 
-from ..functions.operator_functions import FUNCTIONS
-from ..tensors.tensor import Tensor
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.tensor import Tensor
 from .derivative import Derivative
 
 __all__ = ["ForwardRule", "find_forward_rule"]
