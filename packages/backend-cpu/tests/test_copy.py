@@ -6,7 +6,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
 from dispatch_backend_cpu.arrays import strides_of
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.ops.copy import device_get, device_put
+from dispatch_backend_cpu.ops.views.copy import device_get, device_put
 
 CPU = dc.Device("cpu")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dispatch_backend_cpu.fp_errors import quietly
-from dispatch_backend_cpu.ops import division
-from dispatch_backend_cpu.ops.powers import POWERS
+from dispatch_backend_cpu.ops.pointwise import division
+from dispatch_backend_cpu.ops.pointwise.powers import POWERS
 
 SIZE = 40_000
 SPECIAL = np.array([0.0, np.inf, -np.inf, np.nan], "f")

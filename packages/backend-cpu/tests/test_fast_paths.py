@@ -5,7 +5,7 @@ import pytest
 
 from dispatch_backend_cpu.fp_errors import run
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.ops.fast_paths import attempt
+from dispatch_backend_cpu.ops.support.fast_paths import attempt
 
 
 def test_the_general_kernel_serves_what_the_fast_path_leaves():

@@ -7,7 +7,10 @@ import pytest
 
 from dispatch_backend_cpu import halves
 from dispatch_backend_cpu.fp_errors import quietly
-from dispatch_backend_cpu.ops import inplace, pointwise, pointwise_table, reduction
+from dispatch_backend_cpu.ops.pointwise import inplace
+from dispatch_backend_cpu.ops.pointwise import kernels as pointwise
+from dispatch_backend_cpu.ops.pointwise import table as pointwise_table
+from dispatch_backend_cpu.ops.reductions import kernels as reduction
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 HALF = np.dtype(np.float16)

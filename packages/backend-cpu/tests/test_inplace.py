@@ -3,7 +3,7 @@ import pytest
 
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
-from dispatch_backend_cpu.ops.pointwise_table import UNARY
+from dispatch_backend_cpu.ops.pointwise.table import UNARY
 
 add_ = SPECIALIZED["add_.Tensor"]
 

@@ -7,7 +7,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
-from dispatch_backend_cpu.ops.pointwise_table import BINARY, GENERAL, UNARY, WITH_NUMBER
+from dispatch_backend_cpu.ops.pointwise.table import BINARY, GENERAL, UNARY, WITH_NUMBER
 from dispatch_core.operators.kernel_names import kernel_name
 
 UFUNCS = {
@@ -25,7 +25,7 @@ def test_a_kernel_of_one_ufunc_has_its_name(name):
 
 def test_sums_without_a_factor_are_numpys_own():
     assert {kernel_name(SPECIALIZED[name]) for name in ("add.Tensor", "add.Scalar")} == {"numpy.add"}
-    assert kernel_name(KERNELS["add.Tensor"]) == "dispatch_backend_cpu.ops.numpy_formulas.add"
+    assert kernel_name(KERNELS["add.Tensor"]) == "dispatch_backend_cpu.ops.pointwise.numpy_formulas.add"
 
 
 @pytest.mark.parametrize("table", [KERNELS, SPECIALIZED])

@@ -6,8 +6,8 @@ import pytest
 from dispatch_aten.shapes import rule_key
 from dispatch_backend_cpu.arrays import as_array, strides_of
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.ops.numpy_formulas import _MANY, select
-from dispatch_backend_cpu.ops.pointwise_table import FORMULAS
+from dispatch_backend_cpu.ops.pointwise.numpy_formulas import _MANY, select
+from dispatch_backend_cpu.ops.pointwise.table import FORMULAS
 from dispatch_core import DispatchError
 
 RANDOM = np.random.default_rng(5)

@@ -13,7 +13,8 @@ import torchlike as t
 from dispatch_aten.errors import UnsupportedError
 from dispatch_backend_cpu import libraries
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.ops import erf, factors, special
+from dispatch_backend_cpu.ops.linear_algebra import factors
+from dispatch_backend_cpu.ops.pointwise import erf, special
 
 pytestmark = pytest.mark.no_pipeline(reason="the test's calls would run when SciPy is there again")
 scipy_special = pytest.importorskip("scipy.special", reason="its values are compared with")

@@ -9,8 +9,8 @@ import numpy as np
 from .arrays import Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable, computed_by
-from .ops.constants import constant
-from .ops.rule_kernels import cast
+from .ops.support.constants import constant
+from .ops.support.rule_kernels import cast
 from .output_specs import OutputSpec, infer_output, output_rule
 
 KERNELS: Final = KernelTable()

@@ -12,7 +12,7 @@ from dispatch_aten.errors import OperatorError
 
 from .arrays import Array, memory_order, reinterpret
 from .mersenne_twister import MersenneTwister
-from .ops.constants import number
+from .ops.support.constants import number
 from .output_specs import half_as_float
 
 _BLOCK: Final = 16

@@ -22,7 +22,7 @@ import numpy as np
 from dispatch_core.caches import keep
 
 from .arrays import FLOAT, HALF, NARROW, Array
-from .ops.numpy_formulas import CLIP
+from .ops.pointwise.numpy_formulas import CLIP
 
 MANY: Final = 1 << 13
 """From how many elements conversions by bits are faster than NumPy's."""

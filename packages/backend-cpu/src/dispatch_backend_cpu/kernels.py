@@ -7,12 +7,19 @@ from typing import Final
 
 from . import creation, plain_creation, random
 from .kernel_table import Kernel, KernelTable
-from .ops import copy, inplace, pointwise, short_outs, short_ways
+from .ops.pointwise import inplace
+from .ops.pointwise import kernels as pointwise
+from .ops.short_ways import outs as short_outs
+from .ops.short_ways import table as short_ways
+from .ops.views import copy
 
 _KINDS: Final = (
-    "activation adaptive_pooling complex_numbers convolution copy ctc distinct dropout factors fft index_writes indexing "
-    "inplace linalg lists loss matmul normalization ordering padding pointwise pooling recurrent reduction resampling scans "
-    "scatter selection special view"
+    "indexing.reads indexing.scatter indexing.writes linear_algebra.factors linear_algebra.fft "
+    "linear_algebra.linalg linear_algebra.matmul networks.adaptive_pooling networks.convolution networks.ctc "
+    "networks.loss networks.normalization networks.padding networks.pooling networks.recurrent "
+    "networks.resampling pointwise.complex_numbers pointwise.dropout pointwise.inplace pointwise.kernels "
+    "pointwise.special reductions.distinct reductions.kernels reductions.ordering reductions.scans "
+    "reductions.selection short_ways.activation views.copy views.kernels views.lists"
 )
 _MODULES: Final = (
     creation,

@@ -18,7 +18,7 @@ from dispatch_aten.dtypes import DEFAULT_DTYPE, ScalarType
 from . import creation, memory
 from .arrays import NUMPY_DTYPES, Array, is_row_major
 from .kernel_table import Kernel, KernelTable, computed_by
-from .ops.constants import NUMBERS
+from .ops.support.constants import NUMBERS
 
 KERNELS: Final = KernelTable()
 

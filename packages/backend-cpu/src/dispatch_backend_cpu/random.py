@@ -31,8 +31,8 @@ from .arrays import (
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable, computed_by
 from .mersenne_twister import MersenneTwister
-from .ops.constants import NUMBERS
-from .ops.rule_kernels import make_elementwise, make_kernel
+from .ops.support.constants import NUMBERS
+from .ops.support.rule_kernels import make_elementwise, make_kernel
 from .output_specs import OutputSpec, infer_output, output_rule
 
 KERNELS: Final = KernelTable()

@@ -21,7 +21,7 @@ from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS
-from ..ops.reduce_ufuncs import MAX, MIN, SUM
+from ..ops.support.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].

@@ -21,8 +21,7 @@ from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS, SPECIALIZED
-from ..ops import numpy_formulas
-from ..ops import pointwise_table as table
+from ..ops.pointwise import numpy_formulas, table
 from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
 

@@ -22,7 +22,7 @@ from dispatch_core.planning import Value
 
 from .. import memory
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
-from ..ops.fast_paths import INTO
+from ..ops.support.fast_paths import INTO
 from ..output_specs import OutputSpec, conform
 from .chain import Chain
 from .folds import FoldSpec

@@ -1,0 +1,1 @@
+"""Kernels that read and write at the places that indices name."""

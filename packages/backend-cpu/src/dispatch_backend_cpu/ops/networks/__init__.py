@@ -1,0 +1,1 @@
+"""Kernels of layers: convolutions, pooling, normalizations, padding, recurrence, losses."""

@@ -1,0 +1,296 @@
+"""Kernels of normalizations: one forward and one backward, on the input as each normalization cuts it.
+
+An input is seen as ``(parts, shared)`` or ``(samples, channels, shared)``. ``einsum`` sums products without storing them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from ...arrays import Array
+from ...kernel_table import Kernel, KernelTable
+from ...output_specs import half_as_float
+from ..support.constants import number
+from ..support.reduce_ufuncs import SUM
+from ..support.rule_kernels import cast, make_kernel
+
+#: The function beneath ``np.einsum``, which looks for the order of more than two operands.
+c_einsum: Final[Any] = getattr(getattr(getattr(np, "_core", None), "multiarray", None), "c_einsum", np.einsum)
+
+KERNELS: Final = KernelTable()
+
+
+class _Cut:
+    """The shapes of input, statistics and weight that broadcast, and how elements that share one are added up."""
+
+    __slots__ = ("elements", "shape", "statistics", "to_statistics", "to_weight", "weight")
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        statistics: tuple[int, ...],
+        weight: tuple[int, ...],
+        to_statistics: str,
+        to_weight: str,
+    ) -> None:
+        self.shape, self.statistics, self.weight = shape, statistics, weight
+        self.to_statistics, self.to_weight = _Sum(to_statistics), _Sum(to_weight)
+        self.elements = max(math.prod(shape) // max(math.prod(statistics), 1), 1)
+
+
+class _Sum:
+    """The sum of an array, or of the product of two, over the elements that share a statistic or a weight."""
+
+    __slots__ = ("_axes", "_products")
+
+    def __init__(self, products: str) -> None:
+        terms, result = products.partition(",")[0], products.partition("->")[2]
+        self._products = products
+        self._axes = tuple(place for place, letter in enumerate(terms) if letter not in result)
+
+    def __call__(self, array: Array, other: Array | None = None) -> Array:
+        if other is None:
+            return np.asarray(SUM(array, self._axes))
+        found: Array = c_einsum(self._products, array, other)
+        return found
+
+
+@lru_cache(maxsize=256)
+def cut_layers(shape: tuple[int, ...], normalized_shape: tuple[int, ...]) -> _Cut:
+    count = math.prod(normalized_shape)
+    parts = math.prod(shape[: len(shape) - len(normalized_shape)])
+    return _Cut((parts, count), (parts, 1), (1, count), "ps,ps->p", "ps,ps->s")
+
+
+@lru_cache(maxsize=256)
+def _cut_groups(batch: int, channels: int, area: int, group: int) -> _Cut:
+    each = channels // group
+    shape = (batch, group, each, area)
+    return _Cut(shape, (batch, group, 1, 1), (1, group, each, 1), "ngks,ngks->ng", "ngks,ngks->gk")
+
+
+@lru_cache(maxsize=256)
+def _cut_batch(shape: tuple[int, ...]) -> _Cut:
+    channels = shape[1]
+    cut = (shape[0], channels, math.prod(shape[2:]))
+    return _Cut(cut, (1, channels, 1), (1, channels, 1), "ncs,ncs->c", "ncs,ncs->c")
+
+
+def standardize(
+    cut: _Cut, input: Array, weight: Array | None, bias: Array | None, eps: float, rounded: np.dtype[Any] | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Return the normalized input, and mean, variance and one over the deviation in the dtype computed in.
+
+    Mean and deviation are rounded to the dtype ``rounded`` before the input is normalized.
+    """
+    dtype = half_as_float(input.dtype)
+    wide = cast(input, dtype).reshape(cut.shape)
+    elements = number(cut.elements, wide)
+    mean = cut.to_statistics(wide) / elements
+    out = wide - mean.reshape(cut.statistics)
+    variance = cut.to_statistics(out, out) / elements
+    rstd = number(1, wide) / np.sqrt(variance + number(eps, wide))
+    if rounded is not None and rounded.itemsize < dtype.itemsize:
+        mean, rstd = (each.astype(rounded).astype(dtype) for each in (mean, rstd))
+        np.subtract(wide, mean.reshape(cut.statistics), out=out)
+    scale = rstd.reshape(cut.statistics)
+    if weight is not None:
+        factor = cast(weight, dtype).reshape(cut.weight)
+        if 4 * max(scale.size, 1) * factor.size <= out.size or cut.statistics == cut.weight:
+            scale = scale * factor
+        else:
+            out *= factor
+    out *= scale
+    if bias is not None:
+        out += cast(bias, dtype).reshape(cut.weight)
+    return out.reshape(input.shape), mean, variance, rstd
+
+
+def differentiate(
+    cut: _Cut,
+    grad: Array,
+    input: Array,
+    mean: Any,
+    rstd: Any,
+    weight: Array | None,
+    mask: Sequence[bool],
+    *,
+    is_fixed: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Return the gradients of input, weight and bias, those that ``mask`` asks for.
+
+    Statistics are functions of the input unless they are fixed.
+    """
+    dtype = half_as_float(input.dtype)
+    slope = cast(grad, dtype).reshape(cut.shape)
+    none = np.empty(0, dtype)
+    found = [none, none, none]
+    if mask[0] or mask[1]:
+        scale = cast(rstd, dtype).reshape(cut.statistics)
+        normal = cast(input, dtype).reshape(cut.shape) - cast(mean, dtype).reshape(cut.statistics)
+        normal *= scale
+        if mask[1]:
+            found[1] = cut.to_weight(slope, normal)
+        if mask[0]:
+            steep = slope if weight is None else slope * cast(weight, dtype).reshape(cut.weight)
+            if not is_fixed:
+                count = dtype.type(cut.elements)
+                level = (cut.to_statistics(steep) / count).reshape(cut.statistics)
+                tilt = (cut.to_statistics(steep, normal) / count).reshape(cut.statistics)
+                normal *= tilt
+                normal += level
+                steep = np.subtract(steep, normal, out=normal)
+            found[0] = np.multiply(steep, scale, out=normal).reshape(input.shape)
+    if mask[2]:
+        found[2] = cut.to_weight(slope)
+    return found[0], found[1], found[2]
+
+
+def _native_layer_norm(
+    specs: Any, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = standardize(cut_layers(input.shape, tuple(normalized_shape)), input, weight, bias, eps)
+    return out, mean, rstd
+
+
+def _native_group_norm(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    batch: int,
+    channels: int,
+    area: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = standardize(_cut_groups(batch, channels, area, group), input, weight, bias, eps)
+    return out, mean, rstd
+
+
+def _batch_norm(
+    specs: Any, input: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = standardize(_cut_batch(input.shape), input, weight, bias, eps, specs[1].array_dtype)
+    return out, mean, rstd
+
+
+def _move(old: Array, new: Array, momentum: float) -> Any:
+    return old * number(1 - momentum, old) + new * number(momentum, new)
+
+
+def _batch_norm_functional(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, ...]:
+    cut = _cut_batch(input.shape)
+    out, mean, variance, rstd = standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
+    bessel = cut.elements / (cut.elements - 1) if cut.elements > 1 else math.nan
+    unbiased = variance * number(bessel, variance)
+    moved = [
+        found if (found := _move(old, new, momentum)).shape == old.shape else found.reshape(old.shape)
+        for old, new in ((running_mean, mean), (running_var, unbiased))
+    ]
+    return out, mean, rstd, *moved
+
+
+def _batch_norm_without_training(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, ...]:
+    """Multiply by one factor and add one summand for each channel."""
+    dtype = half_as_float(input.dtype)
+    kept = np.promote_types(dtype, half_as_float(running_mean.dtype))
+    variance = cast(running_var, kept)
+    scale = number(1, variance) / np.sqrt(variance + number(eps, variance))
+    if weight is not None:
+        scale = scale * cast(weight, kept)
+    shift = -(cast(running_mean, kept) * scale)
+    if bias is not None:
+        shift = shift + cast(bias, kept)
+    by_channel = (-1, *[1] * (input.ndim - 2))
+    out = cast(input, dtype) * scale.reshape(by_channel)
+    out += shift.reshape(by_channel)
+    nothing = np.empty(0, specs[1].array_dtype)
+    return out, nothing, nothing
+
+
+def _native_layer_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    normalized_shape: Sequence[int],
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    return differentiate(cut_layers(input.shape, tuple(normalized_shape)), grad, input, mean, rstd, weight, mask)
+
+
+def _native_group_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    batch: int,
+    channels: int,
+    area: int,
+    group: int,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    return differentiate(_cut_groups(batch, channels, area, group), grad, input, mean, rstd, weight, mask)
+
+
+def _native_batch_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    weight: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    mean: Array | None,
+    rstd: Array | None,
+    train: bool,
+    eps: float,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    if train:
+        return differentiate(_cut_batch(input.shape), grad, input, mean, rstd, weight, mask)
+    dtype = half_as_float(input.dtype)
+    deviation = 1 / np.sqrt(cast(running_var, dtype) + dtype.type(eps))
+    return differentiate(_cut_batch(input.shape), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
+
+
+_COMPUTE: Final[dict[str, Kernel]] = {
+    "native_layer_norm": _native_layer_norm,
+    "native_group_norm": _native_group_norm,
+    "_native_batch_norm_legit.no_stats": _batch_norm,
+    "_native_batch_norm_legit_functional": _batch_norm_functional,
+    "_native_batch_norm_legit_no_training": _batch_norm_without_training,
+    "native_layer_norm_backward": _native_layer_norm_backward,
+    "native_group_norm_backward": _native_group_norm_backward,
+    "native_batch_norm_backward": _native_batch_norm_backward,
+}
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -1,0 +1,1 @@
+"""Element-wise kernels, and the formulas that NumPy lacks."""

@@ -1,0 +1,1 @@
+"""Kernels that fold, run along, sort or count elements."""

@@ -1,0 +1,1 @@
+"""Short ways of operators whose usual way is a composite; `Library.short_way` says when calls take them."""

@@ -1,0 +1,1 @@
+"""Views, copies, and functions that join or repeat."""
