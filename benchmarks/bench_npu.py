@@ -17,7 +17,7 @@ import dispatch_backend_npu
 import dispatch_core as dc
 import torchlike
 from dispatch_backend_npu import simulator
-from dispatch_core.pipelines.run import PlanRun
+from dispatch_pipelines.run.executors import PlanRun
 
 #: Operators in a row, where calls are measured many at a time.
 COUNT = 20

@@ -180,7 +180,7 @@ def _digits(hidden: int, repeats: int) -> float:
 
 def _first_runs() -> dict[str, float]:
     """Return the cost of the first run in milliseconds, with nothing planned."""
-    from dispatch_core.pipelines import plan
+    from dispatch_pipelines.program import plan
 
     found = {}
     for size in SIZES:

@@ -17,7 +17,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines.capture_stats import CaptureStats
+from dispatch_pipelines.capture.capture_stats import CaptureStats
 from torchlike.nn import functional as F  # torch's own abbreviation
 
 pytestmark = pytest.mark.no_pipeline(reason="opens its own")

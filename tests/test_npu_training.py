@@ -11,7 +11,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines import plan as plans
+from dispatch_pipelines.program import plan as plans
 from torchlike import nn
 from torchlike.nn import functional as F  # torch's own abbreviation
 

@@ -366,7 +366,7 @@ def test_grad_mode_is_that_of_the_call():
 
 
 def test_never_recorded_operators_are_listed(root):
-    from dispatch_core.pipelines.recording import _reason_never_recorded
+    from dispatch_pipelines.record.recording import _reason_never_recorded
 
     dc.load_backend("cpu")
     dc.load_backend("meta")

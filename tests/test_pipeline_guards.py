@@ -10,8 +10,9 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines import guards, scheduler
-from dispatch_core.pipelines import plan as plans
+from dispatch_pipelines.program import guards
+from dispatch_pipelines.program import plan as plans
+from dispatch_pipelines.run import scheduler
 
 aten = dc.ops.aten
 

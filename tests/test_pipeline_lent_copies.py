@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines.session import MOST_COPIED
+from dispatch_pipelines.run.session import MOST_COPIED
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 

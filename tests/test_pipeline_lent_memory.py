@@ -14,7 +14,7 @@ import torchlike
 from dispatch_core.arrays import lent_memory
 from dispatch_core.arrays.access import storage_of
 from dispatch_core.interrupts import by_subscript
-from dispatch_core.pipelines.array_specs import ARRAY_SPECS, read_spec
+from dispatch_pipelines.record.array_specs import ARRAY_SPECS, read_spec
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 

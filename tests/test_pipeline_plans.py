@@ -13,7 +13,7 @@ import dispatch_core as dc
 import torchlike
 from dispatch_core import caches
 from dispatch_core.discovery import loader
-from dispatch_core.pipelines import plan as plans
+from dispatch_pipelines.program import plan as plans
 
 aten = dc.ops.aten
 

@@ -539,7 +539,7 @@ def test_random_programs_on_arrays_that_cannot_be_written(frozen_backend, chunk)
 
 
 def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkeypatch):
-    from dispatch_core.pipelines import guards
+    from dispatch_pipelines.program import guards
 
     hits = []
     find = guards.find

@@ -331,8 +331,8 @@ installs_more = pytest.mark.skipif(not ALONE, reason="takes long: run nox -s rea
 def test_a_package_by_itself_is_whole(name, run):
     run("pip", "install", name)
     run("pip", "check")
-    (module,) = (path.parent.name for path in ROOT.glob("packages/*/src/*/__init__.py") if path.parents[2].name in name)
-    run("python", "-c", f"import {module}")
+    modules = [path.parent.name for path in ROOT.glob("packages/*/src/*/__init__.py") if path.parents[2].name in name]
+    run("python", "-c", f"import {', '.join(modules)}")
     listed = {each["name"] for each in json.loads(run("pip", "list", "--format", "json"))}
     assert listed & {*PROJECTS} == distributions_of(name)
 

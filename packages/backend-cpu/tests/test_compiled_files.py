@@ -12,7 +12,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_backend_cpu.plan import compiled, functions
-from dispatch_core.pipelines import plan as plans
+from dispatch_pipelines.program import plan as plans
 
 pytestmark = [
     pytest.mark.no_pipeline(reason="compiles functions, and calls no operator"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import dispatch_core as dc
 from dispatch_backend_cpu.kernels import KERNELS
 from dispatch_backend_cpu.plan import folds, functions, tiled
-from dispatch_core.pipelines import plan as plans
-from dispatch_core.pipelines import run as runs
+from dispatch_pipelines.program import plan as plans
+from dispatch_pipelines.run import executors as runs
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 

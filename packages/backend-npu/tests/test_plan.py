@@ -10,7 +10,7 @@ torchlike = pytest.importorskip("torchlike", reason="a frontend records")
 
 import dispatch_core as dc  # noqa: E402  # after the skip
 from dispatch_backend_npu.aclnn import pools  # noqa: E402
-from dispatch_core.pipelines import plan as plans  # noqa: E402
+from dispatch_pipelines.program import plan as plans  # noqa: E402
 
 pytestmark = [
     pytest.mark.usefixtures("npu"),
@@ -441,7 +441,7 @@ def test_threads_that_run_one_structure_do_not_disturb_each_other():
 
 @pytest.mark.parametrize("asked", [1, 2, 3, 4])
 def test_values_may_be_read_while_a_plan_runs(asked, monkeypatch):
-    from dispatch_core.pipelines import run
+    from dispatch_pipelines.run import executors as run
 
     # Report every step, and not only those of long flushes.
     monkeypatch.setattr(run, "reporter", lambda progress, total: lambda done: progress(done, total))

@@ -16,7 +16,7 @@ from dispatch_core.arrays import frontend, owners
 from dispatch_core.calls import lazy_function
 from dispatch_core.operators import runners
 from dispatch_core.operators.registries import invalidate_everywhere
-from dispatch_core.pipelines import materialize
+from dispatch_pipelines import materialize
 
 
 @pytest.fixture

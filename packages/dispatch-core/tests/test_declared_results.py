@@ -10,7 +10,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.operators import result_watch
-from dispatch_core.pipelines import materialize
+from dispatch_pipelines import materialize
 
 pytestmark = pytest.mark.usefixtures("meta")
 

@@ -10,10 +10,10 @@ from markup import read_fragment
 
 import dispatch_core as dc
 from dispatch_core.display import Column, DataTable, show_count, show_size, show_time, to_fragment, to_page
-from dispatch_core.pipelines.capture_stats import CaptureStats
-from dispatch_core.pipelines.stats import Stats
 from dispatch_core.plugins import BackendState
 from dispatch_core.plugins.state import Backends
+from dispatch_pipelines.capture.capture_stats import CaptureStats
+from dispatch_pipelines.record.stats import Stats
 
 HOSTILE = "<script>alert('&\"')</script>\x1b[31m\n\udc80"
 

@@ -12,11 +12,12 @@ from types import ModuleType
 import pytest
 
 import dispatch_core as dc
+import dispatch_pipelines
 from dispatch_core.distributions import BACKENDS, Claim, Distribution, Scan
-from dispatch_core.pipelines.errors import PipelineError
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
 from dispatch_core.schema import SchemaSyntaxError
+from dispatch_pipelines.record.errors import PipelineError
 
 HERE = r"\S+test_error_texts\.py:\d+"
 
@@ -26,11 +27,13 @@ def subclasses(cls):
 
 
 def every_error():
-    for module in pkgutil.walk_packages(dc.__path__, "dispatch_core."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in (dc, dispatch_pipelines):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
     found = {dc.DispatchError, *subclasses(dc.DispatchError), *subclasses(Warning)}
-    ours = {cls for cls in found if cls.__module__.startswith("dispatch_core") and not cls.__name__.startswith("_")}
+    packages = ("dispatch_core", "dispatch_pipelines")
+    ours = {cls for cls in found if cls.__module__.startswith(packages) and not cls.__name__.startswith("_")}
     # Not those that pipelines make of another error's class and their own.
     return {cls for cls in ours if getattr(sys.modules[cls.__module__], cls.__name__, None) is cls}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines.errors import PipelineError
+from dispatch_pipelines.record.errors import PipelineError
 
 
 class Odd(Exception):

@@ -6,7 +6,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.operators import call_trace
-from dispatch_core.pipelines import Pending
+from dispatch_pipelines import Pending
 
 PIPELINE = dc.DispatchKey.Pipeline
 

@@ -8,7 +8,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.display import progress_reports as progress
-from dispatch_core.pipelines import stats
+from dispatch_pipelines.record import stats
 
 
 @pytest.fixture

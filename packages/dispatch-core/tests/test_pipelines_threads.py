@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines.lock import PipelineLock
+from dispatch_pipelines.run.lock import PipelineLock
 
 SECONDS = 1.0
 WAIT = 20

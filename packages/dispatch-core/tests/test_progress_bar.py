@@ -11,7 +11,7 @@ import pytest
 import dispatch_core as dc
 from dispatch_core.display import progress_bar
 from dispatch_core.display.progress_bar import ProgressBar
-from dispatch_core.pipelines.handle import check_options
+from dispatch_pipelines.run.handle import check_options
 
 
 class Terminal(io.StringIO):

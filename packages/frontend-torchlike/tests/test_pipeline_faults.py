@@ -15,7 +15,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines.errors import PipelineError
+from dispatch_pipelines.record.errors import PipelineError
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 import torchlike as t
-from dispatch_core.pipelines import recording
+from dispatch_pipelines.record import recording
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 

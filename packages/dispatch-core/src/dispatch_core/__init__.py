@@ -92,10 +92,7 @@ if TYPE_CHECKING:
     from .layers.tracer import trace
     from .operator_coverage import coverage
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
-    from .pipelines.capture import capture
-    from .pipelines.errors import PipelineError
-    from .pipelines.handle import current_pipeline, pipeline
-    from .pipelines.model import PlannedStep, Program
+    from .pipelines import PipelineError, PlannedStep, Program, capture, current_pipeline, pipeline
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
@@ -129,16 +126,16 @@ _LATE = {
     "CustomOpDef": ".custom_ops",
     "DispatchMode": ".layers.modes",
     "KernelHandle": ".operators.kernel_handle",
-    "PipelineError": ".pipelines.errors",
-    "PlannedStep": ".pipelines.model",
-    "Program": ".pipelines.model",
+    "PipelineError": ".pipelines",
+    "PlannedStep": ".pipelines",
+    "Program": ".pipelines",
     "Tensor": ".custom_ops",
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "computed_for_sizes": ".synchronization",
     "coverage": ".operator_coverage",
-    "capture": ".pipelines.capture",
-    "current_pipeline": ".pipelines.handle",
+    "capture": ".pipelines",
+    "current_pipeline": ".pipelines",
     "custom_op": ".custom_ops",
     "define": ".custom_ops",
     "explain": ".explanation",
@@ -151,7 +148,7 @@ _LATE = {
     "load_backend": ".plugins.loading",
     "opcheck": ".custom_ops",
     "profile": ".layers.profiler",
-    "pipeline": ".pipelines.handle",
+    "pipeline": ".pipelines",
     "refresh": ".plugins.loading",
     "register_autocast": ".custom_ops",
     "register_autograd": ".custom_ops",

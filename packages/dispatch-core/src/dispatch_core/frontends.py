@@ -35,10 +35,16 @@ from .transactions import run_outside
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
     from .operators.kernel_handle import find_composite, find_functional
-    from .pipelines.capture_parts import CapturePart, Finish
-    from .pipelines.capturing import Recording
-    from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
-    from .pipelines.pending import Pending
+    from .pipelines import (
+        CapturePart,
+        Finish,
+        Pending,
+        Recording,
+        is_pending,
+        materialize,
+        materialize_value,
+        run_random_steps,
+    )
 
 __all__ = [
     "ARRAYS",
@@ -103,14 +109,14 @@ __all__ = [
 _LATE = {
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
-    "CapturePart": ".pipelines.capture_parts",
-    "Finish": ".pipelines.capture_parts",
-    "Pending": ".pipelines.pending",
-    "Recording": ".pipelines.capturing",
-    "is_pending": ".pipelines.materialization",
-    "materialize": ".pipelines.materialization",
-    "materialize_value": ".pipelines.materialization",
-    "run_random_steps": ".pipelines.materialization",
+    "CapturePart": ".pipelines",
+    "Finish": ".pipelines",
+    "Pending": ".pipelines",
+    "Recording": ".pipelines",
+    "is_pending": ".pipelines",
+    "materialize": ".pipelines",
+    "materialize_value": ".pipelines",
+    "run_random_steps": ".pipelines",
 }
 
 
@@ -211,7 +217,7 @@ def current_session() -> object:
     """
     if not included_mask() & DispatchKey.Pipeline:
         return None
-    from .pipelines.blocks import current  # loaded, as something records
+    from .pipelines import current  # loaded, as something records
 
     return current()
 
@@ -233,6 +239,6 @@ def recording() -> Recording | None:
     """
     if not CAPTURING:
         return None
-    from .pipelines.capturing import current_recording  # loaded, as something is captured
+    from .pipelines import current_recording  # loaded, as something is captured
 
     return current_recording()

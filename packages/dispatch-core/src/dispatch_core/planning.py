@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from .pipelines.errors import GIVEN_UP, on_read
-from .pipelines.model import Node, PlannedStep, Program, Value, filled
+from .pipelines import GIVEN_UP, Node, PlannedStep, Program, Value, filled, on_read
 
 __all__ = ["GIVEN_UP", "Node", "PlannedStep", "Program", "Value", "filled", "on_read"]

@@ -6,8 +6,7 @@ from .arrays.late_arrays import COMPUTED_FOR, waiting
 from .arrays.owners import DEVICE_KEYS, device_key
 from .devices import Device
 from .discovery import loader
-from .pipelines.blocks import current
-from .pipelines.errors import before_read
+from .pipelines import before_read, open_session
 from .tracebacks import api_boundary
 
 
@@ -23,7 +22,7 @@ def synchronize(device: str | Device | None = None) -> None:
     wanted = None if device is None else Device.parse(device).type
     if wanted is not None:
         device_key(wanted)
-    session = current()
+    session = open_session()
     if session is not None:
         session.flush()
     before_read()

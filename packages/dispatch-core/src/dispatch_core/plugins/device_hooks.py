@@ -13,7 +13,7 @@ from .state import explain_exception
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import Availability, BackendInfo
-    from dispatch_core.pipelines.model import PlannedStep, Program
+    from dispatch_core.pipelines import PlannedStep, Program
 
     from .host import PluginHost
     from .in_process import BackendHandle

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.operators.registries import Registry
-    from dispatch_core.pipelines.model import PlannedStep, Program
+    from dispatch_core.pipelines import PlannedStep, Program
 
 PROJECT: Final = "dispatch_core"
 #: The hooks that a plugin must implement; a module without these is no backend.

@@ -8,7 +8,6 @@ Note [A device of the program's own]
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -21,6 +20,7 @@ from dispatch_core.operators.registries import Registry, the_registry
 from dispatch_core.tracebacks import api_boundary
 
 from ..distributions import BACKENDS, Distribution
+from ..pipelines import open_session
 from . import hooks as hookspecs
 from . import messages, policy
 from .catalog import OWNERS, is_device_name
@@ -75,8 +75,7 @@ class BackendHandle:
         The running pipeline computes its pending values before. Arrays of the device that are left belong to no backend
         afterwards, until a backend registers their type again.
         """
-        pipelines = sys.modules.get("dispatch_core.pipelines.blocks")  # most programs never load them
-        session = None if pipelines is None or self.is_closed else pipelines.current()
+        session = None if self.is_closed else open_session()
         try:
             if session is not None:
                 session.flush()

@@ -1,0 +1,1 @@
+"""Captured functions: recording a call, comparing two recordings, replays."""

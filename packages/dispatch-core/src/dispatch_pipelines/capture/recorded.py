@@ -1,0 +1,389 @@
+"""A recorded call, written down so that two of them can be compared, and that no value is kept alive.
+
+Note [Two recordings]
+    One recording cannot tell a literal from a state of Python's. So the first two calls with the same guards are recorded,
+    and the two are compared step by step: the operators, their constants, which values they are connected by, the results.
+    Values equal in both are taken for constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatch_core.arrays import access
+from dispatch_core.errors import CaptureError, short_repr
+from dispatch_core.operators.entry import CHANGES
+
+from ..record.pending import Pending, storage_key
+from ..record.steps import Step, line_of
+from .capture_inputs import describe_tensor
+from .capture_parts import Finish
+from .live_numbers import Expression, describe, in_order, whole
+from .structures import same_constant, skeleton, tensors_in
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from .capture_inputs import HostData, Input
+    from .capturing import Recording
+
+
+class Made:
+    """Stands for a value in a call that is written down: which input it is, or which result of which step."""
+
+    __slots__ = ("kind", "number", "output")
+
+    def __init__(self, kind: str, number: int, output: int = 0) -> None:
+        self.kind, self.number, self.output = kind, number, output
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and (self.kind, self.number, self.output) == (
+            other.kind,
+            other.number,
+            other.output,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.number, self.output))
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.number}" + (f", result {self.output}" if self.output else "")
+
+
+class WrittenCall:
+    """One step, written down."""
+
+    __slots__ = ("arguments", "code", "instruction", "kind", "masks", "results", "shown")
+
+    def __init__(self, step: Step, describe_value: Callable[[Any], Any]) -> None:
+        self.kind = type(step)
+        self.arguments = tuple([describe_value(value) for value in step.values])
+        self.results = tuple([None if each is None else each.meta for each in step.outputs])
+        self.code: CodeType | None = step.code
+        self.instruction = step.instruction
+        self.masks = step.state
+        arrays = ", ".join(map(access.show_look, step.inputs()))
+        self.shown = f"{step.name}({arrays})"
+
+    @property
+    def line(self) -> str:
+        """File and line of the call."""
+        return "" if self.code is None else line_of(self.code, self.instruction)
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.kind.entry.name
+
+
+class RecordedRun:
+    """A recorded call: its steps, inputs, results and conditions."""
+
+    def __init__(self, recording: Recording, steps: Sequence[Step], result: Any, described: dict[str, str]) -> None:
+        self.recording = recording
+        #: The arguments by their places, in words.
+        self.described = described
+        results = list({id(each): each for each, _ in tensors_in(result, "")}.values())
+        for each in results:
+            recording.see(each)  # one that no operator has met
+        self.finishes: dict[int, Finish] = {
+            marker: part.finish([each for each in results if getattr(each, "_dispatch_mask", 0) & marker])
+            for marker, part in recording.parts.items()
+        }
+        #: Whether tensors have got their first gradients.
+        self.is_first = any(each.is_first for each in self.finishes.values())
+        #: The tensors whose arrays must be there after a replay.
+        self.tensors = list(
+            {id(each): each for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))}.values()
+        )
+        for tensor in self.tensors:
+            recording.see(tensor)
+        recording.is_open = False
+        self.inputs = list(recording.inputs.values())
+        self.hosts = [each for each in recording.holders.values() if each.data is not None]
+        #: Inputs that have another array now: index → the value.
+        self.rebound: dict[int, Any] = {}
+        for index, each in enumerate(self.inputs):
+            data = getattr(each.tensor, "_dispatch_data", each.tensor)
+            if all(data is not array for array in each.arrays()):
+                self.rebound[index] = data
+        kept = [*map(data_of, self.tensors), *self.rebound.values()]
+        self.kept = set(map(id, kept))
+        self.steps = needed_steps(steps, kept)
+        #: id of an array or a pending value → its origin.
+        self._known: dict[int, Made] = {}
+        for index, each in enumerate(self.inputs):
+            for array in each.arrays():
+                self._known.setdefault(id(array), Made("input", index))
+        for index, each in enumerate(self.hosts):
+            self._known[id(each.array)] = Made("constant", index)
+        for index, step in enumerate(self.steps):
+            for output, value in enumerate(step.outputs):
+                if value is not None:
+                    self._known[id(value)] = Made("step", index, output)
+        #: How often registrations had changed; a list, because changes that do not matter bring it up to date.
+        self.changes = [CHANGES[0]]
+        self._generations = [(step.entry, step.entry.generation) for step in self.steps]
+        self.writes = any(step.written for step in self.steps)
+        #: The memories that are written to, or that a tensor shows.
+        self.reachable = {storage_key(value) for step in self.steps for value in step.writes()} | set(
+            map(storage_key, kept)
+        )
+        self.calls = [WrittenCall(step, self.describe) for step in self.steps]
+        self.result = skeleton(result, self._describe_tensor)
+        self.bound = {index: self.describe(value) for index, value in self.rebound.items()}
+        used = [
+            recording.live[key][1]
+            for step in self.steps
+            for key in _ids_of_numbers(step.values)
+            if key in recording.live
+        ]
+        used += [each for _, operands in recording.effects for each in operands if isinstance(each, Expression)]
+        used += [each.expression for finish in self.finishes.values() for each in finish.numbers]
+        #: Live-number expressions used by steps, effects and results.
+        self.expressions = in_order(used)
+
+    def describe(self, value: Any) -> Any:
+        """Return a value of a call's arguments, with origins instead of arrays and live numbers."""
+        known = self._known.get(id(value))
+        if known is not None:
+            return known
+        live = self.recording.live.get(id(value))
+        if live is not None:
+            return "live number", describe(live[1])
+        if isinstance(value, (list, tuple)):
+            return [self.describe(item) for item in value]
+        return value
+
+    def _describe_tensor(self, tensor: Any) -> Any:
+        """Return a tensor of the result by its origin: an input itself, or the value that it holds, and in which object."""
+        for index, each in enumerate(self.inputs):
+            if each.tensor is tensor:
+                return "input", index
+        place = next(index for index, each in enumerate(self.tensors) if each is tensor)
+        return place, type(tensor), getattr(tensor, "_dispatch_mask", 0), self.describe(data_of(tensor))
+
+    def conditions(self) -> list[str]:
+        """Return the conditions of a replay, in words."""
+        lines = [f"{place} is {what}" for place, what in self.described.items() if what != "a tensor"]
+        for each in self.inputs:
+            where = each.place or ("a tensor found elsewhere" if each.constant is None else "an array found elsewhere")
+            shape, _, dtype = each.shown
+            lines.append(f"{where} is {each.kind.__name__} of shape {shape} and {dtype}")
+        lines += [f"{describe(expression)} is {answer}" for expression, answer in self.recording.decisions]
+        return lines
+
+    def reason(self, described: dict[str, str], given: dict[str, Any]) -> str:
+        """Return why a call with other arguments, whose description and tensors are given, may not fit."""
+        before = self.described
+        for place in dict.fromkeys([*before, *described]):
+            if before.get(place) != described.get(place):
+                return f"{place} is {described.get(place, 'missing')}, and was {before.get(place, 'missing')}"
+        for each in self.inputs:
+            tensor = given.get(each.place) if each.place else each.reference and each.reference()
+            if tensor is None:
+                if each.reference is not None:
+                    return "a tensor that it read is gone"
+                continue
+            found = describe_tensor(tensor)
+            if found != each.shown or type(tensor) is not each.kind:
+                where = each.place or "a tensor found elsewhere"
+                shown, was = (
+                    f"{kind.__name__}{list(look[0])} {look[2]}, strides {look[1]}"
+                    for kind, look in ((type(tensor), found), (each.kind, each.shown))
+                )
+                return f"{where} is {shown}, and was {was}"
+            if getattr(tensor, "_dispatch_mask", 0) != each.mask:
+                return f"{each.place or 'a tensor found elsewhere'} has other keys, as requires_grad gives them"
+        known: dict[int, str] = {}
+        for each in self.inputs:
+            tensor = given.get(each.place) if each.place else each.reference and each.reference()
+            where = each.place or "a tensor found elsewhere"
+            if tensor is not None and (first := known.setdefault(id(tensor), where)) is not where:
+                return f"{where} and {first} are one object now"
+        for number, (function, value) in enumerate(self.recording.guards):
+            if function() != value:
+                return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"
+        return "the masks, settings, registrations or live numbers are others, or tensors lie elsewhere in memory"
+
+    def release(self) -> None:
+        """Drop all values; call it once the steps have run and the plan is made."""
+        # Kernels register operators that they are the first to call.
+        if all(entry.generation == before for entry, before in self._generations):
+            self.changes[0] = CHANGES[0]
+        self._generations = []
+        for each in (*self.inputs, *self.hosts):
+            each.release()
+        self.steps, self.tensors, self.rebound, self._known = [], [], {}, {}
+        self.recording.live.clear()
+        self.recording.inputs.clear()
+        self.recording.holders.clear()
+        self.recording.parts.clear()
+        self.finishes = {marker: Finish(key=each.key) for marker, each in self.finishes.items()}
+
+
+def _ids_of_numbers(values: Any) -> Iterator[int]:
+    for value in values:
+        if type(value) is float:
+            yield id(value)
+        elif isinstance(value, (list, tuple)):
+            yield from _ids_of_numbers(value)
+
+
+def data_of(tensor: Any) -> Any:
+    """Return the array of a tensor, or the value that stands for it."""
+    data = getattr(tensor, "_dispatch_data", tensor)
+    # An array of the host's data is there while the call is recorded.
+    return data.value if isinstance(data, Pending) and data.value is not None else data
+
+
+def needed_steps(steps: Sequence[Step], kept: Sequence[Any]) -> list[Step]:
+    """Return the steps that a replay runs: those that make kept values, write to visible memory, or draw numbers."""
+    wanted = set(map(id, kept))
+    memories: set[Hashable] = set(map(storage_key, kept))
+    chosen = []
+    for step in reversed(steps):
+        if not (
+            step.is_random
+            or not wanted.isdisjoint(map(id, step.outputs))
+            or any(_matters(value, wanted, memories) for value in step.writes())
+        ):
+            continue
+        chosen.append(step)
+        for value in step.inputs():
+            wanted.add(id(value))
+            memories.add(storage_key(value))
+        memories.update([storage_key(each) for each in step.outputs if each is not None and each.shared is not None])
+    chosen.reverse()
+    return chosen
+
+
+def _matters(value: Any, wanted: set[int], memories: set[Hashable]) -> bool:
+    """Return whether a write to a value's memory matters."""
+    if not isinstance(value, Pending) or value.memory.key is not None or id(value) in wanted:
+        return True
+    return storage_key(value) in memories
+
+
+def _meaning_of(entry: Any) -> Any:
+    """Return the object that entries of one meaning share: an operator's is one object, a copy's may be made again."""
+    return getattr(entry, "meaning", entry)
+
+
+def compare(name: str, first: RecordedRun, second: RecordedRun) -> None:
+    """Raise ``CaptureError`` where two recordings differ; see Note [Two recordings]."""
+    for number, (one, other) in enumerate(zip(first.calls, second.calls, strict=False)):
+        _compare_calls(name, number, one, other)
+    if len(first.calls) != len(second.calls):
+        longer = max(first, second, key=lambda each: len(each.calls))
+        call = longer.calls[min(len(first.calls), len(second.calls))]
+        raise _difference(
+            name,
+            f"{call.name} runs in one of two calls only ({len(first.calls)} and {len(second.calls)} steps)",
+            call.line,
+        )
+    _compare_inputs(name, first, second)
+    _compare_hosts(name, first.hosts, second.hosts)
+    pairs: list[tuple[str, Any, Any]] = [
+        ("the result", first.result, second.result),
+        ("the tensors that get another array", first.bound, second.bound),
+        ("the live numbers", _live(first), _live(second)),
+        ("the decisions by live numbers", _decisions(first), _decisions(second)),
+    ]
+    for marker, each in first.finishes.items():
+        pairs.append(("what its tensors keep", each.key, second.finishes[marker].key))
+    for what, one, other in pairs:
+        if not same_constant(one, other):
+            before, after = map(short_repr, _innermost(one, other))
+            raise _difference(name, f"{what}: {before}, then {after}", "")
+
+
+def _live(found: RecordedRun) -> list[str]:
+    return [describe(each) for each in found.expressions]
+
+
+def _decisions(found: RecordedRun) -> list[Any]:
+    """Return the conditions on live numbers, without those that follow from another: questions of an int that is known.
+
+    Whether an int's bounds are asked for first depends on whether the operator was called before.
+    """
+    decisions = found.recording.decisions
+    known = {id(each.operands[0]) for each, _ in decisions if each.function is whole}
+
+    def follows(expression: Expression) -> bool:
+        parts = [id(each) for each in expression.operands if isinstance(each, Expression)]
+        return bool(parts) and expression.function is not whole and known.issuperset(parts)
+
+    return [(describe(each), answer) for each, answer in decisions if not follows(each)]
+
+
+def _innermost(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the innermost parts in which two values differ."""
+    if type(one) is type(other) and isinstance(one, (list, tuple)) and len(one) == len(other):
+        for a, b in zip(one, other, strict=True):
+            if not same_constant(a, b):
+                return _innermost(a, b)
+    return one, other
+
+
+def _compare_calls(name: str, number: int, one: WrittenCall, other: WrittenCall) -> None:
+    if _meaning_of(one.kind.entry) != _meaning_of(other.kind.entry):
+        raise _difference(name, f"step {number} is {one.name}, then {other.name}", other.line)
+    for place, (a, b) in enumerate(zip(one.arguments, other.arguments, strict=False)):
+        if not same_constant(a, b):
+            signature = one.kind.entry.signature
+            argument = str(place) if signature is None else repr(signature.parameters[place].name)
+            before, after = map(short_repr, _innermost(a, b))
+            raise _difference(name, f"{one.name} gets {before}, then {after} as argument {argument}", other.line)
+    if one.kind.mask != other.kind.mask or one.results != other.results or one.masks != other.masks:
+        raise _difference(
+            name, f"{one.name} has other results, or runs under other keys, than in the first call", other.line
+        )
+
+
+def _compare_inputs(name: str, first: RecordedRun, second: RecordedRun) -> None:
+    for one, other in zip(first.inputs, second.inputs, strict=False):
+        if one.place != other.place or one.get is not other.get or not _is_same_source(one, other):
+            raise _difference(
+                name,
+                f"a tensor of shape {tuple(access.shape(other.array))} that it finds elsewhere than among its arguments"
+                " is another one than in the first call",
+                "",
+                "pass it as an argument, or write to the tensor in place instead of making another",
+            )
+    if len(first.inputs) != len(second.inputs):
+        raise _difference(
+            name, f"it reads {len(first.inputs)}, then {len(second.inputs)} tensors that were there before", ""
+        )
+
+
+def _is_same_source(one: Input, other: Input) -> bool:
+    if one.place or one.get is not None:
+        return True
+    found = one.constant if one.reference is None else one.reference()
+    return found is other.tensor or (one.constant is not None and storage_key(one.constant) == storage_key(other.array))
+
+
+def _compare_hosts(name: str, first: Sequence[Input], second: Sequence[Input]) -> None:
+    for one, other in zip(first, second, strict=True):
+        a, b = one.data, other.data
+        assert a is not None
+        assert b is not None
+        b.is_shared = a.key == b.key
+        if a.text != b.text and not b.is_shared:
+            raise _difference(name, f"{b.operator} is given {_show(a)}, then {_show(b)}", "", "pass it as a tensor")
+
+
+def _show(data: HostData) -> str:
+    return short_repr(data.before[0])
+
+
+def _difference(name: str, what: str, line: str, hint: str = "") -> CaptureError:
+    where = f"\nCalled at {line}" if line else ""
+    return CaptureError(
+        f"two calls of {name} with the same arguments differ: {what}{where}",
+        hint=hint
+        or "what changes from call to call is an argument, a tensor that is written to, or declared by"
+        " capture.number(function)",
+    )

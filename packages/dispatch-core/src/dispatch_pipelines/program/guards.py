@@ -1,0 +1,256 @@
+"""Guards: generated functions that return whether records have the structure that a plan was made for.
+
+Note [Guards]
+    A fingerprint takes longer than a short plan takes to run. Calls that a loop records again and again are recognised by a
+    guard instead: straight-line code that looks at each argument once, by identity wherever that is enough, and returns the
+    list of values that the plan starts from. A guard accepts only records whose fingerprint would be the one that it was
+    written for, or where an array stands in two places that two arrays had, and nothing is written to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core import caches
+from dispatch_core.arrays import owners
+from dispatch_core.calls.emit import define, make_function
+from dispatch_core.operators.entry import CHANGES
+
+from ..record.array_specs import ARRAY_SPECS, read_spec
+from ..record.pending import Pending, storage_key
+from ..record.steps import masks_of_kernels, to_outputs
+
+if TYPE_CHECKING:
+    from ..record.steps import RecordedCall
+    from .fingerprints import ProgramFingerprint
+    from .model import PlanOptions
+    from .plan import Plan
+
+#: Returns a plan's values and those of its results that are kept, or None.
+Guard = Callable[[Sequence["RecordedCall"]], "tuple[list[Any], dict[int, Pending]] | None"]
+
+#: The first call, the number of calls, and the plans' options → guards and their plans, the newest first.
+_guards: Final[dict[tuple[Any, int, PlanOptions], list[tuple[Guard, Plan]]]] = {}
+#: How many structures that begin alike are kept, and how many beginnings.
+_ALIKE: Final = 8
+_KEPT: Final = 256
+#: Records of more calls have no guard: to compile one takes as long as a hundred fingerprints.
+_LONGEST: Final = 1000
+
+
+def find(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
+    """Return the plan for records, its values, and by their indices those of its results that are kept."""
+    known = _guards.get(_beginning(records, options))
+    if known is not None:
+        for guard, plan in known:
+            try:
+                found = guard(records)
+            except (TypeError, ValueError):  # A step stands in the place of a tuple, or the other way round.
+                continue
+            if found is not None:
+                return plan, *found
+    return None
+
+
+def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, options: PlanOptions) -> None:
+    """Write the guard for the records of a fingerprint, which ``plan`` serves, unless it would be too long."""
+    guard = _GuardWriter(found).write(records) if len(records) <= _LONGEST else None
+    if guard is None:
+        return
+    alike = caches.keep(_guards, _beginning(records, options), [], _KEPT)
+    alike.insert(0, (guard, plan))
+    del alike[_ALIKE:]
+
+
+def _beginning(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Any, int, PlanOptions]:
+    first = records[0]
+    return first[0] if isinstance(first, tuple) else type(first), len(records), options
+
+
+class _GuardWriter:
+    """Writes one guard."""
+
+    def __init__(self, found: ProgramFingerprint) -> None:
+        self._found = found
+        self._lines: list[str] = []
+        self._scope: dict[str, Any] = {
+            "changes": CHANGES,
+            "count": sys.getrefcount,
+            "known": ARRAY_SPECS.get,
+            "looks": _look,
+            "masks": masks_of_kernels,
+            "owner": storage_key,
+            "same": _same,
+        }
+        #: id of an array or a value → its name.
+        self._names: dict[int, str] = {}
+        self._values: list[str] = []
+        #: The names of arrays among the values.
+        self._arrays: set[str] = set()
+        self._uses: dict[str, int] = {}
+        self._fresh = 0
+
+    def write(self, records: Sequence[RecordedCall]) -> Guard | None:
+        """Return the guard, or None where a call has an argument that code cannot compare."""
+        lines = self._lines
+        lines.append(f"if changes[0] != {self._constant(CHANGES[0])}: return None")
+        for number, record in enumerate(records):
+            is_tuple = isinstance(record, tuple)
+            call, given = (record[0], record[1]) if isinstance(record, tuple) else (type(record), record.values)
+            outputs = to_outputs(record[2]) if isinstance(record, tuple) else record.outputs
+            state = "state" if number == 0 else "then"
+            values = f"v{number}"
+            if is_tuple:
+                made = f"o{number}"
+                lines.append(f"call, {values}, {made}, _, _, {state} = records[{number}]")
+                lines.append(f"if call is not {self._constant(call)}: return None")
+            else:
+                lines.append(f"step = records[{number}]")
+                lines.append(f"if step.__class__ is not {self._constant(call)}: return None")
+                lines.append(f"{values}, {state} = step.values, step.state")
+            if number:
+                lines.append("if then is not state and then != state and masks(then) != masks(state): return None")
+            looked = self._arguments(values, given, call.int_values)
+            if looked is None:
+                return None
+            lines += [*looked, f"{values} = None"]
+            if is_tuple and len(outputs) == 1:
+                names = [made]
+            else:
+                names = [f"o{number}_{index}" for index in range(len(outputs))]
+                source = made if is_tuple else "step.outputs"
+                if is_tuple and not outputs:
+                    lines.append(f"if {made} is not None: return None")
+                else:
+                    lines.append(f"{''.join(f'{name}, ' for name in names)}= {source}" if names else "_ = None")
+            for name, output in zip(names, outputs, strict=True):
+                if output is None:
+                    lines.append(f"if {name} is not None: return None")
+                    continue
+                self._names[id(output)] = name
+                self._values.append("None")
+                lines.append(f"if {name}.meta is not {self._constant(output.meta)}: return None")
+        lines.append("step = None")
+        self._places()
+        return self._compile(records)
+
+    def _constant(self, value: Any) -> str:
+        name = f"k{len(self._scope)}"
+        self._scope[name] = value
+        return name
+
+    def _arguments(self, source: str, given: Any, int_values: Sequence[int] = ()) -> list[str] | None:
+        """Return lines that look at a call's arguments, or the elements of a list; None where code cannot compare one."""
+        names: list[str] = []
+        checks: list[str] = []
+        inside: list[str] = []
+        for index, value in enumerate(given):
+            known = self._names.get(id(value))
+            kind = type(value)
+            name = f"p{self._fresh}"
+            self._fresh += 1
+            if known is not None:
+                checks.append(f"{name} is not {known}")
+                self._uses[known] = self._uses.get(known, 0) + 1
+            elif isinstance(value, Pending):
+                array = value.value
+                if array is None or value.shared is not None or read_spec(array) is not value.meta:
+                    return None
+                # A copy of lent memory, or a value that has been computed by now.
+                name = self._names[id(value)] = f"c{name[1:]}"
+                shown = self._name_array()
+                looks = f"{name}.meta is not {self._constant(value.meta)} or {name}.shared is not None"
+                there = f"{name}.error is not None or ({shown} := {name}.value) is None"
+                checks.append(f"{name}.__class__ is not {self._constant(kind)} or {looks} or {there}")
+            elif kind is float or kind is complex or (kind is int and index in int_values):
+                name = self._name_input()
+                checks.append(f"{name}.__class__ is not {kind.__name__}")
+            elif kind in owners.ARRAY_TYPES:
+                name = self._names[id(value)] = self._name_array()
+                spec = self._constant(read_spec(value))
+                # Mostly it is remembered, which is seen without a call of ours.
+                differs = f"(seen := known(id({name}))) is None or seen[1] is not {spec}"
+                checks.append(f"({differs}) and looks({name}) is not {spec}")
+            elif kind in (list, tuple) and not _is_plain(value):
+                checks.append(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
+                nested = self._arguments(name, value)
+                if nested is None:
+                    return None
+                inside += nested
+            elif value is None or kind is bool:
+                checks.append(f"{name} is not {value!r}")
+            else:
+                constant = self._constant(list(value) if kind is list else value)
+                checks.append(f"{name} is not {constant} and not same({name}, {constant})")
+            names.append(name)
+        # Names count as references.
+        forgotten = [name for name in names if name.startswith("p")]
+        return [
+            f"{''.join(f'{name}, ' for name in names)}= {source}" if names else f"if {source}: return None",
+            *(f"if {check}: return None" for check in checks),
+            *inside,
+            *([f"{' = '.join(forgotten)} = None"] if forgotten else []),
+        ]
+
+    def _name_input(self) -> str:
+        """Add a value that the plan starts from, and return its name."""
+        name = f"x{len(self._values)}"
+        self._values.append(name)
+        return name
+
+    def _name_array(self) -> str:
+        """Add an array that the plan starts from, and return its name."""
+        name = self._name_input()
+        self._arrays.add(name)
+        return name
+
+    def _places(self) -> None:
+        """Write lines that see that the same arrays share memory as before, where something is written to."""
+        found = self._found
+        if not found.places:
+            return
+        names = {number: name for number, name in enumerate(self._values) if name in self._arrays}
+        first: dict[int, str] = {}
+        for index, name in names.items():
+            memory = found.places[index]
+            if memory in first:
+                self._lines.append(f"if owner({name}) != owner({first[memory]}): return None")
+            else:
+                first[memory] = name
+        if len(first) > 1:
+            owners = ", ".join(f"owner({name})" for name in first.values())
+            self._lines.append(f"if len({{{owners}}}) != {len(first)}: return None")
+
+    def _compile(self, records: Sequence[RecordedCall]) -> Guard:
+        found = self._found
+        kept = []
+        for output in found.pending.values():
+            name = self._names[id(output)]
+            # Referred to by the record or step, by the name here, by the call, and by each use.
+            own = 3 + self._uses.get(name, 0)
+            is_kept = found.is_kept(output)
+            self._lines.append(f"if count({name}) {'<=' if is_kept else '>'} {own}: return None")
+            if is_kept:
+                kept.append(f"{found.slots[id(output)]}: {name}")
+        self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
+        guard: Guard = make_function(define("guard(records)", self._lines), "guard of a plan", self._scope)
+        return guard
+
+
+def _look(value: Any) -> Any:
+    """Return the spec of an array; None for a computed value, which is no array that a plan takes."""
+    return None if isinstance(value, Pending) else read_spec(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a list consists of numbers, strings and None."""
+    return all(isinstance(item, (int, float, str)) or item is None for item in value)
+
+
+def _same(value: Any, known: Any) -> bool:
+    """Return whether an argument is equal to another and of the same type, its elements too."""
+    if type(value) is not type(known) or value != known:
+        return False
+    return not isinstance(value, (list, tuple)) or list(map(type, value)) == list(map(type, known))

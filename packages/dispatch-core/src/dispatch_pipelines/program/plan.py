@@ -1,0 +1,271 @@
+"""Plans: how a program runs. Made once for each structure, by the device's plugin or by default, and kept.
+
+Note [Plans are kept]
+    A plan serves every recording with the structure that it was made for (see Note [Structure] in `program`). The most
+    recently used ones are kept; looking one up takes no lock, because a look-up only reads, and sets when it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.arrays import owners
+from dispatch_core.discovery import loader
+from dispatch_core.errors import BackendError
+from dispatch_core.forks import Order, forkable
+from dispatch_core.operators import conformance
+from dispatch_core.operators.entry import CHANGES
+from dispatch_core.stages import stage
+
+from ..record.liveness import observable_nodes
+from .donation import check_donated
+from .fingerprints import ProgramFingerprint, build
+from .model import Node, PlannedStep, PlanOptions, Program, Value, filled
+
+if TYPE_CHECKING:
+    from dispatch_core.keys.table import DispatchKey
+
+    from ..record.steps import Step
+
+#: How many plans are kept.
+KEPT: Final = 512
+#: The property in which a result differs that its planned step has not stored.
+MISSING: Final = "missing"
+_plans: Final[dict[tuple[Any, ...], Plan]] = {}
+_lock: Final = forkable(Order.TABLE)
+_clock: Final = itertools.count()
+
+
+class Part:
+    """One step of a plan: the recorded steps that it covers, the function that runs, and the values that it uses last."""
+
+    __slots__ = ("frees", "is_planned", "made", "name", "needed", "nodes", "planned", "run")
+
+    def __init__(
+        self,
+        name: str,
+        nodes: tuple[int, ...],
+        run: Callable[[list[Any]], None],
+        frees: tuple[int, ...],
+        made: tuple[tuple[int, Value], ...],
+        needed: frozenset[int],
+        planned: PlannedStep | None,
+    ) -> None:
+        #: The names of its nodes, as a profile shows them.
+        self.name = name
+        self.nodes, self.run, self.frees = nodes, run, frees
+        #: The plan of the device's plugin; otherwise one node's own kernel.
+        self.planned, self.is_planned = planned, planned is not None
+        #: The results of its nodes, each with its node's index.
+        self.made = made
+        #: The indices of those results that are kept, or that another part reads.
+        self.needed = needed
+
+    def with_run(self, run: Callable[[list[Any]], None]) -> Part:
+        """Return the same part with another function to run."""
+        return Part(self.name, self.nodes, run, self.frees, self.made, self.needed, self.planned)
+
+    def find_mismatch(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
+        """Return the node whose result differs from its shape rule, or is `MISSING`, and the difference; or None."""
+        for node, value in self.made:
+            array = values[value.index]
+            # A result that no other node needs may be left out.
+            if array is None and self.is_planned and value.index in self.needed:
+                return node, (MISSING, None, None)
+            if array is not None:
+                found = conformance.compare(array, value.shape, value.strides, value.dtype)
+                if found is not None:
+                    return node, found
+        return None
+
+
+class Plan:
+    """The parts in the order in which they run."""
+
+    __slots__ = ("constants", "donated", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
+
+    def __init__(
+        self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep], dropped: tuple[int, ...]
+    ) -> None:
+        self.parts = tuple(parts)
+        #: The steps that do not run, because nothing of them is observable.
+        self.dropped = dropped
+        #: The values in the list behind the program's own.
+        self.constants = list(constants)
+        #: How many nodes run together with others.
+        self.fused = sum(len(step.nodes) for step in planned if len(step.nodes) > 1)
+        #: Bytes of results that are never stored, and how many arrays are used up.
+        self.saved = sum(step.saved for step in planned)
+        self.donated = sum(len(step.donated) for step in planned)
+        self.used = next(_clock)
+        #: Whether it has run, with results that agree with the shape rules.
+        self.is_compared = False
+        #: Whether it was said that a planned step raises which its nodes' own kernels do not.
+        self.has_warned = False
+
+
+def find(key: tuple[Any, ...]) -> Plan | None:
+    """Return the plan that is kept for a structure; see Note [Plans are kept].
+
+    Raises ``TypeError`` for a structure with an argument that cannot be a key.
+    """
+    plan = _plans.get(key)
+    if plan is not None:
+        plan.used = next(_clock)
+    return plan
+
+
+def clear() -> None:
+    """Forget all plans, and with them the guards that lead to them."""
+    with _lock:
+        CHANGES[0] += 1
+        _plans.clear()
+
+
+def _keep(key: tuple[Any, ...], plan: Plan) -> None:
+    with _lock:
+        while len(_plans) >= KEPT:
+            del _plans[min(_plans, key=lambda each: _plans[each].used)]
+        _plans[key] = plan
+
+
+def make(found: ProgramFingerprint, device: DispatchKey, options: PlanOptions) -> Plan:
+    """Ask the device's plugin for a plan, complete it, and keep it; nodes that are not observable are left out."""
+    with stage("plan", "make"):
+        plan = complete(found, build(found, options), device)
+        _keep(found.key, plan)
+        return plan
+
+
+def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -> Plan:
+    """Ask the device's plugin for a plan of a fingerprint's program, and complete it."""
+    live = observable_nodes(program)
+    dropped = tuple(sorted(set(range(len(program.nodes))).difference(live)))
+    program = Program(
+        tuple([program.nodes[index] for index in live]), program.values, program.fuse, program.check_indices
+    )
+    planned = _ask_planner(program, device) if live else []
+    runs_last = {step.nodes[-1]: step for step in planned}
+    covered = {node for step in planned for node in step.nodes}
+    constants: list[Any] = []
+    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]] = []
+    for index, node in enumerate(program.nodes):
+        if index in runs_last:
+            order.append((runs_last[index].nodes, runs_last[index].run, runs_last[index]))
+        elif index not in covered:
+            run = _one_kernel(node, found.steps[live[index]], len(program.values), constants)
+            order.append(((index,), run, None))
+    return Plan(list(_add_frees(program, order, live)), constants, planned, dropped)
+
+
+def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:
+    """Return the planned steps of the device's plugin; where they are not valid, none, with a warning."""
+    name = owners.KEY_DEVICES.get(device.backend)
+    if name is None:
+        return []
+    try:
+        planned = list(loader().plan(name, program) or ())
+        _check(program, planned)
+    except Exception as error:  # noqa: BLE001  # a fault of the planner must not cost the result
+        warnings.warn(
+            f"The plugin for device {name!r} cannot plan a pipeline, so its kernels run one by one:"
+            f" {type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return []
+    return planned
+
+
+def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
+    """Check that no node runs twice, or before its inputs are there."""
+    turn = list(range(len(program.nodes)))
+    seen: set[int] = set()
+    for step in planned:
+        if not step.nodes or list(step.nodes) != sorted(set(step.nodes)) or not seen.isdisjoint(step.nodes):
+            raise BackendError(f"a planned step runs the nodes {step.nodes}", hint="each once, in ascending order")
+        seen.update(step.nodes)
+        for covered in step.nodes:
+            turn[covered] = step.nodes[-1]
+    maker = {id(value): index for index, node in enumerate(program.nodes) for value in node.outputs}
+    for index, node in enumerate(program.nodes):
+        for value in node.inputs():
+            if turn[maker.get(id(value), index)] > turn[index]:
+                raise BackendError(
+                    f"{node.name} would run before its inputs are there",
+                    hint="a planned step runs where its last node stands",
+                )
+    for step in planned:
+        check_donated(step, program, turn)
+
+
+def _add_frees(
+    program: Program,
+    order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]],
+    live: Sequence[int],
+) -> Iterable[Part]:
+    """Yield the parts, each with the values that are needed for the last time; ``live`` has the step of each node."""
+    last: dict[int, int] = {}
+    for place, (nodes, _, _) in enumerate(order):
+        for node in (program.nodes[index] for index in nodes):
+            for value in (*node.inputs(), *(output for output in node.outputs if output is not None)):
+                if not value.given and not value.kept:
+                    last[value.index] = place
+    frees: list[list[int]] = [[] for _ in order]
+    for value_index, place in last.items():
+        frees[place].append(value_index)
+    for place, (nodes, run, planned) in enumerate(order):
+        made = tuple([(live[index], out) for index in nodes for out in program.nodes[index].outputs if out is not None])
+        inside = {value.index for _, value in made if last.get(value.index) == place}
+        needed = frozenset(value.index for _, value in made if value.index not in inside)
+        steps = tuple([live[index] for index in nodes])
+        name = _name_part([program.nodes[index].name for index in nodes])
+        yield Part(name, steps, run, tuple(frees[place]), made, needed, planned)
+
+
+def _name_part(names: Sequence[str]) -> str:
+    """Return the name of the nodes that run together.
+
+    >>> _name_part(["aten::mul.Tensor"]), _name_part(["aten::mul.Tensor", "aten::exp", "aten::add.Tensor", "aten::exp"])
+    ('aten::mul.Tensor', 'aten::mul.Tensor, aten::exp and 2 more')
+    """
+    shown = ", ".join(names[:2])
+    return shown if len(names) < 3 else f"{shown} and {len(names) - 2} more"
+
+
+def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:
+    """Make the function that runs a node's own kernel."""
+    table, mask = step.entry.explicit_table, step.mask
+    indices = []
+    nested = [isinstance(value, tuple) for value in node.arguments]
+    for value in node.arguments:
+        if isinstance(value, Value):
+            indices.append(value.index)
+        else:
+            indices.append(start + len(constants))
+            constants.append(value)
+    store = node.store
+
+    if any(nested):
+        places = list(zip(indices, nested, strict=True))
+
+        def run(values: list[Any]) -> None:
+            given = [filled(values[index], values) if is_list else values[index] for index, is_list in places]
+            store(values, table[mask](*given))
+
+    elif len(indices) > 1:
+        take = itemgetter(*indices)
+
+        def run(values: list[Any]) -> None:
+            store(values, table[mask](*take(values)))
+
+    else:
+
+        def run(values: list[Any]) -> None:
+            store(values, table[mask](*[values[index] for index in indices]))
+
+    return run

@@ -1,0 +1,1 @@
+"""Runs: blocks and their sessions, when recorded steps run, and the executors that run them."""

@@ -1,0 +1,379 @@
+"""Running recorded steps by a plan, or one by one where one fails: steps that depend on a failed one are left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.display.progress_reports import reporter
+from dispatch_core.errors import DispatchError, KernelResultError
+from dispatch_core.operators import conformance
+from dispatch_core.stages import active, stage, watch
+
+from ..program import plan as plans
+from ..program.fingerprints import ProgramFingerprint, device_of, fingerprint, slot_of
+from ..program.model import DEFAULTS, PlanOptions
+from ..record.blocks import paused
+from ..record.errors import error_of, has_poisoned_arrays, poison, step_error
+from ..record.pending import Pending, storage_key
+from ..record.stats import Stats
+from ..record.steps import Step
+
+if TYPE_CHECKING:
+    from dispatch_core.keys.table import DispatchKey
+
+    from ..program.plan import Part, Plan
+
+#: Called after steps have run.
+Report = Callable[[], None]
+
+
+def run_steps(
+    steps: Sequence[Step],
+    stats: Stats,
+    runs: list[PlanRun],
+    progress: Callable[[int, int], object] | None = None,
+    options: PlanOptions = DEFAULTS,
+) -> bool:
+    """Run steps, each after those that it needs; return whether one has failed.
+
+    The plans that are being run stand in ``runs`` meanwhile. An error that ``progress`` raises ends the run; the steps that
+    are left are not done.
+    """
+    failed = False
+    report = None if progress is None else _make_report(progress, len(steps), stats)
+    planning = stats.plan_time
+    started = perf_counter_ns()
+    try:
+        for device, group in _by_device(steps):
+            plan = _find_plan(device, group, stats, options) if len(group) > 1 else None
+            if plan is None:
+                failed |= _one_by_one(group, stats, report)
+                continue
+            run = PlanRun(*plan, stats)
+            runs.append(run)
+            try:
+                failed |= run(report)
+            finally:
+                runs.remove(run)
+    finally:
+        stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
+    return failed
+
+
+def _make_report(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
+    """Make the function that reports how many of ``total`` steps have run from now on, in this run or inside it."""
+    before = stats.executed
+    report = reporter(progress, total)
+    return lambda: report(stats.executed - before)
+
+
+def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
+    """Cut steps into runs for one device each, those left out that were needed meanwhile."""
+    if steps and all(step.mask == steps[0].mask and not step.done for step in steps):
+        yield device_of(steps[0]), steps
+    else:
+        for device, group in groupby(steps, device_of):
+            yield device, [step for step in group if not step.done]
+
+
+def _find_plan(
+    device: DispatchKey, steps: Sequence[Step], stats: Stats, options: PlanOptions
+) -> tuple[Plan, ProgramFingerprint] | None:
+    """Find the plan for steps, or make it; none where something that they need has failed."""
+    started = perf_counter_ns()
+    try:
+        with stage("plan", "find"):
+            found = None if has_poisoned_arrays() else fingerprint(steps, options)
+            if found is None:
+                return None
+            plan = plans.find(found.key)
+            if plan is not None:
+                stats.cache_hits += 1
+            else:
+                stats.cache_misses += 1
+                plan = plans.make(found, device, options)
+            return plan, found
+    except TypeError:  # An argument that cannot be a key.
+        return None
+    finally:
+        stats.plan_time += perf_counter_ns() - started
+
+
+def planned_groups(steps: Sequence[Step], options: PlanOptions) -> list[list[Step]]:
+    """Return which of the steps would run together if they ran now."""
+    found = []
+    for device, group in _by_device(steps):
+        if len(group) < 2:
+            continue
+        with paused(group[0].state):  # A planner may run kernels on stand-ins.
+            plan = _find_plan(device, group, Stats(), options)
+        if plan is not None:
+            found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
+    return found
+
+
+class PlanRun:
+    """One run of a plan.
+
+    Its steps are marked done when it ends, all at once. A kernel or a progress report that asks for values meanwhile makes
+    the run publish its results; then it may run the steps that are left before the plan comes to them.
+    """
+
+    __slots__ = ("_begun", "_ended", "_found", "_is_disturbed", "_plan", "_published", "_stats")
+
+    def __init__(self, plan: Plan, found: ProgramFingerprint, stats: Stats) -> None:
+        self._plan, self._found, self._stats = plan, found, stats
+        #: How many parts have begun, have ended, and have given their results to the values that stand for them.
+        self._begun = self._ended = self._published = 0
+        self._is_disturbed = False
+
+    def __call__(self, report: Report | None) -> bool:
+        """Run the plan; return whether a step has failed."""
+        values = self._found.values
+        values += self._plan.constants
+        is_new = not self._plan.is_compared
+        raised: Exception | None = None
+        is_wrong = False
+        try:
+            for part in self._plan.parts if active.get() is None else map(self._watch, self._plan.parts):
+                self._begun += 1
+                try:
+                    part.run(values)
+                except Exception as error:  # noqa: BLE001  # kept until the result is read
+                    raised = error
+                    break
+                if is_new and (raised := self._find_mismatch(part, values)) is not None:
+                    is_wrong = True
+                    break
+                self._ended += 1
+                for index in part.frees:
+                    values[index] = None
+                if report is not None:
+                    self._publish_ended()
+                    report()
+                if self._is_disturbed:
+                    break
+            else:
+                self._plan.is_compared = True
+                if not self._published:
+                    self._publish_all()
+                    return False
+        except BaseException:
+            self.publish_results()
+            raise
+        return self._run_rest(raised, report, is_wrong=is_wrong)
+
+    def _watch(self, part: Part) -> Part:
+        """Return a part that an open profile measures, and whose recorded calls it knows by their results."""
+        pending = self._found.pending
+        made = [pending[value.index] for _, value in part.made if value.index in pending]
+        return part.with_run(watch("impl", part.name, part.run, made))
+
+    def _find_mismatch(self, part: Part, values: list[Any]) -> Exception | None:
+        """Return the error for a part that made something else than the shape rules say, or None."""
+        try:
+            found = part.find_mismatch(values)
+        except DispatchError as error:  # An array that its own type cannot describe.
+            return error
+        if found is None:
+            return None
+        steps = self._found.steps
+        step = steps[found[0]]
+        if part.is_planned:
+            who = self._describe_planned(part)
+            if found[1][0] == plans.MISSING:
+                return KernelResultError(
+                    f"{step.name}: its planned step has run and stored nothing for the result\n{who}",
+                    hint="set values[output.index] for every result that is kept or that another node reads",
+                )
+            return conformance.misfit_error(step.entry, found[1], who)
+        return _make_mismatch_error(step, found[1])
+
+    def _describe_planned(self, part: Part) -> str:
+        """Return the text that names a planned step."""
+        steps = [self._found.steps[index] for index in part.nodes]
+        names = ", ".join(step.name for step in steps)
+        return conformance.describe_planned_step(device_of(steps[0]), part.run, names)
+
+    def _warn_of(self, part: Part, raised: Exception) -> None:
+        """Warn once that a planned step raises, where the kernels of its nodes do not."""
+        if self._plan.has_warned or any(self._found.steps[index].error is not None for index in part.nodes):
+            return
+        self._plan.has_warned = True
+        warnings.warn(
+            f"A planned step raised {type(raised).__name__}: {raised}; its nodes' kernels, run one by one, did not\n"
+            f"{self._describe_planned(part)}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def publish_results(self) -> None:
+        """Show callers inside the run its results, and the steps that have begun and not ended."""
+        self._is_disturbed = True
+        self._publish_ended()
+        for part in self._plan.parts[self._ended : self._begun]:
+            for index in part.nodes:
+                self._found.steps[index].done = True
+
+    def _run_rest(self, raised: Exception | None, report: Report | None, *, is_wrong: bool) -> bool:
+        """Run the steps that are left one by one, so that an error in a group names its step.
+
+        A group that has run, and was ``wrong``, may have written to memory, and does not run again.
+        """
+        steps = self._found.steps
+        self._publish_ended()
+        for index in self._plan.dropped:
+            if not steps[index].done:
+                steps[index].drop()
+                self._stats.dropped += 1
+        retried: Part | None = None
+        if raised is not None:
+            part = self._plan.parts[self._ended]
+            begun = [steps[index] for index in part.nodes]
+            if len(begun) == 1 or is_wrong:
+                error = step_error(begun[-1], raised)
+                for step in begun:
+                    step.done = True
+                    self._stats.executed += 1
+                    mark_failed(step, error)
+            else:
+                for step in begun:
+                    step.done = False
+                retried = part
+        failed = _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
+        if raised is not None and retried is not None:
+            self._warn_of(retried, raised)
+        return failed
+
+    def _publish_ended(self) -> None:
+        """Set the pending values of the parts that have ended."""
+        found, stats = self._found, self._stats
+        for part in self._plan.parts[self._published : self._ended]:
+            for index in part.nodes:
+                step = found.steps[index]
+                for output in step.outputs:
+                    if output is not None:
+                        output.value = found.values[found.slot_of(output)]
+                        if output.value is not None:
+                            # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
+                            storage_key(output)
+                step.done = True
+                step.values = ()
+                stats.executed += 1
+                stats.fused += len(part.nodes) > 1
+            self._published += 1
+
+    def _publish_all(self) -> None:
+        """Do the same for a whole plan, quickly."""
+        found, plan, stats = self._found, self._plan, self._stats
+        values = found.values
+        for index, pending in found.pending.items():
+            if (value := values[index]) is not None:
+                pending.value = value
+                if pending.shared is not None:
+                    # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
+                    storage_key(pending)
+        if found.has_steps:
+            for step in found.steps:
+                step.done = True
+                step.values = ()
+        self._published = self._ended
+        stats.executed += found.count - len(plan.dropped)
+        stats.dropped += len(plan.dropped)
+        stats.fused += plan.fused
+        stats.bytes_saved += plan.saved
+
+
+def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> bool:
+    failed = False
+    for step in steps:
+        # A value that a report or a kernel has read may have needed this step already.
+        if not step.done:
+            with stage("impl", step.name, step.outputs):
+                _run_step(step)
+            stats.executed += 1
+        failed |= step.error is not None
+        if report is not None:
+            report()
+    return failed
+
+
+def _run_step(step: Step) -> None:
+    step.done = True
+    error = next((found for value in step.inputs() if (found := error_of(value)) is not None), None)
+    if error is None:
+        try:
+            _set_outputs(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
+        except Exception as raised:  # noqa: BLE001  # every error is kept until the result is read
+            error = step_error(step, raised)
+    if error is None:
+        step.values = ()
+    else:
+        mark_failed(step, error)
+
+
+def mark_failed(step: Step, error: Any) -> None:
+    """Mark everything that a step would have made or written with its error."""
+    step.error = error
+    for output in step.outputs:
+        if output is not None:
+            output.error = error
+    for value in step.writes():
+        poison(value, error)
+    # The error's traceback keeps the step alive, and must not keep its results.
+    step.values = step.outputs = ()
+
+
+def _set_outputs(step: Step, found: Any) -> None:
+    """Set the pending values of a step to the arrays that its kernel returned."""
+    signature = step.entry.signature
+    assert signature is not None
+    outputs = iter(step.outputs)
+    for index, (result, value) in enumerate(zip(signature.results, signature.unpack(found), strict=True)):
+        if result.kind == "self":
+            continue
+        for each in value if result.is_list else (value,):
+            output = next(outputs)
+            if output is not None and not signature.leaves_out(index, step.values):
+                if output.meta not in step.compared:
+                    _compare(step, output, each)
+                output.value = each
+                # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
+                storage_key(output)
+
+
+def _compare(step: Step, output: Pending, array: Any) -> None:
+    """Compare an array that a kernel returned with its spec; once for each spec that a recorder's steps have.
+
+    Raises ``KernelResultError`` where it differs.
+    """
+    meta = output.meta
+    found = conformance.compare_with(array, meta)
+    if found is not None:
+        raise _make_mismatch_error(step, found)
+    if len(step.compared) >= _COMPARED:
+        step.compared.clear()
+    step.compared.add(meta)
+
+
+#: How many specs a recorder knows its kernel to return, before it compares again.
+_COMPARED: Final = 256
+
+
+def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
+    """Return the error for a kernel of the device that returned something else than its shape rule says."""
+    key = device_of(step)
+    return conformance.misfit_error(step.entry, found, conformance.describe_kernel(key, slot_of(step).registration))
+
+
+def with_arrays(value: Any) -> Any:
+    """Return an argument with arrays in the place of values that have been computed."""
+    if isinstance(value, Pending):
+        return value.value
+    if isinstance(value, list):
+        return [with_arrays(item) for item in value]
+    return value

@@ -1,0 +1,359 @@
+"""Which recorded steps run, when, and in which order.
+
+Note [A step that has begun]
+    A step is `done` as soon as it begins: a kernel or a callback that asks for values while it runs does not run it once
+    more. Its arguments are released when it has ended. So an interrupted step is known by both, and is put back, unless
+    it writes to memory: like a call that is interrupted, it may or may not have written, and must not write twice.
+
+Note [Whole plans]
+    A loop records the same calls again and again. The fingerprint of the records is taken as they are; where a plan is kept
+    for it, that runs and no steps are made. It knows which steps are not observable, because the structure tells. From the
+    third time on a guard recognises the records (Note [Guards] in `guards`).
+
+Note [Unread errors]
+    Reading a value that a failed step would have made or written raises the step's error, each time. Errors that nothing
+    has raised are raised by the next flush: the first, with the others as notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from itertools import groupby
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.arrays.late_arrays import IN_USE
+from dispatch_core.logs import Log
+from dispatch_core.operators import call_trace
+from dispatch_core.stages import stage
+
+from ..program import guards
+from ..program import plan as plans
+from ..program.fingerprints import ProgramFingerprint, device_of, fingerprint
+from ..program.model import PlanOptions
+from ..record.blocks import paused
+from ..record.errors import (
+    PipelineError,
+    describe_call,
+    error_of,
+    has_poisoned_arrays,
+    missing_error,
+    step_error,
+    without_traceback,
+)
+from ..record.liveness import RANDOM, observable_steps, required_steps
+from ..record.pending import Pending, storage_key
+from ..record.steps import Step, masks_of_kernels
+from .executors import PlanRun, mark_failed, run_steps
+from .late_results import compute_kept, watch_results
+from .limits import MANY
+from .step_queue import StepQueue
+
+if TYPE_CHECKING:
+    from dispatch_core.keys import context
+
+    from ..program.plan import Plan
+    from ..record.steps import RecordedCall
+
+_LOG: Final = Log("pipelines")
+
+
+class Scheduler(StepQueue):
+    """Runs the recorded steps that are needed."""
+
+    #: The scheduler that recorded in this context before; its steps come before all of this one's.
+    outer: Scheduler | None = None
+    #: How many runs are under way, each inside the one before.
+    _running = 0
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
+        self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
+        #: The user's options of plans.
+        self.planning = PlanOptions(options["fuse"], options["check_indices"])
+        #: The errors of steps that have failed since the last flush.
+        self._failed: list[PipelineError] = []
+        #: The plans that are being run.
+        self._runs: list[PlanRun] = []
+
+    def check_limits(self) -> None:
+        """Flush if the last call has reached a limit, or if the block has ended meanwhile, in another thread."""
+        count = len(self.steps) if self.limits.has_bytes else self.waiting
+        if self.limits.are_many(count):
+            self.drop_unobservable()
+        if not self.is_open or self.limits.are_reached(count):
+            _LOG.debug("flush of %d calls: %s", count, "a limit is reached" if self.is_open else "its block has ended")
+            self.flush()
+        self.count_remaining()
+
+    # The steps before a read or a write.
+
+    def compute(self, wanted: Iterable[Any]) -> None:
+        """Run the steps that must run before the values in ``wanted`` can be read.
+
+        Raises the error of a step that failed, where one of the values depends on it.
+        """
+        wanted = tuple(wanted)
+        if any(map(_is_missing, wanted)):
+            self.stats.boundaries["result"] += 1
+            _LOG.debug("a result is read, and %d calls wait", self.waiting)
+        self.run_before(wanted, ())
+
+    def run_before(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
+        """Run the steps that must run before some values are read and others are written to.
+
+        Raises the error of a step that failed, where one of the values that are read depends on it.
+        """
+        with self.lock:
+            self._run_required(reads, writes)
+            for value in reads:
+                error = error_of(value)
+                if error is None and _is_missing(value) and value.session is self:
+                    error = missing_error(value)
+                if error is not None:
+                    raise without_traceback(error)
+
+    def _run_required(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
+        if self._runs:
+            self._publish_results()
+        chosen: Sequence[Step] = ()
+        if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
+            chosen = required_steps(self.steps[:], reads, writes)
+        if self.outer is not None:
+            self.outer._run_before_steps(chosen, reads, writes)
+        if chosen:
+            late = watch_results(chosen)
+            with stage("flush", "read"):
+                self._run(chosen)
+                if late and not self._running:
+                    chosen = ()
+                    compute_kept(late)
+            if len(self.steps) >= MANY:
+                self.drop_unobservable()
+
+    def _run_before_steps(self, steps: Sequence[Step], reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> None:
+        """Run the steps that must run before an inner scheduler runs ``steps``, and its caller reads and writes."""
+        with self.lock:
+            random = [RANDOM] if any(step.is_random for step in steps) else []
+            read = [value for step in steps for value in step.inputs()]
+            written = [value for step in steps for value in step.writes()]
+            self._run_required([*reads, *read, *random], [*writes, *written, *random])
+
+    # Flushing.
+
+    def flush(self) -> None:
+        """Run every step that is observable, and drop the rest.
+
+        Raises the first error that nothing has raised yet; see Note [Unread errors].
+        """
+        with self.lock, stage("flush", "flush"):
+            self.stats.flushes += 1
+            if self._runs:
+                self._publish_results()
+            late = watch_results((*self.records, *self._steps)) if IN_USE else []
+            if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
+                self._flush_steps()
+            if late and not self._running:
+                compute_kept(late)
+            if not self._failed:
+                return
+            failed, self._failed = self._failed, []
+            unread = [error for error in failed if not error.has_been_raised]
+            for error in failed:
+                error.release_arrays()
+            if unread:
+                first, *others = unread
+                for other in others:
+                    first.add_note(f"Another step failed in the same flush: {other}")
+                    other.has_been_raised = True
+                raise without_traceback(first)
+
+    def _flush_steps(self) -> None:
+        """Run the observable steps, and drop the rest."""
+        steps = self.steps[:]
+        chosen = observable_steps(steps)
+        if self.outer is not None and chosen:
+            self.outer._run_before_steps(chosen)
+        self._run(chosen)
+        # Calls that a callback has recorded are not among these.
+        self.drop(steps, chosen)
+
+    def _may_run_whole(self) -> bool:
+        """Return whether the records may run by one plan; see Note [Whole plans]."""
+        if not self._allows_whole_plans or self._steps or self._running or len(self.records) < 2:
+            return False
+        return not has_poisoned_arrays() and (self.outer is None or self.outer.is_empty)
+
+    def _run_whole(self) -> bool:
+        """Run all records by one plan; return False where there can be none."""
+        started = perf_counter_ns()
+        try:
+            with stage("plan", "find"):
+                known = self._find_whole_plan()
+        except TypeError:  # An argument that is not hashable.
+            known = None
+        stats = self.stats
+        planned = perf_counter_ns()
+        stats.plan_time += planned - started
+        if known is None:
+            return False
+        plan, found = known
+        run = PlanRun(plan, found, stats)
+        self._runs.append(run)
+        failed = False
+        self._running += 1
+        try:
+            with paused(found.state):
+                failed = run(None)
+            if not found.has_steps:
+                self.remove_records(found.count)
+        except BaseException:
+            self._put_back(found.steps)
+            raise
+        finally:
+            self._runs.remove(run)
+            self._running -= 1
+            if failed:
+                self._keep_failures(found.steps)
+            self.remove_ended()
+            stats.impl_time += perf_counter_ns() - planned
+        return True
+
+    def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint] | None:
+        """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
+        records, stats = self.records[:], self.stats
+        take = partial(self._first_steps, len(records))
+        known = guards.find(records, self.planning)
+        if known is not None:
+            plan, values, kept = known
+            found = ProgramFingerprint(records, take)
+            found.values, found.pending = values, kept
+            stats.cache_hits += 1
+            return plan, found
+        devices = {device_of(_class_of(record)) for record in records}
+        taken = fingerprint(records, self.planning, take=take) if len(devices) == 1 else None
+        if taken is None:
+            return None
+        kept_plan = plans.find(taken.key)
+        if kept_plan is not None:
+            stats.cache_hits += 1
+            guards.keep(records, taken, kept_plan, self.planning)
+            return kept_plan, taken
+        stats.cache_misses += 1
+        _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
+        with paused(taken.state):  # A planner may run kernels on stand-ins.
+            return plans.make(taken, devices.pop(), self.planning), taken
+
+    def _first_steps(self, count: int) -> Sequence[Step]:
+        return self.steps[:count]
+
+    # Running.
+
+    def _run(self, steps: Sequence[Step]) -> None:
+        """Run steps that were chosen, each under the masks of its call."""
+        if self._running:
+            steps = self._find_startable(steps)
+        if not steps:
+            return
+        failed = False
+        self._running += 1
+        try:
+            for state, group in _split_by_masks(steps):
+                with paused(state):
+                    if self.options["trace"]:
+                        failed |= self._trace(group)
+                    else:
+                        progress = self.options["progress"]
+                        failed |= run_steps(group, self.stats, self._runs, progress, self.planning)
+        except BaseException:
+            self._put_back(steps)
+            raise
+        finally:
+            self._running -= 1
+            if failed:
+                self._keep_failures(steps)
+            self.remove_ended()
+
+    def _find_startable(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Leave out the steps that cannot run before one ends that has begun; see Note [A step that has begun]."""
+        waiting = [step for step in self.steps if step.done and step.values]
+        found = []
+        missing: set[int] = set()
+        read: set[Hashable] = set()
+        written: set[Hashable] = set()
+        for step in (*waiting, *steps):
+            inputs = {storage_key(value) for value in step.inputs()}
+            changes = {storage_key(value) for value in step.writes()}
+            if step.done or not (
+                missing.isdisjoint(map(id, step.inputs())) and written.isdisjoint(inputs) and read.isdisjoint(changes)
+            ):
+                missing.update(map(id, step.outputs))
+                read |= inputs
+                written |= changes
+            else:
+                found.append(step)
+        return found
+
+    def _trace(self, steps: Sequence[Step]) -> bool:
+        """Run steps one by one, with a line before each; return whether one has failed."""
+        failed = False
+        for step in steps:
+            if not step.done:
+                where = f", {step.line}" if step.line else ""
+                call_trace.write(f"pipeline: {describe_call(step)}{where}")
+                failed |= run_steps((step,), self.stats, self._runs)
+        return failed
+
+    def _put_back(self, steps: Sequence[Step]) -> None:
+        """Put interrupted steps back into the queue; see Note [A step that has begun]."""
+        for step in steps:
+            if step.done and step.written:
+                step.values = ()
+            elif step.values:
+                step.done = False
+
+    def _publish_results(self) -> None:
+        """Publish the results of plans whose kernels or callbacks have called."""
+        for run in self._runs:
+            run.publish_results()
+
+    def _keep_failures(self, steps: Sequence[Step]) -> None:
+        """Keep the errors of steps for the next flush."""
+        for step in steps:
+            error = step.error
+            if isinstance(error, PipelineError) and not any(error is known for known in self._failed):
+                self._failed.append(error)
+
+    def recover_after_fork(self) -> None:
+        """Make the steps usable in a forked process, in which another thread may have been running them."""
+        if not self.lock.take_from_others():
+            return
+        self._publish_results()
+        self._runs.clear()
+        self._is_removing, self._running = False, 0
+        for step in self.steps:
+            if step.done and step.values:
+                if step.written:
+                    fault = RuntimeError("the process was forked while another thread ran it")
+                    mark_failed(step, step_error(step, fault))
+                else:
+                    step.done = False
+
+
+def _split_by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | None, Sequence[Step]]]:
+    """Split steps into runs that were recorded under the same masks."""
+    first = steps[0].state
+    if all(step.state == first for step in steps):
+        return ((first, steps),)
+    groups = [tuple(group) for _, group in groupby(steps, lambda step: masks_of_kernels(step.state))]
+    return [(group[0].state, group) for group in groups]
+
+
+def _class_of(record: RecordedCall) -> type[Step]:
+    return record[0] if isinstance(record, tuple) else type(record)
+
+
+def _is_missing(value: Any) -> bool:
+    return isinstance(value, Pending) and value.value is None
