@@ -196,10 +196,10 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
     choice = [] if "-m" in session.posargs else ["-m", marks]
     # The core's suite runs where nothing else of this project is installed: the core needs none of it.
     _install_wheels(session, "test", only="dispatch_core")
-    core = ["packages/dispatch-core/tests", "packages/dispatch-core/README.md", "dispatch_core"]
+    core = ["packages/dispatch-core/tests", "packages/dispatch-core/README.md", "dispatch_core", "dispatch_pipelines"]
     _pytest(session, "--pyargs", *choice, *core, codes=codes)
     _install_wheels(session, "test", "demo", "jit")
-    others = [path for path in SOURCES if path.name not in {"dispatch_core", ARRAYS}]
+    others = [path for path in SOURCES if path.name not in {"dispatch_core", "dispatch_pipelines", ARRAYS}]
     suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in others]
     _pytest(

@@ -31,6 +31,7 @@ WALLS = {
     "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
     "dispatch_kernels_numba": {"dispatch_core"},
+    "dispatch_pipelines": {"dispatch_core"},
     "torchlike": {"dispatch_core", "dispatch_aten"},
 }
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
@@ -49,6 +50,14 @@ CIRCLES = {
     "dispatch_core": [{"schema.model", "schema.parser"}],
     "dispatch_backend_npu": [{"runtime.event", "runtime.stream"}],
 }
+
+
+#: Package → the packages of its own distribution that are open to it.
+SIBLINGS = {"dispatch_pipelines": {"dispatch_core"}}
+#: The one module of the core that imports pipelines, when one of its names is first used.
+HAND_OVER = "dispatch-core/src/dispatch_core/pipelines.py"
+#: The folders of pipelines; each imports only those before it.
+PIPELINES = ("record", "program", "run", "capture")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -141,19 +150,21 @@ def test_every_package_stands_behind_a_wall():
 @pytest.mark.parametrize("package", WALLS)
 def test_a_package_imports_only_what_stands_below_it(package):
     beyond = set(WALLS) - WALLS[package] - {package}
-    assert [f for f in imports_of(package) if f.module.partition(".")[0] in beyond] == []
+    taken = [f for f in imports_of(package) if f.module.partition(".")[0] in beyond]
+    assert [f for f in taken if not (f.where.startswith(HAND_OVER) and f.module.startswith("dispatch_pipelines"))] == []
 
 
 @pytest.mark.parametrize("package", WALLS)
 def test_a_package_declares_what_it_imports(package):
-    project = tomllib.loads((SOURCES[package].parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    distributions = {
-        tomllib.loads((path.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]: name
+    projects = {
+        name: tomllib.loads((path.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         for name, path in SOURCES.items()
     }
+    project = projects[package]
     extras = [line for lines in project.get("optional-dependencies", {}).values() for line in lines]
     declared = [re.match(r"[\w.-]+", line)[0] for line in (*project["dependencies"], *extras)]
-    allowed = {distributions.get(name, name.replace("-", "_")) for name in declared} | {package}
+    allowed = {name.replace("-", "_") for name in declared}
+    allowed |= {name for name, found in projects.items() if found["name"] in {project["name"], *declared}}
     # A library that is built for each version of CUDA has the version in its distribution's name.
     allowed |= {top for name in declared if name.startswith("cupy-cuda") for top in ("cupy", "cupyx")}
     foreign = {f.module.partition(".")[0]: f for f in imports_of(package)}
@@ -166,7 +177,7 @@ def test_a_package_leaves_the_private_parts_of_others_alone(package):
         found
         for found in imports_of(package)
         if (top := found.module.partition(".")[0]) in WALLS
-        and top != package
+        and top not in {package, *SIBLINGS.get(package, ())}
         and any(part.startswith("_") for part in [*found.module.split("."), found.name or ""])
     ]
     assert private == []
@@ -219,7 +230,8 @@ def test_a_package_takes_only_what_others_show(package):
         for where, module, name in attributes(path):
             inner = f"{module}.{name}"
             taken.append((where, inner if inner in modules_of(module.partition(".")[0]) else module))
-    assert [t for t in taken if t[1].partition(".")[0] != package and t[1] not in shown] == []
+    own = {package, *SIBLINGS.get(package, ())} | ({"dispatch_pipelines"} if package == "dispatch_core" else set())
+    assert [t for t in taken if t[1].partition(".")[0] not in own and t[1] not in shown] == []
 
 
 def _import_order(package: str, *, late: bool) -> list[str]:
@@ -274,6 +286,27 @@ def test_the_core_imports_only_lower_rows_of_its_document(root):
     assert upward == []
 
 
+def test_pipelines_are_built_of_folders_that_import_only_those_before_them():
+    source = SOURCES["dispatch_pipelines"]
+    assert {path.stem for path in source.iterdir() if path.suffix == ".py" or path.is_dir()} - {"__pycache__"} == {
+        "__init__",
+        *PIPELINES,
+    }
+    upward = []
+    for found in imports_of("dispatch_pipelines"):
+        if not found.module.startswith("dispatch_pipelines."):
+            continue
+        importer, imported = found.where.split("/")[3], found.module.split(".")[1]
+        if imported in PIPELINES and importer in PIPELINES and not found.typed:
+            upward += [found] if PIPELINES.index(imported) > PIPELINES.index(importer) else []
+    assert upward == []
+
+
+@pytest.mark.parametrize("folder", PIPELINES)
+def test_a_folder_of_pipelines_stays_small(folder):
+    assert len(list((SOURCES["dispatch_pipelines"] / folder).glob("[!_]*.py"))) <= 12
+
+
 IMPORT = """
 import sys
 before = set(sys.modules)
@@ -305,6 +338,25 @@ def test_importing_the_core_leaves_what_it_can_for_later(run_isolated):
     late = {f"dispatch_core{module}" for module in dc._LATE.values()}
     assert len(late) > 0
     assert late & set(run_isolated(IMPORT.format(package="dispatch_core"))) == set()
+
+
+CALL = """
+import sys
+import dispatch_core as dc
+
+library = dc.Library("wall", "DEF")
+library.define("double(int self) -> int")
+library.impl("double", lambda self: self + self)
+print(dc.ops.wall.double(2))
+dc.synchronize()
+print(*[name for name in sys.modules if name.partition(".")[0] == "dispatch_pipelines"], end="")
+dc.pipeline
+print("dispatch_pipelines.run.handle" in sys.modules)
+"""
+
+
+def test_a_program_without_pipelines_does_not_import_them(run_isolated):
+    assert run_isolated(CALL) == ["4", "True"]
 
 
 @pytest.mark.parametrize("package", ["dispatch_aten", "torchlike"])

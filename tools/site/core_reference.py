@@ -16,7 +16,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Operators made of functions, with fakes, derivatives and checks.",
         ("custom_ops",),
     ),
-    "errors": ("Errors", "Every error has one root; [what they say](../../errors.md).", ("errors", "pipelines.errors")),
+    "errors": (
+        "Errors",
+        "Every error has one root; [what they say](../../errors.md).",
+        ("errors", "dispatch_pipelines.record.errors"),
+    ),
     "explain": (
         "Explaining, profiling, tracing",
         "Why a call runs its kernel, how long calls take, which were made, and what devices have kernels for.",
@@ -31,7 +35,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "pipelines": (
         "Pipelines and captured functions",
         "Calls that are recorded and run later. The rules: [pipelines](../../pipeline.md), [capture](../../capture.md).",
-        ("pipelines", "synchronization"),
+        ("dispatch_pipelines", "synchronization"),
     ),
     "plugins": ("Plugins", "Devices that are installed, loaded, or registered by the program.", ("plugins",)),
     "schemas": ("Schemas", "Torch's schema language, parsed and printed.", ("schema",)),
@@ -109,7 +113,7 @@ def _module_of(name: str) -> str:
 
 
 def _is_in(module: str, modules: tuple[str, ...], page: str) -> bool:
-    if module == "pipelines.errors":  # the errors of all modules stand together
+    if module == "dispatch_pipelines.record.errors":  # the errors of all modules stand together
         return page == "errors"
     return any(module == each or module.startswith(f"{each}.") for each in modules)
 
