@@ -74,17 +74,17 @@ def open_session() -> Session | None:
     >>> open_session() is None
     True
     """
-    current = _imported("record.blocks", "current")
+    current = _find_loaded("record.blocks", "current")
     return None if current is None else current()
 
 
 def before_read(array: Any = None) -> None:
     """Raise the error of a program that has run, and has found wrong values, if any has run."""
-    check = _imported("record.errors", "before_read")
+    check = _find_loaded("record.errors", "before_read")
     if check is not None:
         check(array)
 
 
-def _imported(module: str, name: str) -> Any:
+def _find_loaded(module: str, name: str) -> Any:
     """Return a function of a module that is imported already, or None."""
     return getattr(sys.modules.get(f"dispatch_pipelines.{module}"), name, None)
