@@ -167,7 +167,7 @@ with torchlike.pipeline():
     torchlike.ones(2).exp()
 for device in ("cpu", "meta", "npu"):
     dc.load_backend(device)
-ours = ("dispatch_aten.", "dispatch_backend_", "dispatch_core.", "torchlike.", "numpy.", "scipy.")
+ours = ("dispatch_aten.", "dispatch_backend_", "dispatch_core.", "dispatch_pipelines.", "torchlike.", "numpy.", "scipy.")
 count = 0
 found = [
     (entry.name, each.fn)
