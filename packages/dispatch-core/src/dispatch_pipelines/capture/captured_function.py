@@ -419,10 +419,12 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         for number, variant in enumerate(self._variants):
             recorded = variant.recorded
             donated = f", {variant.donated} arrays donated" if variant.donated else ""
-            steps = show_number_of("step", len(recorded.calls))
+            steps = show_number_of("step", len(recorded.program.nodes))
             lines.append(f"variant {number}: {steps}, {variant.fused} of them run together{donated}")
             lines += [f"    {text}" for text in recorded.conditions()]
-        lines += [f"recorded once: {show_number_of('step', len(each.recorded.calls))}" for each in self._candidates]
+        lines += [
+            f"recorded once: {show_number_of('step', len(each.recorded.program.nodes))}" for each in self._candidates
+        ]
         lines += [f"recorded because {why}: {count}" for why, count in self._stats.misses.most_common()]
         lines += [f"ran eagerly {why}: {count}" for why, count in self._stats.eager.most_common()]
         return "\n".join(lines)

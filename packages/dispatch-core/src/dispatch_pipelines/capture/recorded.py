@@ -8,73 +8,33 @@ Note [Two recordings]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatch_core.arrays import access
 from dispatch_core.errors import CaptureError, short_repr
 from dispatch_core.operators.entry import CHANGES
 
+from ..program.fingerprints import NodeFingerprint, build, fingerprint_node
+from ..program.model import DEFAULTS, Node
 from ..record.pending import Pending, storage_key
-from ..record.steps import Step, line_of
+from ..record.steps import Step
+from ..run.planned_runs import number_values
 from .capture_inputs import describe_tensor
 from .capture_parts import Finish
 from .live_numbers import Expression, describe, in_order, whole
 from .structures import same_constant, skeleton, tensors_in
 
 if TYPE_CHECKING:
-    from types import CodeType
-
     from .capture_inputs import HostData, Input
     from .capturing import Recording
 
 
-class Made:
-    """Stands for a value in a call that is written down: which input it is, or which result of which step."""
+class ValueName(str):
+    """The name of a value of a recorded call: which input it is, or which result of which step."""
 
-    __slots__ = ("kind", "number", "output")
-
-    def __init__(self, kind: str, number: int, output: int = 0) -> None:
-        self.kind, self.number, self.output = kind, number, output
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Made) and (self.kind, self.number, self.output) == (
-            other.kind,
-            other.number,
-            other.output,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.number, self.output))
-
-    def __repr__(self) -> str:
-        return f"{self.kind} {self.number}" + (f", result {self.output}" if self.output else "")
-
-
-class WrittenCall:
-    """One step, written down."""
-
-    __slots__ = ("arguments", "code", "instruction", "kind", "masks", "results", "shown")
-
-    def __init__(self, step: Step, describe_value: Callable[[Any], Any]) -> None:
-        self.kind = type(step)
-        self.arguments = tuple([describe_value(value) for value in step.values])
-        self.results = tuple([None if each is None else each.meta for each in step.outputs])
-        self.code: CodeType | None = step.code
-        self.instruction = step.instruction
-        self.masks = step.state
-        arrays = ", ".join(map(access.show_look, step.inputs()))
-        self.shown = f"{step.name}({arrays})"
-
-    @property
-    def line(self) -> str:
-        """File and line of the call."""
-        return "" if self.code is None else line_of(self.code, self.instruction)
-
-    @property
-    def name(self) -> str:
-        """The operator's name."""
-        return self.kind.entry.name
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class RecordedRun:
@@ -111,17 +71,17 @@ class RecordedRun:
         kept = [*map(data_of, self.tensors), *self.rebound.values()]
         self.kept = set(map(id, kept))
         self.steps = needed_steps(steps, kept)
-        #: id of an array or a pending value → its origin.
-        self._known: dict[int, Made] = {}
+        #: id of an array or a pending value → what it is.
+        self._known: dict[int, ValueName] = {}
         for index, each in enumerate(self.inputs):
             for array in each.arrays():
-                self._known.setdefault(id(array), Made("input", index))
+                self._known.setdefault(id(array), ValueName(f"input {index}"))
         for index, each in enumerate(self.hosts):
-            self._known[id(each.array)] = Made("constant", index)
+            self._known[id(each.array)] = ValueName(f"constant {index}")
         for index, step in enumerate(self.steps):
             for output, value in enumerate(step.outputs):
                 if value is not None:
-                    self._known[id(value)] = Made("step", index, output)
+                    self._known[id(value)] = ValueName(f"step {index}" + (f", result {output}" if output else ""))
         #: How often registrations had changed; a list, because changes that do not matter bring it up to date.
         self.changes = [CHANGES[0]]
         self._generations = [(step.entry, step.entry.generation) for step in self.steps]
@@ -130,7 +90,10 @@ class RecordedRun:
         self.reachable = {storage_key(value) for step in self.steps for value in step.writes()} | set(
             map(storage_key, kept)
         )
-        self.calls = [WrittenCall(step, self.describe) for step in self.steps]
+        found = number_values(self.steps, self)
+        self.program = build(found, DEFAULTS)
+        #: What each value of the program is, by its index.
+        self.names = [self.describe(found.pending.get(slot, value)) for slot, value in enumerate(found.values)]
         self.result = skeleton(result, self._describe_tensor)
         self.bound = {index: self.describe(value) for index, value in self.rebound.items()}
         used = [
@@ -266,23 +229,18 @@ def _matters(value: Any, wanted: set[int], memories: set[Hashable]) -> bool:
     return storage_key(value) in memories
 
 
-def _meaning_of(entry: Any) -> Any:
-    """Return the object that entries of one meaning share: an operator's is one object, a copy's may be made again."""
-    return getattr(entry, "meaning", entry)
-
-
 def compare(name: str, first: RecordedRun, second: RecordedRun) -> None:
     """Raise ``CaptureError`` where two recordings differ; see Note [Two recordings]."""
-    for number, (one, other) in enumerate(zip(first.calls, second.calls, strict=False)):
-        _compare_calls(name, number, one, other)
-    if len(first.calls) != len(second.calls):
-        longer = max(first, second, key=lambda each: len(each.calls))
-        call = longer.calls[min(len(first.calls), len(second.calls))]
-        raise _difference(
-            name,
-            f"{call.name} runs in one of two calls only ({len(first.calls)} and {len(second.calls)} steps)",
-            call.line,
-        )
+    nodes, others = first.program.nodes, second.program.nodes
+    for number, (node, other) in enumerate(zip(nodes, others, strict=False)):
+        before, after = fingerprint_node(node, first.names), fingerprint_node(other, second.names)
+        if not same_constant(before, after):
+            what = _describe_difference(number, node, before, other, after)
+            raise _difference(name, what, other.line)
+    if len(nodes) != len(others):
+        node = max(nodes, others, key=len)[min(len(nodes), len(others))]
+        what = f"{node.name} runs in one of two calls only ({len(nodes)} and {len(others)} steps)"
+        raise _difference(name, what, node.line)
     _compare_inputs(name, first, second)
     _compare_hosts(name, first.hosts, second.hosts)
     pairs: list[tuple[str, Any, Any]] = [
@@ -293,10 +251,10 @@ def compare(name: str, first: RecordedRun, second: RecordedRun) -> None:
     ]
     for marker, each in first.finishes.items():
         pairs.append(("what its tensors keep", each.key, second.finishes[marker].key))
-    for what, one, other in pairs:
-        if not same_constant(one, other):
-            before, after = map(short_repr, _innermost(one, other))
-            raise _difference(name, f"{what}: {before}, then {after}", "")
+    for what, one, two in pairs:
+        if not same_constant(one, two):
+            shown, then = map(short_repr, _innermost(one, two))
+            raise _difference(name, f"{what}: {shown}, then {then}", "")
 
 
 def _live(found: RecordedRun) -> list[str]:
@@ -327,19 +285,15 @@ def _innermost(one: Any, other: Any) -> tuple[Any, Any]:
     return one, other
 
 
-def _compare_calls(name: str, number: int, one: WrittenCall, other: WrittenCall) -> None:
-    if _meaning_of(one.kind.entry) != _meaning_of(other.kind.entry):
-        raise _difference(name, f"step {number} is {one.name}, then {other.name}", other.line)
-    for place, (a, b) in enumerate(zip(one.arguments, other.arguments, strict=False)):
-        if not same_constant(a, b):
-            signature = one.kind.entry.signature
-            argument = str(place) if signature is None else repr(signature.parameters[place].name)
-            before, after = map(short_repr, _innermost(a, b))
-            raise _difference(name, f"{one.name} gets {before}, then {after} as argument {argument}", other.line)
-    if one.kind.mask != other.kind.mask or one.results != other.results or one.masks != other.masks:
-        raise _difference(
-            name, f"{one.name} has other results, or runs under other keys, than in the first call", other.line
-        )
+def _describe_difference(number: int, node: Node, before: NodeFingerprint, other: Node, after: NodeFingerprint) -> str:
+    """Return in words where the fingerprints of two calls differ."""
+    if before.operator != after.operator:
+        return f"step {number} is {node.name}, then {other.name}"
+    for parameter, one, two in zip(node.parameters, before.arguments, after.arguments, strict=True):
+        if not same_constant(one, two):
+            shown, then = map(short_repr, _innermost(one, two))
+            return f"{node.name} gets {shown}, then {then} as argument {parameter.name!r}"
+    return f"{node.name} has other results, or runs under other keys, than in the first call"
 
 
 def _compare_inputs(name: str, first: RecordedRun, second: RecordedRun) -> None:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dispatch_core.arrays import access, owners
-from dispatch_core.keys.table import DispatchKey, alternatives, keys_of
+from dispatch_core.keys.table import alternatives
 from dispatch_core.operators.resolution import Resolution, resolve
 
 from ..record.array_specs import read_spec
@@ -57,8 +57,8 @@ class ProgramFingerprint:
         #: Index of an array whose memory may be used up → the value in its place; see Note [Donation] in `donation`.
         self.successors: dict[int, int] = {}
         #: The context's masks at the calls.
-        first = records[0]
-        self.state: context.State | None = first[5] if isinstance(first, tuple) else first.state
+        first = records[0] if records else None
+        self.state: context.State | None = first[5] if isinstance(first, tuple) else getattr(first, "state", None)
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -90,20 +90,6 @@ class ProgramFingerprint:
 
 _NUMBERS: Final = frozenset({float, complex, int})
 _BY_VALUE: Final = frozenset({int, bool, str, type(None)})
-_MASKS: Final[dict[int, DispatchKey]] = {}
-
-
-def set_device(mask: int, key: DispatchKey) -> None:
-    """Set the device that steps of a mask belong to."""
-    _MASKS[mask] = key
-
-
-def device_of(step: Step | type[Step]) -> DispatchKey:
-    """Return the key of the device that a step, or all steps of a class, run on."""
-    key = _MASKS.get(step.mask)
-    if key is None:
-        key = _MASKS[step.mask] = next(key for key in keys_of(step.mask) if key.owns_arrays)
-    return key
 
 
 def slot_of(step: Step) -> Slot:
@@ -112,7 +98,7 @@ def slot_of(step: Step) -> Slot:
         found = resolve(step.entry, step.mask, 0)
         assert isinstance(found, Resolution)
         return found.slot
-    return step.entry.slot(device_of(step))
+    return step.entry.slot(step.device)
 
 
 def fingerprint(
@@ -286,10 +272,38 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel = _kernel(slot_of(step), signature.parameters, arguments)
         parts = step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)
-        nodes.append(
-            Node(*parts, partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs), fault)
-        )
+        call, store = partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs)
+        nodes.append(Node(*parts, call, store, fault, type(step), step.code, step.instruction, step.state))
     return Program(tuple(nodes), tuple(values), *options)
+
+
+class NodeFingerprint(NamedTuple):
+    """A call's part of a program's structure, with names in the place of values."""
+
+    operator: Any
+    arguments: tuple[Any, ...]
+    #: Shape, strides and dtype of each result.
+    results: tuple[Any, ...]
+    #: The keys that the kernel is found by, device, stream, and the context's masks.
+    place: tuple[Any, ...]
+
+
+def fingerprint_node(node: Node, names: Sequence[Any]) -> NodeFingerprint:
+    """Return the fingerprint of one call; ``names`` has what each value is, by its index."""
+    kind = node.kind
+    assert kind is not None
+    # An operator's entry is one object; that of a copy may be made again, and has what the two mean.
+    operator = getattr(kind.entry, "meaning", kind.entry)
+    results = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in node.outputs])
+    place = kind.mask, kind.device, kind.stream, node.state
+    return NodeFingerprint(operator, tuple([_name(each, names) for each in node.arguments]), results, place)
+
+
+def _name(value: Any, names: Sequence[Any]) -> Any:
+    """Return an argument of a node with the names of values in their place."""
+    if isinstance(value, Value):
+        return names[value.index]
+    return [_name(each, names) for each in value] if type(value) is tuple else value
 
 
 def _call(table: Any, mask: int, *values: Any) -> Any:

@@ -6,8 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..record.steps import line_of
+
 if TYPE_CHECKING:
+    from types import CodeType
+
     from dispatch_core.calls.signature import CallParameter, CallSignature
+    from dispatch_core.keys import context
+    from dispatch_core.keys.table import DispatchKey
+
+    from ..record.steps import Step
 
 
 class PlanOptions(NamedTuple):
@@ -71,6 +79,33 @@ class Node:
     store: Callable[[list[Any], Any], None]
     #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
     fault: Callable[[BaseException], Exception] | None = None
+    #: The class of the recorded step, which has the operator's entry, the kernel's keys, the device and the stream.
+    kind: type[Step] | None = None
+    #: The caller's code and the instruction in it, and the context's masks at the call.
+    code: CodeType | None = None
+    instruction: int = 0
+    state: context.State | None = None
+
+    @property
+    def line(self) -> str:
+        """File and line of the caller, or ""."""
+        return "" if self.code is None else line_of(self.code, self.instruction)
+
+    @property
+    def device(self) -> DispatchKey | None:
+        """The key of the device that it runs on."""
+        return None if self.kind is None else self.kind.device
+
+    @property
+    def stream(self) -> Any:
+        """The stream of the device that it is queued on; None for the only one."""
+        return None if self.kind is None else self.kind.stream
+
+    @property
+    def shown(self) -> str:
+        """The call with the dtypes and shapes of its arrays."""
+        arrays = [f"{each.dtype}{list(each.shape)}" for each in self.inputs() if each.number is None]
+        return f"{self.name}({', '.join(arrays)})"
 
     def run(self, values: list[Any]) -> None:
         """Run the node's kernel on the list of values, and store its results there."""

@@ -328,7 +328,7 @@ class Recorder:
         #: The device that the kernel computes for.
         self.home = owners.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
-        self.step = step_type(entry, mask, signature.writes, _find_int_values(signature, key))
+        self.step = step_type(entry, mask, signature.writes, _find_int_values(signature, key), device=key)
         self.never_recorded = never_recorded or _reason_never_recorded(signature)
         if not all(each.is_described for each in owners.KEY_TYPES.get(key, ())):
             self.never_recorded = self.never_recorded or "arrays without shape and dtype"

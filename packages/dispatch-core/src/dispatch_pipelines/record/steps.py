@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dispatch_core.keys import context
-from dispatch_core.keys.table import AUTOGRAD
+from dispatch_core.keys.table import AUTOGRAD, DispatchKey
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -25,6 +25,10 @@ class Step:
     entry: OperatorEntry
     #: The keys that the kernel is found by, once the step runs.
     mask: int
+    #: The key of the device that it runs on.
+    device: DispatchKey
+    #: The stream of the device that it is queued on; None where the device has no other than its default.
+    stream: Any
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
     #: The indices of the arguments whose ints are values; see Note [Ints that are values] in `program`.
@@ -122,17 +126,24 @@ def to_step(record: RecordedCall) -> Step:
 
 
 def step_type(
-    entry: OperatorEntry, mask: int, written: tuple[int, ...], int_values: tuple[int, ...] = ()
+    entry: OperatorEntry,
+    mask: int,
+    written: tuple[int, ...],
+    int_values: tuple[int, ...] = (),
+    *,
+    device: DispatchKey,
+    stream: Any = None,
 ) -> type[Step]:
     """Return the class of a recorder's steps: the same for one that is made again, whose plans are then found again."""
     generation, known = entry.tables.steps
     if generation != entry.generation:
         known = {}
         entry.tables.steps = entry.generation, known
-    look = mask, written, int_values
+    look = mask, written, int_values, device, stream
     found: type[Step] | None = known.get(look)
     if found is None:
         own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
+        own |= {"device": device, "stream": stream}
         found = known[look] = type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
     return found
 

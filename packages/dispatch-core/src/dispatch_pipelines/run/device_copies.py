@@ -16,7 +16,6 @@ from dispatch_core.arrays import access, owners
 from dispatch_core.devices import Device
 from dispatch_core.keys.table import DispatchKey
 
-from ..program.fingerprints import set_device
 from ..record.array_specs import read_spec, row_major_spec
 from ..record.callers import caller_location
 from ..record.pending import Pending, pending_type
@@ -118,8 +117,7 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
     kind = _kinds.get(known)
     if kind is None:
         entry: Any = CopyEntry(step, make, rest, mask, copies=value._copies)
-        set_device(mask, _BETWEEN)
-        kind = _kinds[known] = step_type(entry, mask, ())
+        kind = _kinds[known] = step_type(entry, mask, (), device=_BETWEEN)
     device = next(each for each in rest if isinstance(each, Device))
     target = owners.device_key(device.type)
     meta = source.meta if isinstance(source, Pending) else read_spec(source)

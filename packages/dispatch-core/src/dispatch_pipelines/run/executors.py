@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from dispatch_core.operators import conformance
 from dispatch_core.stages import active, stage, watch
 
 from ..program import plan as plans
-from ..program.fingerprints import ProgramFingerprint, device_of, fingerprint, slot_of
+from ..program.fingerprints import ProgramFingerprint, fingerprint, slot_of
 from ..program.model import DEFAULTS, PlanOptions
 from ..record.blocks import paused
 from ..record.errors import error_of, has_poisoned_arrays, poison, step_error
@@ -74,9 +75,9 @@ def _make_report(progress: Callable[[int, int], object], total: int, stats: Stat
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
     """Cut steps into runs for one device each, those left out that were needed meanwhile."""
     if steps and all(step.mask == steps[0].mask and not step.done for step in steps):
-        yield device_of(steps[0]), steps
+        yield steps[0].device, steps
     else:
-        for device, group in groupby(steps, device_of):
+        for device, group in groupby(steps, attrgetter("device")):
             yield device, [step for step in group if not step.done]
 
 
@@ -197,7 +198,7 @@ class PlanRun:
         """Return the text that names a planned step."""
         steps = [self._found.steps[index] for index in part.nodes]
         names = ", ".join(step.name for step in steps)
-        return conformance.describe_planned_step(device_of(steps[0]), part.run, names)
+        return conformance.describe_planned_step(steps[0].device, part.run, names)
 
     def _warn_of(self, part: Part, raised: Exception) -> None:
         """Warn once that a planned step raises, where the kernels of its nodes do not."""
@@ -366,8 +367,8 @@ _COMPARED: Final = 256
 
 def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
     """Return the error for a kernel of the device that returned something else than its shape rule says."""
-    key = device_of(step)
-    return conformance.misfit_error(step.entry, found, conformance.describe_kernel(key, slot_of(step).registration))
+    who = conformance.describe_kernel(step.device, slot_of(step).registration)
+    return conformance.misfit_error(step.entry, found, who)
 
 
 def with_arrays(value: Any) -> Any:

@@ -10,7 +10,7 @@ from dispatch_core.arrays import owners
 
 from ..program import plan as plans
 from ..program.donation import find_successors
-from ..program.fingerprints import ProgramFingerprint, build, device_of
+from ..program.fingerprints import ProgramFingerprint, build
 from ..program.model import Node, PlanOptions, Value
 from ..record.blocks import paused
 from ..record.errors import describe_call, late_error
@@ -27,10 +27,10 @@ class PlannedRun:
 
     def __init__(self, steps: Sequence[Step], recorded: RecordedRun, *, donate: bool, check_indices: bool) -> None:
         self.steps = steps
-        self.found = _number_values(steps, recorded)
+        self.found = number_values(steps, recorded)
         if donate:
             self.found.successors = find_successors(self.found, steps, recorded)
-        self.device = device_of(steps[0])
+        self.device = steps[0].device
         faults = [partial(late_error, describe_call(step), step.line) for step in steps]
         self.program = build(self.found, PlanOptions(check_indices=check_indices), faults)
         with paused(steps[0].state):  # A planner may run kernels on stand-ins.
@@ -67,7 +67,7 @@ class PlannedRun:
         )
 
 
-def _number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
+def number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
     """Find numbers for the values of steps, as `program.fingerprint` does, and for those that other steps make."""
     found = ProgramFingerprint(steps, None)
     own = set(map(id, steps))
@@ -124,7 +124,7 @@ def split(recorded: RecordedRun, *, donate: bool, check_indices: bool) -> list[P
     groups: list[list[Step]] = []
     before = None
     for step in recorded.steps:
-        here = device_of(step), masks_of_kernels(step.state)
+        here = step.device, masks_of_kernels(step.state)
         if here != before:
             groups.append([])
             before = here

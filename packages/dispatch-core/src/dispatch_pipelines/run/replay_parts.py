@@ -26,8 +26,6 @@ class PartOfReplay:
         #: The name of the list of values, and the line that runs the part.
         self.name, self.line = name, 0
         self.entries = [segment.steps[index].entry for index in part.nodes]
-        calls = {id(step): call for step, call in zip(recorded.steps, recorded.calls, strict=True)}
-        self.calls = [calls[id(segment.steps[index])] for index in part.nodes]
         self.nodes: list[Node] = [segment.program.nodes[index] for index in part.nodes]
         self.registration = slot_of(segment.steps[part.nodes[0]]).registration
         #: The holders of the values that the part uses up.
@@ -54,17 +52,15 @@ class PartOfReplay:
         """
         if isinstance(error, PipelineError) and error.is_late:
             return error.with_traceback(None)
-        failed, call = error, self.calls[-1]
+        failed, call = error, self.nodes[-1]
         shown = call.shown
         if len(self.nodes) > 1 and any(values[each.slot] is None for each in self.donated):
-            shown = (
-                f"one of {len(self.calls)} calls that run as one program, from {self.calls[0].shown} to {call.shown},"
-            )
+            shown = f"one of {len(self.nodes)} calls that run as one program, from {self.nodes[0].shown} to {shown},"
         elif len(self.nodes) > 1:
-            for each, node in zip(self.calls, self.nodes, strict=True):
+            for each in self.nodes:
                 try:
-                    node.run(values)
-                except Exception as raised:  # noqa: BLE001  # the error that is looked for
+                    each.run(values)
+                except Exception as raised:  # noqa: BLE001  # it is what is looked for
                     failed, call, shown = raised, each, each.shown
                     break
         return located_error(shown, "a captured replay", call.line, failed)

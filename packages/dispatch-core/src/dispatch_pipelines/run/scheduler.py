@@ -30,7 +30,7 @@ from dispatch_core.stages import stage
 
 from ..program import guards
 from ..program import plan as plans
-from ..program.fingerprints import ProgramFingerprint, device_of, fingerprint
+from ..program.fingerprints import ProgramFingerprint, fingerprint
 from ..program.model import PlanOptions
 from ..record.blocks import paused
 from ..record.errors import (
@@ -232,7 +232,7 @@ class Scheduler(StepQueue):
             found.values, found.pending = values, kept
             stats.cache_hits += 1
             return plan, found
-        devices = {device_of(_class_of(record)) for record in records}
+        devices = {_class_of(record).device for record in records}
         taken = fingerprint(records, self.planning, take=take) if len(devices) == 1 else None
         if taken is None:
             return None
