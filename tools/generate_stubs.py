@@ -172,8 +172,15 @@ def _statics(path: Path) -> set[str]:
     return found
 
 
+def _own_path(module: str) -> str:
+    """Return the path of a module's file as imports write it, which a public path differs from (`public_paths`)."""
+    spec = import_module(module).__spec__
+    assert spec is not None
+    return spec.name
+
+
 def _source_of(module: str) -> Path:
-    path = SOURCE.parent.joinpath(*module.split("."))
+    path = SOURCE.parent.joinpath(*_own_path(module).split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
@@ -198,12 +205,19 @@ def _hand_on(package: str, table: dict[str, str], *, with_modules: bool = True) 
             if signatures is not None:
                 yield from define(name, signatures)
             elif name in statics or _source_of(full).name == "__init__.py":
-                yield f"from .{module} import {name} as {name}"
+                yield f"from {_spell(package, full)} import {name} as {name}"
             else:
                 kind = "type[Any]" if isinstance(value, type) else "Any"
                 yield f"{name}: Final[{kind}]"
         if with_modules and "." not in module and _is_module(package, module):
-            yield f"from . import {module} as {module}"
+            home, _, last = _spell(package, full).rpartition(".")
+            yield f"from {home or '.'} import {last} as {module}"
+
+
+def _spell(package: str, module: str) -> str:
+    """Return how a stub of a package writes a module: by a dot where it lies in the package."""
+    own, inner = _own_path(module), f"{_own_path(package)}."
+    return f".{own.removeprefix(inner)}" if own.startswith(inner) else own
 
 
 def _is_module(package: str, module: str) -> bool:
@@ -394,7 +408,7 @@ def write_return_types() -> str:
 
 def _finish(package: str, module: Any, lines: list[str]) -> str:
     path = _source_of(package) if module is not None else SOURCE / "tensor_methods.py"
-    dots = "." * (len(path.relative_to(SOURCE).parts))
+    dots = "." * (len(path.relative_to(SOURCE).parts)) if path.is_relative_to(SOURCE) else "torchlike."
     body = "\n".join(line for place, line in enumerate(lines) if line[:5] != "from " or line not in lines[:place])
     used = [line.format(dots=dots) for name, line in sorted(_HOMES.items()) if re.search(rf"\b{name}\b", body)]
     type_variable = ['_T = TypeVar("_T", bound=_Tensor)'] if re.search(r"\b_T\b", body) else []

@@ -119,8 +119,9 @@ def _entry(module: object, name: str) -> str:
     value = getattr(module, name)
     full = f"{module.__name__}.{name}"  # type: ignore[attr-defined]
     if inspect.isclass(value) and value.__module__.startswith("torchlike.") and "<locals>" not in value.__qualname__:
-        written = f"{value.__module__}.{value.__qualname__}"
-        if inspect.getmodule(value) is sys.modules.get(value.__module__) and _is_written(value):
+        home = sys.modules[value.__module__]
+        written = f"{home.__spec__.name if home.__spec__ else home.__name__}.{value.__qualname__}"
+        if inspect.getmodule(value) is home and _is_written(value):
             return directive(written, heading=full, toc_label=name)
     return f"## `{full}` {{#{full} data-toc-label='{name}'}}\n\n{_described(value, full)}"
 

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
+import torchlike_array_api as array_api
 
-from .. import array_api
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.arrays import from_numpy
 from ..tensors.tensor import Tensor

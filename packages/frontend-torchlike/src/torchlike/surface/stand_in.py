@@ -30,6 +30,7 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..backends.libraries import LIBRARIES
 from ..names import lazy_names
+from ..names.public_paths import AliasLoader
 from ..names.torch_modules import MODULES, REFUSED
 from ..values.size import Size
 
@@ -91,23 +92,16 @@ def name_missing(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-class _Loader:
-    """Gives a module that is loaded already, or loads it under its own name."""
+class _Loader(AliasLoader):
+    """Gives a module of ours under a name of torch's; see Note [One module, two names]."""
 
     def __init__(self, name: str, target: str) -> None:
-        self._name, self._target = name, target
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        name, _, attribute = self._target.partition(":")
-        module: Any = importlib.import_module(name)
-        found: ModuleType = getattr(module, attribute) if attribute else module
-        # The import system gives the module the new spec; its own one is put back below.
-        self._spec = found.__spec__
-        return found
+        super().__init__(target)
+        self._name = name
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module's own spec back; see Note [One module, two names]."""
-        module.__spec__ = self._spec
+        """Make it a package, and keep the function of its parent that has its name."""
+        super().exec_module(module)
         # torch's module may be a package where ours is not.
         module.__dict__.setdefault("__path__", [])
         parent, _, child = self._name.rpartition(".")

@@ -153,7 +153,7 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
 
     Raises ``ValueError`` for a version of the standard that there is not.
     """
-    from .. import array_api  # programs that call torchlike's own functions need none of it
+    import torchlike_array_api as array_api  # programs that call torchlike's own functions need none of it
 
     if api_version is not None and api_version not in array_api.VERSIONS:
         raise ValueError(f"no array API of version {api_version!r}\nHint: there are {', '.join(array_api.VERSIONS)}")

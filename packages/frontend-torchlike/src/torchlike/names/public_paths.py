@@ -1,0 +1,93 @@
+"""Modules that users import by another path than that of their file: torch's paths, and torchlike's former ones.
+
+Note [Public paths]
+    ``torchlike.distributions.normal`` is a path of torch's; its file is ``torchlike_distributions/continuous/normal.py``.
+    Both names are one module in ``sys.modules``, by the finder below. A file with a public path sets ``__name__`` to it, so
+    that its classes say it in texts and pickles.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+__all__ = ["PUBLIC_PATHS", "AliasLoader", "Finder"]
+
+#: The public package and the package of the files → the modules.
+_FOLDERS: Final = {
+    ("torchlike.distributions", "torchlike_distributions"): (
+        "constraint_registry constraints distribution independent kl mixture_same_family transformed_distribution transforms"
+        " utils"
+    ),
+    ("torchlike.distributions", "torchlike_distributions.continuous"): (
+        "cauchy chi2 exponential fishersnedecor gamma generalized_pareto gumbel half_cauchy half_normal inverse_gamma"
+        " kumaraswamy laplace log_normal normal pareto studentT uniform von_mises weibull"
+    ),
+    ("torchlike.distributions", "torchlike_distributions.discrete"): (
+        "bernoulli binomial categorical continuous_bernoulli geometric multinomial negative_binomial one_hot_categorical"
+        " poisson relaxed_bernoulli relaxed_categorical"
+    ),
+    ("torchlike.distributions", "torchlike_distributions.multivariate"): (
+        "beta dirichlet lkj_cholesky logistic_normal lowrank_multivariate_normal multivariate_normal wishart"
+    ),
+}
+#: Public path → path of the file.
+PUBLIC_PATHS: Final = {
+    "torchlike.array_api": "torchlike_array_api",
+    **{f"{public}.{name}": f"{own}.{name}" for (public, own), names in _FOLDERS.items() for name in names.split()},
+}
+#: Path that 0.2 takes away → the present one; pickles of 0.1 name them.
+_FORMER: Final = {
+    "torchlike.dtypes": "torchlike.values.dtypes",
+    "torchlike.interop": "torchlike.tensors.arrays",
+    "torchlike.layouts": "torchlike.values.layouts",
+    "torchlike.size": "torchlike.values.size",
+    "torchlike.storages": "torchlike.tensors.storages",
+}
+
+
+class AliasLoader:
+    """Gives a module, or an object in it (after a colon), that is loaded already, or loads it under its own name."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module itself."""
+        name, _, attribute = self._target.partition(":")
+        module: Any = importlib.import_module(name)
+        found: ModuleType = getattr(module, attribute) if attribute else module
+        # The import system gives the module the new spec; its own one is put back below.
+        self._spec = found.__spec__
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module's own spec back: it is executed already. What it imported gets its second names, too."""
+        module.__spec__ = self._spec
+        for public, own in PUBLIC_PATHS.items():
+            if (loaded := sys.modules.get(own)) is not None and not getattr(loaded.__spec__, "_initializing", False):
+                sys.modules.setdefault(public, loaded)
+
+
+class Finder:
+    """Finds the modules of public paths, and what lies in packages among them; see Note [Public paths]."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of a second name for a module, None for all other modules."""
+        if not name.startswith("torchlike."):
+            return None
+        own = PUBLIC_PATHS.get(name)
+        if own is None:
+            parent, _, child = name.rpartition(".")
+            spec = getattr(sys.modules.get(parent), "__spec__", None)
+            if spec is not None and spec.name != parent:
+                own = f"{spec.name}.{child}"
+        if own is None and (own := _FORMER.get(name)) is not None:
+            warnings.warn(f"the module {name} is {own} now", DeprecationWarning, stacklevel=2)
+        return None if own is None else ModuleSpec(name, AliasLoader(own))  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Distributions of whole numbers and classes, and their relaxed forms."""
