@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import frontends
 
 
 @pytest.fixture
@@ -326,3 +327,35 @@ def test_a_packet_keeps_the_overloads_of_a_bounded_number_of_list_lengths(regist
     x = toy.array([1])
     assert [registry.ops.t.count([x] * length) for length in range(1, 600)] == list(range(1, 600))
     assert len(registry.ops.t.count._cache) <= 256
+
+
+def test_runners_follow_registrations_and_lasting_ones_end_with_a_generation():
+    registry = dc.Registry()
+    library = dc.Library("demo", "DEF", registry=registry)
+    library.define("scale(int x, *, int by=2) -> int")
+    library.impl("scale", lambda x, *, by: x * by, "CPU")
+    op, mask = registry.ops.demo.scale.default, dc.DispatchKey.CPU.value
+    kept, generation = op.lasting_runner(mask), op.generation
+    assert (op.runner(mask)(3, 4), kept(3, 4)) == (12, 12)
+    assert [each.key for each in op.registrations(dc.DispatchKey.CPU)] == [dc.DispatchKey.CPU]
+    assert op.registrations(dc.DispatchKey.Meta) == ()
+    with dc.Library("demo", "IMPL", registry=registry) as patch:
+        patch.impl("scale", lambda x, *, by: x + by, "CPU", allow_override=True)
+        assert op.generation > generation
+        assert (op.runner(mask)(3, 4), op.lasting_runner(mask)(3, 4), kept(3, 4)) == (7, 7, 12)
+        assert len(op.registrations(dc.DispatchKey.CPU)) == 2
+    assert op.runner(mask)(3, 4) == 12
+
+
+def test_runners_follow_the_schema():
+    registry = dc.Registry()
+    library = dc.Library("demo", "DEF", registry=registry)
+    library.impl("twice", lambda x: 2 * x, "CPU")
+    op, mask = registry.get("demo::twice").op, dc.DispatchKey.CPU.value
+    with pytest.raises(dc.OperatorNotFoundError, match="has no schema"):
+        frontends.call_signature(op)
+    before = op.schema, op.generation
+    library.define("twice(int x) -> int")
+    assert (op.schema, op.generation) != before
+    assert [each.name for each in frontends.call_signature(op).parameters] == ["x"]
+    assert op.runner(mask)(3) == 6

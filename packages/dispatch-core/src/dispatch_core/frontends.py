@@ -28,23 +28,20 @@ from .arrays.layouts import TensorLayout, components_of, find_layout
 from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES, add_stand_in
 from .discovery import loader
+from .errors import OperatorNotFoundError
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, DispatchKey, keys_of
 from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
+    from .calls.signature import CallSignature
     from .operators.kernel_handle import find_composite, find_functional
-    from .pipelines import (
-        CapturePart,
-        Finish,
-        Pending,
-        Recording,
-        is_pending,
-        materialize,
-        materialize_value,
-        run_random_steps,
-    )
+    from .operators.overloads import OpOverload
+    from .pipelines.capture_parts import CapturePart, Finish
+    from .pipelines.capturing import Recording
+    from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
+    from .pipelines.pending import Pending
 
 __all__ = [
     "ARRAYS",
@@ -67,6 +64,7 @@ __all__ = [
     "availability",
     "become",
     "bind",
+    "call_signature",
     "check_writing",
     "components_of",
     "current_masks",
@@ -158,6 +156,27 @@ def array_types(keys: int) -> tuple[ArrayType, ...]:
     ()
     """
     return tuple(known for key in keys_of(keys & ARRAYS) for known in KEY_TYPES.get(key, ()))
+
+
+def call_signature(op: OpOverload) -> CallSignature:
+    """Return the parameters and results of an operator's calls.
+
+    Raises ``OperatorNotFoundError`` for an operator without a schema.
+
+    >>> import dispatch_core as dc
+    >>> with dc.Library("demo", "DEF") as library:
+    ...     _ = library.define("move(Tensor(a!) self, *, Tensor? other=None) -> Tensor(a!)")
+    ...     found = call_signature(dc.ops.demo.move.default)
+    >>> [(each.name, each.tensors, each.writes) for each in found.parameters], found.results[0].kind
+    ([('self', 'tensor', True), ('other', 'optional', False)], 'self')
+    """
+    signature = op._entry.signature
+    if signature is None:
+        raise OperatorNotFoundError(
+            f"{op.name} has no schema, so its tensors cannot be told",
+            hint="define it with a schema: dispatch_core.Library.define",
+        )
+    return signature
 
 
 def is_loaded(device: str) -> bool:

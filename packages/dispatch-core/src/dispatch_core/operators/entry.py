@@ -262,6 +262,9 @@ class OperatorEntry:
         self.generation += 1
         CHANGES[0] += 1
         self.tables.clear()
+        if self._op is not None:
+            # Last: a reader of the new number finds nothing of the older state.
+            self._op.generation = self.generation
         if self.specialized_mask is not None or self.specialized_states:
             self.specialized_mask, self.specialized_states = None, ()
             self._reset_callers()

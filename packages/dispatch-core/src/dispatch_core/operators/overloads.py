@@ -22,8 +22,10 @@ from ..schema.model import FunctionSchema
 from .documentation import document_operator
 
 if TYPE_CHECKING:
+    from ..keys.table import DispatchKey
     from .entry import OperatorEntry
     from .namespaces import OpOverloadPacket
+    from .registration import Registration
 
 
 @runtime_checkable
@@ -49,6 +51,8 @@ class OpOverload(Protocol):
     packet: OpOverloadPacket
     #: The same, by torch's name, which handlers of modes that are written for torch ask for.
     overloadpacket: OpOverloadPacket
+    #: Another number whenever a registration has changed that could change which kernels run.
+    generation: int
     _entry: OperatorEntry
     #: The call and the redispatch, as lazy functions.
     _lazy: tuple[LazyFunction, LazyFunction]
@@ -64,6 +68,19 @@ class OpOverload(Protocol):
     def has_kernel_for_dispatch_key(self, key: KeyLike) -> bool:
         """Return whether ``key`` has a kernel of its own."""
 
+    def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
+        """Return the registrations under exactly ``key``, the active one first."""
+
+    def runner(self, mask: int) -> Callable[..., Any]:
+        """Return the function that runs the operator for an explicit mask, for one call.
+
+        It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults. Asking
+        for it costs as much as a look-up in a dictionary.
+        """
+
+    def lasting_runner(self, mask: int) -> Callable[..., Any]:
+        """Return the same for callers that keep it until ``generation`` changes: no first call's results are compared."""
+
 
 def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
@@ -77,6 +94,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     op.redispatch = redispatch.function
     op.packet = op.overloadpacket = entry.registry.ops.packet_of(name.packet)
     op._overloadname = op.overload_name
+    op.generation, op.registrations = entry.generation, entry.registrations
     op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
     describe(op)
     return cast("OpOverload", op)
@@ -89,6 +107,7 @@ def describe(op: Any) -> None:
         lazy.invalidate()
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
+    op.runner, op.lasting_runner = entry.explicit_table.__getitem__, entry.explicit_table.find
     op.__name__, op.__module__ = entry.name, type(entry.registry).__module__  # where pickle looks for it
     op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
     registry, packet, overload = entry.registry, entry.operator_name.packet, entry.operator_name.overload or "default"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatch_aten.dtypes import ScalarType, float64
-from dispatch_core.frontends import AutocastInputs
+from dispatch_core.frontends import AutocastInputs, call_signature
 from dispatch_core.keys import ARRAYS, DispatchKey
 
 from .autocasting import autocast
@@ -24,7 +24,7 @@ class _AuthorCasts(OperatorCasts):
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
         super().__init__(op, keyset, key)
         # Casts of written arguments would take the writes.
-        read = [(index, each.tensors) for index, each in enumerate(op._entry.signature.parameters) if not each.writes]
+        read = [(index, each.tensors) for index, each in enumerate(call_signature(op).parameters) if not each.writes]
         self.tensors = tuple(index for index, kind in read if kind and "list" not in kind)
         self.lists = tuple(index for index, kind in read if kind and "list" in kind)
 

@@ -312,7 +312,8 @@ _make_composite_casts: Final = lru_cache(maxsize=1024)(_CompositeCasts)
 
 def has_program_kernel(keyset: Any, op: Any) -> bool:
     """Return whether the program has registered a kernel of an operator under an Autocast key of ``keyset``."""
-    found = [op._entry.slot(key).registration for key in list(_libraries) if keyset.mask & key]
+    keys, fallbacks = [key for key in list(_libraries) if keyset.mask & key], dc.registry.fallbacks
+    found = [held[0] if (held := op.registrations(key)) else fallbacks.get(key) for key in keys]
     return any(each is not None and str(each.level) == "program" for each in found)
 
 

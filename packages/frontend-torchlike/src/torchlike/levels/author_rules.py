@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
+from dispatch_core.frontends import call_signature
 
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_flatten, tree_structure, tree_unflatten
-from .calls import signature_of, tensors_of, wrap_result, written_tensors
+from .calls import tensors_of, wrap_result, written_tensors
 from .mapping import broadcast_to_leaves
 from .stack import below, current_levels
 from .tensors import Batched, note_write, wrap_value
@@ -110,7 +111,7 @@ def _to_front(level: VmapLevel, value: Tensor, place: Any, whose: str) -> Tensor
 
 def make_kernel(op: Any, keyset: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Return the kernel under ``FuncTorchBatched`` that runs an operator's rule for the level on top of the stack."""
-    signature, below_key = signature_of(op), (keyset.mask | keyset.marker) & ~BATCHED.value
+    signature, below_key = call_signature(op), (keyset.mask | keyset.marker) & ~BATCHED.value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         levels = current_levels()

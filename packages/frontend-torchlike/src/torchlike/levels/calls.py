@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dispatch_core import OperatorNotFoundError
 from dispatch_core.caches import keep
+from dispatch_core.frontends import call_signature
 
 from ..tensors.tensor import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
@@ -16,7 +16,6 @@ __all__ = [
     "call_in_order",
     "map_tensors",
     "shape_of",
-    "signature_of",
     "tensors_of",
     "wrap_result",
     "wrap_results",
@@ -27,12 +26,12 @@ __all__ = [
 class CallShape:
     """Where the tensors of an operator's calls are; facts of a signature, looked up once."""
 
-    __slots__ = ("draws", "is_fresh", "keywords", "lists", "signature", "singles", "tables", "writes")
+    __slots__ = ("draws", "is_fresh", "keywords", "lists", "schema", "signature", "singles", "writes")
 
     def __init__(self, op: Any) -> None:
         #: An operator whose schema changes has others.
-        self.tables = op._entry.tables
-        signature = self.signature = signature_of(op)
+        self.schema = op.schema
+        signature = self.signature = call_signature(op)
         parameters = list(enumerate(signature.parameters))
         self.lists = tuple(index for index, each in parameters if "list" in each.tensors)
         self.singles = tuple(index for index, each in parameters if each.tensors and "list" not in each.tensors)
@@ -77,21 +76,10 @@ _KEPT: Final = 4096
 def shape_of(op: Any) -> CallShape:
     """Return where an operator's tensors are; raises for an operator without a schema."""
     shape = _SHAPES.get(op)
-    if shape is None or shape.tables is not op._entry.tables:
+    if shape is None or shape.schema is not op.schema:
         _SHAPES.pop(op, None)
         shape = keep(_SHAPES, op, CallShape(op), _KEPT)
     return shape
-
-
-def signature_of(op: Any) -> Any:
-    """Return the signature of an operator's calls; raises for an operator without a schema."""
-    signature = op._entry.signature
-    if signature is None:
-        raise OperatorNotFoundError(
-            f"{op.name} has no schema, so function transforms cannot tell its tensors",
-            hint="define it with a schema: dispatch_core.Library.define",
-        )
-    return signature
 
 
 def map_tensors(op: Any, function: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, ...]:

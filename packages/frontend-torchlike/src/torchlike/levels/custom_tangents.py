@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core.frontends import call_signature
+
 from ..autograd.forward_ad import push_forward
 from ..autograd.function import Context, Function
 from ..autograd.function_tangents import compute_tangents, shapes_of_tangents
@@ -24,7 +26,7 @@ from ..history.grad_mode import is_grad_enabled, set_grad_enabled
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
 from ..utils.pytree import tree_map
-from .calls import call_in_order, map_tensors, shape_of, signature_of, written_tensors
+from .calls import call_in_order, map_tensors, shape_of, written_tensors
 from .loop import has_fresh_results
 from .stack import above, below
 from .tensors import require_grad
@@ -60,7 +62,7 @@ class CallRule:
     """
 
     def __init__(self, op: Any, make_level: Callable[[], Any]) -> None:
-        signature = signature_of(op)
+        signature = call_signature(op)
         self.op, self._make_level = op, make_level
         self.arguments = [each.name for each in signature.parameters]
         self.results = [f"result{number}" for number in range(len(signature.results))]

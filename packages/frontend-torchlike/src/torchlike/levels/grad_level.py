@@ -17,8 +17,8 @@ from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
-from ..tensors.tensor import Tensor, frontend
-from .calls import call_in_order, shape_of, signature_of, wrap_results, written_tensors
+from ..tensors import Tensor, frontend
+from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
 from .stack import TransformLevel, below
 from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
@@ -81,13 +81,13 @@ class GradLevel(TransformLevel):
             if has_program_kernel(keyset, op):
                 # The parts of a composite are dispatched with the keys of their tensors.
                 own_keys = autograd | casts | _BACK | mask & ARRAYS | frontend.marker
-                return op._entry.explicit_table[own_keys](*values)
+                return op.runner(own_keys)(*values)
             return run_composite(keyset, op, composite, values)
         if composite is not None:
             return composite(*values)
         entered = shape.map_tensors(partial(self.enter, is_captured=True), values)
         own_keys = (0 if self.has_own_node(op) else autograd) | casts | _BACK | frontend.marker
-        return self.run_recorded(op._entry.explicit_table[own_keys], entered)
+        return self.run_recorded(op.runner(own_keys), entered)
 
     def has_own_node(self, op: Any) -> bool:
         """Return whether `call_below` records calls of an operator, instead of its Autograd kernel."""
@@ -112,7 +112,9 @@ class GradLevel(TransformLevel):
         """Run a call without tensors: one that makes a tensor makes one of the level, which may be written to."""
         with below():
             found = call_in_order(op, values)
-        if signature_of(op).device_index is None or not (isinstance(found, Tensor) or frontends.array_type(found)):
+        if frontends.call_signature(op).device_index is None or not (
+            isinstance(found, Tensor) or frontends.array_type(found)
+        ):
             return found
         return wrap_value(Tracked, found, self)
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.frontends import call_signature
 
-from ..functions.arrangements import broadcast_shapes
-from ..tensors.tensor import Tensor
-from .calls import call_in_order, signature_of, tensors_of, wrap_results, written_tensors
+from ..arrangements import broadcast_shapes
+from ..tensors import Tensor
+from .calls import call_in_order, tensors_of, wrap_results, written_tensors
 from .stack import below
 from .tensors import Batched, note_write
 
@@ -63,7 +64,7 @@ def run_random(op: Any, values: tuple[Any, ...], level: Any) -> tuple[Any] | Non
     See Note [How rows draw]. Raises ``RuntimeError``, in torch's words, for draws that the level does not allow.
     """
     name = op.name.partition("::")[2]
-    signature = signature_of(op)
+    signature = call_signature(op)
     if name == "native_dropout" and values[2] is False:
         return None
     if name in _DROPOUTS:
@@ -97,7 +98,7 @@ def _draw_block(op: Any, values: tuple[Any, ...], level: Any, sized: int | None)
         if sized is not None:
             given[sized] = [level.size, *given[sized]]
             found = call_in_order(op, tuple(given))
-        elif not signature_of(op).has_tensors:
+        elif not call_signature(op).has_tensors:
             found = dc.ops.aten.stack.default([call_in_order(op, values) for _ in range(level.size)], 0)
         else:
             given = _align(op, given, level)

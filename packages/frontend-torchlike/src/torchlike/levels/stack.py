@@ -80,6 +80,10 @@ class _Stacked(Guard):
             self._finish()
             raise
 
+    def close(self) -> None:
+        """Leave the block, unless that was done."""
+        self._leave(None)
+
 
 class above(_Stacked):  # noqa: N801  # a context manager is spelled like a function
     """Push a level while a block runs; recording for backward is on there."""

@@ -35,8 +35,7 @@ __all__ = ["BATCHED", "VmapLevel"]
 
 #: The key of the batching rules that a program registers.
 BATCHED: Final = dc.DispatchKey.FuncTorchBatched
-#: The rules of slots that hold one of them.
-_REGISTERED: Final = ("kernel", "batched kernel")
+_DECOMPOSITION: Final = dc.DispatchKey.FuncTorchBatchedDecomposition
 _COMPOSITE_KEYS: Final = (
     "CompositeImplicitAutograd",
     "CompositeExplicitAutograd",
@@ -85,12 +84,12 @@ class VmapLevel(TransformLevel):
             with below():
                 return call_in_order(op, values)
         way = _WAYS.get(op)
-        if way is None or way.generation != op._entry.generation:
+        if way is None or way.generation != op.generation:
             _WAYS.pop(op, None)
             way = keep(_WAYS, op, _Way(op), _KEPT)
         if batched and way.is_registered:
             check_writes(op, values, self)
-            return op._entry.explicit_table[BATCHED.value | frontend.marker](*values)
+            return op.runner(BATCHED.value | frontend.marker)(*values)
         if way.may_be_refused:
             check_call(op, values, self)
         if draws and (found := run_random(op, values, self)) is not None:
@@ -149,9 +148,9 @@ class _Way:
 
     def __init__(self, op: Any) -> None:
         #: The number of the operator's registrations that this is for.
-        self.generation = op._entry.generation
-        slot = op._entry.slot(BATCHED)
-        self.is_registered = slot.rule in _REGISTERED and not slot.registration.is_fallthrough
+        self.generation = op.generation
+        held = op.registrations(BATCHED) or op.registrations(_DECOMPOSITION)
+        self.is_registered = bool(held) and not held[0].is_fallthrough
         self.may_be_refused = may_refuse(op)
         self.rule: Any = find_rule_in_order(op)
         self.composite = _find_composite(op) if self.rule is None else None

@@ -98,7 +98,7 @@ class Derivative:
         #: The number of results; 0 where a call decides it.
         self.outputs = 0 if returns_list else len(schema.returns)
         #: Whether a call may leave results out.
-        self.leaves_out = any(each.output_mask >= 0 for each in op._entry.signature.results)
+        self.leaves_out = any(each.output_mask >= 0 for each in frontends.call_signature(op).results)
         self.results = ["result"] if self.outputs < 2 else [f"result{number}" for number in range(self.outputs)]
         if self.inplace and next(iter(gradients), None) != "self":
             # An in-place operator's node always begins with the tensor that was written to.

@@ -89,7 +89,7 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     """
     mask = keyset.mask | keyset.marker
     scope: dict[str, Any] = {
-        "_below": op._entry.explicit_table.find(mask & ~AUTOGRAD),
+        "_below": op.lasting_runner(mask & ~AUTOGRAD),
         "_grad_enabled": is_grad_enabled,
     }
     if is_grad_enabled():  # a call has asked for the kernel

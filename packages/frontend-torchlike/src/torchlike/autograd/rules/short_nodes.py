@@ -67,10 +67,9 @@ class ShortNode(Node):
     below: ClassVar[int]
     #: How many of the next calls go the usual way.
     debt: ClassVar[list[int]]
-    #: The runners of the operator, and the one that has made the node, by mask.
-    table: ClassVar[dict[int, Any]]
-    mask: ClassVar[int]
-    kernel: ClassVar[list[Any]]
+    #: The operator, and the number of its registrations that the node's kernel is for.
+    op: ClassVar[Any]
+    generation: ClassVar[int]
 
     @property
     def grad_fn(self) -> Node:
@@ -87,7 +86,7 @@ class ShortNode(Node):
 
     def is_current(self) -> bool:
         """Return whether calls of the operator still take the short way."""
-        return self.table.get(self.mask) is self.kernel[0]
+        return bool(self.generation == self.op.generation)
 
     def release(self) -> None:
         self.kept = None
@@ -246,7 +245,7 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     body = {"apply": apply, "places": tuple(places.index(name) for name in names), "usual": staticmethod(usual)}
     body |= {"keeps": tuple(map(places.index, gradient.keeps)), "below": below, "debt": [0]}
     body["users"] = {names.index(name): tuple(map(names.index, users)) for name, users in gradient.keeps.items()}
-    body |= {"table": op._entry.call_table, "mask": mask, "kernel": []}
+    body |= {"op": staticmethod(op), "generation": op.generation}
     cls: Any = type(format_node_name(op.name), (ShortNode,), body)
     scope = {
         **read,
@@ -258,8 +257,4 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     }
     scope |= {"_forward": gradient.forward, "_next": next, "_sequence": sequence, "_bare": bare, "View": View}
     scope |= {"AUTO": mask & AUTOGRAD, "RECORDED": below | AUTOGRAD_BITS[below], "NO_HISTORY": NO_HISTORY}
-    kernel: Any = make_function(
-        _write_kernel(parameters, tensors, gradient.keeps), f"short autograd of {op.name}", scope
-    )
-    cls.kernel.append(kernel)
-    return kernel
+    return make_function(_write_kernel(parameters, tensors, gradient.keeps), f"short autograd of {op.name}", scope)

@@ -17,11 +17,9 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_written, is_expanded
 from dispatch_core import frontends
 
-from ...history.rebinding import check_expanded, rebind
-from ...tensors.tensor import Tensor, frontend
-from ..calls import call_in_order, map_tensors, signature_of, tensors_of, written_tensors
-from ..stack import TransformLevel, below
-from ..tensors import wrap_value
+from ..history.rebinding import check_expanded, rebind
+from ..tensors import Tensor, frontend
+from .calls import call_in_order, map_tensors, tensors_of, written_tensors
 from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
@@ -92,7 +90,7 @@ class FunctionalLevel(TransformLevel):
         return self._wrap(make_functional(value, self))
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
-        signature = signature_of(op)
+        signature = frontends.call_signature(op)
         if not any(True for _ in tensors_of(op, values)):
             return self._make_tensor(op, values)
         composite = frontends.find_composite(op, "CompositeImplicitAutograd")
@@ -105,7 +103,7 @@ class FunctionalLevel(TransformLevel):
             )
             return self._view(op, values) if is_view else self._compute(op, values)
         functional = None if "inplace_view" in op.tags else functional_of(op) or frontends.find_functional(op)
-        if functional is None or any(each.kind == "view" for each in signature_of(functional).results):
+        if functional is None or any(each.kind == "view" for each in frontends.call_signature(functional).results):
             return self._write_by_parts(op, values)
         return self._write(op, functional, values)
 
@@ -117,7 +115,9 @@ class FunctionalLevel(TransformLevel):
         """Run a call without tensors: one that makes a tensor makes one of the level."""
         with below():
             found = call_in_order(op, values)
-        if signature_of(op).device_index is None or not (isinstance(found, Tensor) or frontends.array_type(found)):
+        if frontends.call_signature(op).device_index is None or not (
+            isinstance(found, Tensor) or frontends.array_type(found)
+        ):
             return found
         return self._hold(found, None, self._is_rebinding)
 
@@ -127,9 +127,9 @@ class FunctionalLevel(TransformLevel):
         given = map_tensors(op, self._in_place if op.namespace == "functionalize" else self.value_of, values)
         op = find_differentiable(op)
         with below():
-            if self.removes_views and any(each.kind == "view" for each in signature_of(op).results):
+            if self.removes_views and any(each.kind == "view" for each in frontends.call_signature(op).results):
                 op = find_copy(op)
-            return signature_of(op).unpack(call_in_order(op, given))
+            return frontends.call_signature(op).unpack(call_in_order(op, given))
 
     def _in_place(self, tensor: Tensor) -> Any:
         """Return the value of a tensor, its elements in memory in the order that the program sees."""
@@ -143,8 +143,8 @@ class FunctionalLevel(TransformLevel):
             return data.value.permute(order).contiguous().permute(back)
 
     def _find_layouts(self, op: Any, values: tuple[Any, ...]) -> Any:
-        """Return the layouts of a call's results by its shape rule, which also refuses bad calls; None without a rule."""
-        signature, name = signature_of(op), op.name.removeprefix("aten::")
+        """Return the layouts of a call's results by its shape rule, which refuses what it must; None without a rule."""
+        signature, name = frontends.call_signature(op), op.name.removeprefix("aten::")
         if any(map(is_sparse, tensors_of(op, values))):
             return None  # the rules are those of strided tensors
         described = map_tensors(op, lambda tensor: describe(self.enter(tensor)), values)
@@ -168,7 +168,7 @@ class FunctionalLevel(TransformLevel):
         """Run a call that neither writes nor returns a view."""
         if op.namespace == "sparse" or any(map(is_sparse, tensors_of(op, values))):
             return self._compute_sparse(op, values)
-        signature = signature_of(op)
+        signature = frontends.call_signature(op)
         is_raw = any(isinstance(tensor, Functional) for tensor in tensors_of(op, values))
         layouts: Any = None
         if any(map(self._is_displaced, tensors_of(op, values))):
@@ -197,7 +197,7 @@ class FunctionalLevel(TransformLevel):
             part = self._parts.find(value, given)
             return self._hold(value, None, False) if part is None else part
 
-        return signature_of(op).pack([keep(each) for each in self._run(op, values)])
+        return frontends.call_signature(op).pack([keep(each) for each in self._run(op, values)])
 
     def _hold(self, value: Any, layout: TensorMeta | None, is_raw: bool) -> Any:
         data = make_functional(value, self, layout)
@@ -210,7 +210,7 @@ class FunctionalLevel(TransformLevel):
 
     def _view(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that returns views of its first tensor."""
-        (result,) = signature_of(op).results
+        (result,) = frontends.call_signature(op).results
         base = values[result.source]
         is_raw = not isinstance(base, Tensor)
         if not is_raw:
@@ -286,8 +286,8 @@ class FunctionalLevel(TransformLevel):
         )
 
     def _write(self, op: Any, functional: Any, values: tuple[Any, ...]) -> Any:
-        """Compute the values that a call writes, and give the tensors their new values."""
-        signature = signature_of(op)
+        """Compute what a call writes, and give the tensors their new values."""
+        signature = frontends.call_signature(op)
         for tensor in written_tensors(op, values):
             if is_sparse(tensor):
                 raise OperatorError(
@@ -315,7 +315,7 @@ class FunctionalLevel(TransformLevel):
         return self._return_written(op, values)
 
     def _return_written(self, op: Any, values: tuple[Any, ...]) -> Any:
-        signature = signature_of(op)
+        signature = frontends.call_signature(op)
         return signature.pack([values[result.source] for result in signature.results])
 
     def _give(self, tensor: Tensor, value: Any, layout: TensorMeta | None) -> None:

@@ -83,7 +83,7 @@ class ValueBlock:
 
     def end(self) -> None:
         """Close the level, unless that was done."""
-        self._guard._leave(None)
+        self._guard.close()
 
     def finish(self) -> None:
         """Write to the tensors from outside, once each."""
