@@ -15,7 +15,6 @@ FOLDER = Path(dispatch_aten.__file__).parent
 TABLES = {
     "shapes": ("RULES",),
     "decompositions": ("IMPLICIT", "EXPLICIT"),
-    "derivatives": ("FORMULAS", "NOT_DIFFERENTIABLE", "DIFFERENTIABLE_OUTPUTS", "REFUSED"),
 }
 
 
@@ -26,9 +25,9 @@ def test_every_row_stands_where_it_is_looked_for(room):
         for table in TABLES[room]:
             rows = getattr(module, table, ())
             for name in () if isinstance(rows, LazyTable) else rows:
-                assert name in ATEN_BY_NAME, f"{room}/{file.name}: {name} is in no table of schemas"
+                assert name in ATEN_BY_NAME, f"{room}/{file.name}: {name} is no operator"
                 assert module in modules_of(room, name), (
-                    f"{room}/{file.name} has a row of {name}, whose schema stands in operators/{KIND_OF[name]}.py:"
+                    f"{room}/{file.name} has a row of {name}, whose row stands in families/{KIND_OF[name]}.rows:"
                     f" move it to {room}/{KIND_OF[name]}.py, or name the module in dispatch_aten.kinds.BESIDE"
                 )
 

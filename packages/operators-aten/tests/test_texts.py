@@ -6,7 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from dispatch_aten.operators import ATEN, KIND_OF, PRIMS
+from dispatch_aten.families import KINDS, all_families, general_facts
+from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_aten.texts import (
     alias_of,
     base_of,
@@ -26,8 +27,9 @@ _SCHEMAS = [(each.name.partition(".")[0], FunctionSchema.parse(each.schema)) for
 _SCHEMAS += [(f"prims::{each.name}", FunctionSchema.parse(each.schema)) for each in PRIMS]
 _NAMES = sorted({name for name, _ in _SCHEMAS})
 _FOLDER = files("dispatch_aten.texts")
-_KINDS = sorted({*KIND_OF.values(), "prims"})
-_TABLES = {kind: tomllib.loads(_FOLDER.joinpath(f"{kind}.toml").read_text(encoding="utf-8")) for kind in _KINDS}
+_COMMON = tomllib.loads(_FOLDER.joinpath("common.toml").read_text("utf-8"))
+_FAMILIES = [*all_families(), *filter(None, map(general_facts, KINDS))]
+_PHRASES = ("means", "returns")
 #: The verbs that sentences begin with.
 _VERBS = """
     Add Average Carry Change Combine Convert Convolve Copying Count Cut Divide Draw Estimate Exchange Expand Factor Fill Find
@@ -59,36 +61,29 @@ def test_every_argument_and_named_result_has_a_phrase() -> None:
 
 
 def test_phrases_are_neither_sentences_nor_longer_than_a_line() -> None:
-    for kind, table in (
-        *_TABLES.items(),
-        ("common", tomllib.loads(_FOLDER.joinpath("common.toml").read_text("utf-8"))),
-    ):
-        for section in {*table} - {"sentences", "aliases"}:
-            for key, phrase in table[section].items():
-                assert 4 < len(phrase) < 115, (kind, key)
-                assert not phrase.endswith("."), (kind, key)
+    written = [
+        each.partition(": ")[2] for family in _FAMILIES for fact in _PHRASES for each in family.facts.get(fact, ())
+    ]
+    for phrase in (*written, *(phrase for table in _COMMON.values() for phrase in table.values())):
+        assert 4 < len(phrase) < 115, phrase
+        assert not phrase.endswith("."), phrase
 
 
-def test_no_row_stands_for_an_operator_or_an_argument_that_is_not_there_or_in_another_kinds_file() -> None:
+def test_no_phrase_stands_for_an_argument_or_result_that_is_not_there() -> None:
     arguments = {(name, each.name) for name, schema in _SCHEMAS for each in schema.arguments}
+    results = {(name, each.name) for name, schema in _SCHEMAS for each in schema.returns}
     known = {argument for _, argument in arguments}
-    for table in _TABLES.values():
-        assert {name for name, row in table["sentences"].items() if sentence_of(name) != row} == set()
-        assert {name for name, row in table.get("aliases", {}).items() if alias_of(name) != row} == set()
-        for key, row in table.get("arguments", {}).items():
-            name, _, argument = key.rpartition(".")
-            assert (argument in known) if name == "*" else (name, argument) in arguments, key
-            assert name == "*" or phrase_of(name, argument) == row, key
-        for key, row in table.get("results", {}).items():
-            assert result_phrase(*key.split(".")) == row, key
-    common = tomllib.loads(_FOLDER.joinpath("common.toml").read_text("utf-8"))
-    assert ({*common["arguments"]} | {*common["backward"]}) - known == set()
+    for family in _FAMILIES:
+        name = f"prims::{family.name}" if family.kind == "prims" else family.name
+        for fact, there in (("means", arguments), ("returns", results)):
+            for word in (each.partition(": ")[0] for each in family.facts.get(fact, ())):
+                assert word in known if name == "*" else (name, word) in there, (name, word)
+    assert ({*_COMMON["arguments"]} | {*_COMMON["backward"]}) - known == set()
 
 
-def test_rows_of_a_table_are_sorted() -> None:
-    for kind, table in _TABLES.items():
-        for section in table.values():
-            assert list(section) == sorted(section), kind
+def test_general_phrases_are_sorted() -> None:
+    for section in _COMMON.values():
+        assert list(section) == sorted(section)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ on the first use of either namespace. An operator is defined, with its composite
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from dispatch_core import LazyDefinition, Library, registry
 from dispatch_core.tracebacks import hide_frames
 
-from .operators import ATEN_BY_NAME, PRIMS, OperatorDef
+from .families import FAMILY_TEXTS
+from .operators import KIND_OF, row_of
 
 __version__ = "0.1.0"
 __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
@@ -27,15 +27,16 @@ hide_frames(__name__)
 def _define_aten(name: str) -> LazyDefinition:
     from .decompositions import composite_kernels, way_of  # hundreds of functions, which no name needs
 
-    operator = ATEN_BY_NAME[name]
+    operator = row_of(name)
     return LazyDefinition(operator.schema, operator.tags, composite_kernels(operator), way_of(name))
 
 
-def _define_prim(rows: dict[str, OperatorDef], name: str) -> LazyDefinition:
+def _define_prim(name: str) -> LazyDefinition:
     from .decompositions.prims import PRIMITIVES
 
     kernels = {"CompositeExplicitAutograd": PRIMITIVES[name]} if name in PRIMITIVES else {}
-    return LazyDefinition(rows[name].schema, rows[name].tags, kernels)
+    operator = row_of(f"prims::{name}")
+    return LazyDefinition(operator.schema, operator.tags, kernels)
 
 
 def _document(name: str, overload: str | None) -> str | None:
@@ -48,9 +49,10 @@ def _announce() -> tuple[Library, Library]:
     # Below the program's registrations, also where the program imports this package itself.
     with registry.transaction(level="backend"):
         aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
-        aten.define_lazily(ATEN_BY_NAME, _define_aten)
-        by_name = {operator.name: operator for operator in PRIMS}
-        prims.define_lazily(by_name, partial(_define_prim, by_name))
+        aten.define_lazily(KIND_OF, _define_aten)
+        prims.define_lazily(
+            [name.removeprefix("prims::") for name in FAMILY_TEXTS if name not in KIND_OF], _define_prim
+        )
         aten.document(_document)
         prims.document(_document)
         return aten, prims

@@ -1,6 +1,6 @@
 """Where the rows of an operator stand: in each room in the module of the operator's kind, with few exceptions.
 
-An operator's kind is the module of ``operators/`` that has its schema. Its shape rule, decomposition and formula are
+An operator's kind is the file of ``families/`` that has its row. Its shape rule and decomposition are
 looked for in the modules of that name, and in those of ``BESIDE``, where ``FEW`` does not say that these have only others'
 rows; so no more modules are imported than the operators of a program need.
 """
@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from .operators import ATEN, KIND_OF
+from .operators import KIND_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,7 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "copy": ("inplace_views", "splitting"),
         "factory": ("sequences",),
         "fft": ("stft",),
+        "indexing": ("scatter",),
         "linalg": ("least_squares", "matrix_norms", "matrix_products", "reflections"),
         "lists": ("joining",),
         "loss": ("margin_loss", "distance"),
@@ -47,13 +48,6 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "reduction": ("calculus", "scans"),
         "resampling": ("grids",),
         "view": ("inplace_views", "splitting"),
-    },
-    "derivatives": {
-        "comparison": ("pointwise",),
-        "factory": ("copy",),
-        "indexing": ("view",),
-        "lists": ("ordering",),
-        "pointwise": ("activation",),
     },
 }
 """Room → kind → the further modules in which rows of its operators stand; "" is every kind."""
@@ -95,7 +89,6 @@ FEW: Final = {module: frozenset(names.split()) for module, names in _FEW_ROWS.it
 _WITHOUT: Final = {
     "shapes": frozenset({"comparison"}),
     "decompositions": frozenset({"comparison"}),
-    "derivatives": frozenset({"comparison", "factory"}),
 }
 
 
@@ -132,8 +125,8 @@ def _import(room: str, name: str) -> ModuleType:
 def modules_of(room: str, name: str) -> tuple[ModuleType, ...]:
     """Return the modules of a room in which an operator's rows stand, by its name with overload; none for an unknown one.
 
-    >>> [module.__name__ for module in modules_of("derivatives", "topk")]
-    ['dispatch_aten.derivatives.lists', 'dispatch_aten.derivatives.ordering']
+    >>> [module.__name__.removeprefix("dispatch_aten.") for module in modules_of("shapes", "conv2d")]
+    ['shapes.convolution']
     """
     kind = KIND_OF.get(name)
     if kind is None:
@@ -165,4 +158,4 @@ def find(room: str, table: str, name: str) -> Any:
 def names_in(room: str, table: str) -> list[str]:
     """Return the operators with a row in a table of a room, in the order of the operators."""
     names = {name for module in all_modules(room) for name in getattr(module, table, ())}
-    return [operator.name for operator in ATEN if operator.name in names]
+    return [name for name in KIND_OF if name in names]

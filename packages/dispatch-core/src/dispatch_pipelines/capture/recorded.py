@@ -71,7 +71,7 @@ class RecordedRun:
         kept = [*map(data_of, self.tensors), *self.rebound.values()]
         self.kept = set(map(id, kept))
         self.steps = needed_steps(steps, kept)
-        #: id of an array or a pending value → what it is.
+        #: id of an array or a pending value → its origin.
         self._known: dict[int, ValueName] = {}
         for index, each in enumerate(self.inputs):
             for array in each.arrays():

@@ -60,7 +60,7 @@ class PartOfReplay:
             for each in self.nodes:
                 try:
                     each.run(values)
-                except Exception as raised:  # noqa: BLE001  # it is what is looked for
+                except Exception as raised:  # noqa: BLE001  # the error that is looked for
                     failed, call, shown = raised, each, each.shown
                     break
         return located_error(shown, "a captured replay", call.line, failed)

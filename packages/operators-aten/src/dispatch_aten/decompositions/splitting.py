@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError, ShapeError
-from dispatch_aten.operators import ATEN_BY_NAME
+from dispatch_aten.operators import KIND_OF
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.refusals import refuse_kinds
+from dispatch_aten.variants import functional_of
 
 from ._shared import Array, arange_like, aten, has_views, meta_of, ndim, numel, overload
 from ._writes import scatter_into
@@ -186,10 +187,10 @@ def _copy_of(view: str) -> Callable[..., Any]:
 def _find_copies() -> dict[str, str]:
     """Return each copying operator and the overload of the view that it copies."""
     found = {}
-    for name, operator in ATEN_BY_NAME.items():
+    for name in KIND_OF:
         base, dot, which = name.partition(".")
         view = base.removesuffix("_copy") + dot + which
-        if base.endswith("_copy") and not base.startswith("_") and "out" not in operator.tags and view in ATEN_BY_NAME:
+        if base.endswith("_copy") and not base.startswith("_") and view in KIND_OF and functional_of(name) is None:
             found[name] = view
     return found
 

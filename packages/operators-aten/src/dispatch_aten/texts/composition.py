@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dispatch_core.schema import FunctionSchema
 
-from ..operators import ATEN, PRIMS
+from ..families import FAMILY_TEXTS
+from ..operators import row_of
 from .pages import page_of_operator
 from .reader import alias_of, base_of, phrase_of, result_phrase, sentence_of
 
@@ -104,7 +105,7 @@ def document_operator(name: str, overload: str | None = None) -> str | None:
     summary = summary_of(row)
     if summary is None:
         return None
-    found = [each for each in (PRIMS if namespace == "prims" else ATEN) if each.name.partition(".")[0] == bare]
+    found = [row_of(each) for each in FAMILY_TEXTS if each.partition(".")[0] == row]
     wanted = [each for each in found if overload in (None, each.name.partition(".")[2] or "default")]
     schemas = [FunctionSchema.parse(each.schema) for each in wanted]
     arguments = {each.name: phrase_of_argument(row, each) for schema in schemas for each in schema.arguments}

@@ -1,4 +1,4 @@
-"""Reads the tables of sentences and phrases, one file for each kind of operators."""
+"""Reads sentences and phrases from the rows of operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from ..operators import KIND_OF, PRIMS
+from ..families import FAMILY_TEXTS, Family, family_of, general_facts
 
 __all__ = ["alias_of", "base_of", "phrase_of", "result_phrase", "sentence_of"]
 
@@ -15,23 +15,30 @@ _BACKWARD: Final = ("_backward_data", "_double_backward", "_backward")
 
 
 @cache
-def _kinds() -> dict[str, str]:
-    """Return the kind of each operator by its name without overload; the first one that has a row counts."""
-    found = {f"prims::{operator.name}": "prims" for operator in PRIMS}
-    for name, kind in KIND_OF.items():
-        found.setdefault(name.partition(".")[0], kind)
+def _overloads() -> dict[str, str]:
+    """Return an overload of each operator by its name without overload, with the namespace of ``prims``."""
+    found: dict[str, str] = {}
+    for name in FAMILY_TEXTS:
+        found.setdefault(name.partition(".")[0], name)
     return found
 
 
 @cache
-def _table(file: str) -> dict[str, dict[str, str]]:
-    found: dict[str, Any] = tomllib.loads(files(__package__).joinpath(f"{file}.toml").read_text(encoding="utf-8"))
+def _common() -> dict[str, dict[str, str]]:
+    found: dict[str, Any] = tomllib.loads(files(__package__).joinpath("common.toml").read_text(encoding="utf-8"))
     return found
 
 
-def _row(name: str, table: str) -> str | None:
-    kind = _kinds().get(name)
-    return None if kind is None else _table(kind).get(table, {}).get(name)
+def _family(name: str) -> Family | None:
+    """Return the family that is named like an operator, which has texts of its own; None where there is none."""
+    overload = _overloads().get(name)
+    found = None if overload is None else family_of(overload)
+    return found if found is not None and found.name == name.removeprefix("prims::") else None
+
+
+def _phrases(family: Family | None, fact: str) -> dict[str, str]:
+    facts = () if family is None else family.facts.get(fact, ())
+    return {name: phrase for name, _, phrase in (each.partition(": ") for each in facts)}
 
 
 def alias_of(name: str) -> str | None:
@@ -40,7 +47,8 @@ def alias_of(name: str) -> str | None:
     >>> alias_of("arccos"), alias_of("acos")
     ('acos', None)
     """
-    return _row(name, "aliases")
+    family = _family(name)
+    return family.facts["alias"][0].partition(".")[0] if family is not None and "alias" in family.facts else None
 
 
 def base_of(name: str) -> str | None:
@@ -53,7 +61,7 @@ def base_of(name: str) -> str | None:
         base = name.removesuffix(ending)
         if base != name:
             for found in (base, f"{base}_forward"):
-                if found in _kinds() and (found != "conj" or ending != "_copy"):
+                if found in _overloads() and (found != "conj" or ending != "_copy"):
                     return found
     return None
 
@@ -64,13 +72,13 @@ def sentence_of(name: str) -> str | None:
     >>> sentence_of("relu")
     'Replace negative elements by zero.'
     """
-    own = _row(name, "sentences")
-    if own is not None:
-        return own
+    family = _family(name)
+    if family is not None and "says" in family.facts:
+        return family.facts["says"][0]
     alias, base = alias_of(name), base_of(name)
     if alias is not None:
         return sentence_of(alias)
-    if base is None:
+    if base is None or name not in _overloads():
         return None
     if name.endswith("__") or not name.endswith(("_", "_copy")):
         return f"Return the gradients that ``{base}`` passes back to its inputs."
@@ -83,13 +91,12 @@ def phrase_of(name: str, argument: str) -> str | None:
     >>> phrase_of("sum", "keepdim")
     'whether to keep reduced dimensions, with size 1'
     """
-    if name in _kinds():
-        keys = [(_kinds()[row], f"{row}.{argument}") for row in _rows_of(name)]
-        for kind, key in (*keys, (_kinds()[name], f"*.{argument}")):
-            found = _table(kind).get("arguments", {}).get(key)
-            if found is not None:
-                return found
-    common = _table("common")
+    if name in _overloads():
+        tables = [_phrases(_family(row), "means") for row in _rows_of(name)]
+        for table in (*tables, _phrases(general_facts(family_of(_overloads()[name]).kind), "means")):
+            if argument in table:
+                return table[argument]
+    common = _common()
     backward = common["backward"].get(argument) if name.endswith(_BACKWARD) else None
     return backward or common["arguments"].get(argument)
 
@@ -108,6 +115,4 @@ def result_phrase(name: str, result: str) -> str | None:
     >>> result_phrase("sort", "indices"), result_phrase("linalg_lu", "U")
     ('their indices, as int64', 'the upper triangular factors')
     """
-    kind = _kinds().get(name)
-    own = None if kind is None else _table(kind).get("results", {}).get(f"{name}.{result}")
-    return own or _table("common")["results"].get(result)
+    return _phrases(_family(name), "returns").get(result) or _common()["results"].get(result)

@@ -253,8 +253,8 @@ class _aten__upsample_bilinear2d_aa_backward(OpOverloadPacket):
     def __call__(_packet, /, grad_output: Any, output_size: builtins.int | Sequence[builtins.int], input_size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool, scales_h: builtins.float | None = None, scales_w: builtins.float | None = None, *, grad_input: Any) -> Any: ...
 class _aten__upsample_lanczos2d_aa(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     vec: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, output_size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool, scales_h: builtins.float | None = None, scales_w: builtins.float | None = None) -> Any: ...
     @overload
@@ -270,8 +270,8 @@ class _aten__upsample_lanczos2d_aa_backward(OpOverloadPacket):
     def __call__(_packet, /, grad_output: Any, output_size: builtins.int | Sequence[builtins.int], input_size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool, scales_h: builtins.float | None = None, scales_w: builtins.float | None = None, *, grad_input: Any) -> Any: ...
 class _aten__upsample_nearest_exact1d(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     vec: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, output_size: builtins.int | Sequence[builtins.int], scales: builtins.float | None = None) -> Any: ...
     @overload
@@ -287,8 +287,8 @@ class _aten__upsample_nearest_exact1d_backward(OpOverloadPacket):
     def __call__(_packet, /, grad_output: Any, output_size: builtins.int | Sequence[builtins.int], input_size: builtins.int | Sequence[builtins.int], scales: builtins.float | None = None, *, grad_input: Any) -> Any: ...
 class _aten__upsample_nearest_exact2d(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     vec: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, output_size: builtins.int | Sequence[builtins.int], scales_h: builtins.float | None = None, scales_w: builtins.float | None = None) -> Any: ...
     @overload
@@ -304,8 +304,8 @@ class _aten__upsample_nearest_exact2d_backward(OpOverloadPacket):
     def __call__(_packet, /, grad_output: Any, output_size: builtins.int | Sequence[builtins.int], input_size: builtins.int | Sequence[builtins.int], scales_h: builtins.float | None = None, scales_w: builtins.float | None = None, *, grad_input: Any) -> Any: ...
 class _aten__upsample_nearest_exact3d(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     vec: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, output_size: builtins.int | Sequence[builtins.int], scales_d: builtins.float | None = None, scales_h: builtins.float | None = None, scales_w: builtins.float | None = None) -> Any: ...
     @overload
@@ -853,9 +853,9 @@ class _aten_batch_norm(OpOverloadPacket):
     def __call__(_packet, /, input: Any, weight: Any | None, bias: Any | None, running_mean: Any | None, running_var: Any | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any: ...
 class _aten_bernoulli(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     p: OpOverload
     Tensor: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, p: builtins.float, *, generator: Any | None = None) -> Any: ...
     @overload
@@ -885,8 +885,8 @@ class _aten_binary_cross_entropy_with_logits(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, target: Any, weight: Any | None = None, pos_weight: Any | None = None, reduction: builtins.int = 1) -> Any: ...
 class _aten_bincount(OpOverloadPacket):
-    out: OpOverload
     default: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, weights: Any | None = None, minlength: builtins.int = 0) -> Any: ...
     @overload
@@ -2476,8 +2476,8 @@ class _aten_histc(OpOverloadPacket):
     def __call__(_packet, /, self: Any, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0, *, out: Any) -> Any: ...
 class _aten_histogram(OpOverloadPacket):
     bins_tensor: OpOverload
-    bins_tensor_out: OpOverload
     bin_ct: OpOverload
+    bins_tensor_out: OpOverload
     bin_ct_out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, bins: builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Any | None = None, density: builtins.bool = False) -> tuple[Any, Any]: ...
@@ -2678,10 +2678,10 @@ class _aten_isfinite(OpOverloadPacket):
     def __call__(_packet, /, self: Any) -> Any: ...
 class _aten_isin(OpOverloadPacket):
     Tensor_Tensor: OpOverload
-    Tensor_Tensor_out: OpOverload
     Tensor_Scalar: OpOverload
-    Tensor_Scalar_out: OpOverload
     Scalar_Tensor: OpOverload
+    Tensor_Tensor_out: OpOverload
+    Tensor_Scalar_out: OpOverload
     Scalar_Tensor_out: OpOverload
     @overload
     def __call__(_packet, /, elements: Any, test_elements: Any, *, assume_unique: builtins.bool = False, invert: builtins.bool = False) -> Any: ...
@@ -3125,10 +3125,10 @@ class _aten_linalg_pinv(OpOverloadPacket):
     default: OpOverload
     atol_rtol_float: OpOverload
     atol_rtol_tensor: OpOverload
+    rcond_tensor: OpOverload
     atol_rtol_tensor_out: OpOverload
     atol_rtol_float_out: OpOverload
     out: OpOverload
-    rcond_tensor: OpOverload
     out_rcond_tensor: OpOverload
     @overload
     def __call__(_packet, /, self: Any, *, atol: builtins.float | None = None, rtol: builtins.float | None = None, hermitian: builtins.bool = False) -> Any: ...
@@ -3235,10 +3235,10 @@ class _aten_linear(OpOverloadPacket):
     def __call__(_packet, /, input: Any, weight: Any, bias: Any | None = None, *, out: Any) -> Any: ...
 class _aten_linspace(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     Tensor_Tensor: OpOverload
     Tensor_Scalar: OpOverload
     Scalar_Tensor: OpOverload
+    out: OpOverload
     Tensor_Tensor_out: OpOverload
     Tensor_Scalar_out: OpOverload
     Scalar_Tensor_out: OpOverload
@@ -3545,8 +3545,8 @@ class _aten_matrix_power(OpOverloadPacket):
 class _aten_max(OpOverloadPacket):
     default: OpOverload
     other: OpOverload
-    out: OpOverload
     dim: OpOverload
+    out: OpOverload
     dim_max: OpOverload
     unary_out: OpOverload
     @overload
@@ -3658,8 +3658,8 @@ class _aten_meshgrid(OpOverloadPacket):
 class _aten_min(OpOverloadPacket):
     default: OpOverload
     other: OpOverload
-    out: OpOverload
     dim: OpOverload
+    out: OpOverload
     dim_min: OpOverload
     unary_out: OpOverload
     @overload
@@ -4029,9 +4029,9 @@ class _aten_norm(OpOverloadPacket):
     Scalar: OpOverload
     ScalarOpt_dim: OpOverload
     ScalarOpt_dim_dtype: OpOverload
+    ScalarOpt_dtype: OpOverload
     dtype_out: OpOverload
     out: OpOverload
-    ScalarOpt_dtype: OpOverload
     @overload
     def __call__(_packet, /, self: Any, p: _Number | None, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Any: ...
     @overload
@@ -4049,13 +4049,13 @@ class _aten_norm_except_dim(OpOverloadPacket):
     def __call__(_packet, /, v: Any, pow: builtins.int = 2, dim: builtins.int = 0) -> Any: ...
 class _aten_normal(OpOverloadPacket):
     Tensor_float: OpOverload
-    Tensor_float_out: OpOverload
-    float_Tensor_out: OpOverload
     float_Tensor: OpOverload
     Tensor_Tensor: OpOverload
+    float_float: OpOverload
+    Tensor_float_out: OpOverload
+    float_Tensor_out: OpOverload
     Tensor_Tensor_out: OpOverload
     float_float_out: OpOverload
-    float_float: OpOverload
     @overload
     def __call__(_packet, /, mean: builtins.float, std: builtins.float, size: Sequence[builtins.int], *, generator: Any | None = None, dtype: _DType | None = None, layout: Any | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None) -> Any: ...
     @overload
@@ -4515,8 +4515,8 @@ class _aten_repeat(OpOverloadPacket):
 class _aten_repeat_interleave(OpOverloadPacket):
     self_Tensor: OpOverload
     self_int: OpOverload
-    Tensor_out: OpOverload
     Tensor: OpOverload
+    Tensor_out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, repeats: Any, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any: ...
     @overload
@@ -4683,10 +4683,10 @@ class _aten_scaled_dot_product_attention(OpOverloadPacket):
 class _aten_scatter(OpOverloadPacket):
     value: OpOverload
     src: OpOverload
-    src_out: OpOverload
-    value_out: OpOverload
     reduce: OpOverload
     value_reduce: OpOverload
+    src_out: OpOverload
+    value_out: OpOverload
     reduce_out: OpOverload
     value_reduce_out: OpOverload
     @overload
@@ -4694,13 +4694,13 @@ class _aten_scatter(OpOverloadPacket):
     @overload
     def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any) -> Any: ...
     @overload
-    def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any, *, out: Any) -> Any: ...
-    @overload
-    def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, value: _Number, *, out: Any) -> Any: ...
-    @overload
     def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any, *, reduce: str) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, value: _Number, *, reduce: str) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any, *, out: Any) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, value: _Number, *, out: Any) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any, *, reduce: str, out: Any) -> Any: ...
     @overload
@@ -4740,8 +4740,8 @@ class _aten_scatter_reduce_(OpOverloadPacket):
     def __call__(_packet, /, self: Any, dim: builtins.int, index: Any, src: Any, reduce: str, *, include_self: builtins.bool = True) -> Any: ...
 class _aten_searchsorted(OpOverloadPacket):
     Tensor: OpOverload
-    Tensor_out: OpOverload
     Scalar: OpOverload
+    Tensor_out: OpOverload
     Scalar_out: OpOverload
     @overload
     def __call__(_packet, /, sorted_sequence: Any, self: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: str | None = None, sorter: Any | None = None) -> Any: ...
@@ -5014,10 +5014,10 @@ class _aten_special_bessel_y1(OpOverloadPacket):
     def __call__(_packet, /, self: Any, *, out: Any) -> Any: ...
 class _aten_special_chebyshev_polynomial_t(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5033,10 +5033,10 @@ class _aten_special_chebyshev_polynomial_t(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_chebyshev_polynomial_u(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5052,10 +5052,10 @@ class _aten_special_chebyshev_polynomial_u(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_chebyshev_polynomial_v(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5071,10 +5071,10 @@ class _aten_special_chebyshev_polynomial_v(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_chebyshev_polynomial_w(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5174,10 +5174,10 @@ class _aten_special_gammaln(OpOverloadPacket):
     def __call__(_packet, /, self: Any, *, out: Any) -> Any: ...
 class _aten_special_hermite_polynomial_h(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5193,10 +5193,10 @@ class _aten_special_hermite_polynomial_h(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_hermite_polynomial_he(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5240,10 +5240,10 @@ class _aten_special_i1e(OpOverloadPacket):
     def __call__(_packet, /, self: Any, *, out: Any) -> Any: ...
 class _aten_special_laguerre_polynomial_l(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5259,10 +5259,10 @@ class _aten_special_laguerre_polynomial_l(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_legendre_polynomial_p(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5393,10 +5393,10 @@ class _aten_special_scaled_modified_bessel_k1(OpOverloadPacket):
     def __call__(_packet, /, x: Any, *, out: Any) -> Any: ...
 class _aten_special_shifted_chebyshev_polynomial_t(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5412,10 +5412,10 @@ class _aten_special_shifted_chebyshev_polynomial_t(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_shifted_chebyshev_polynomial_u(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5431,10 +5431,10 @@ class _aten_special_shifted_chebyshev_polynomial_u(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_shifted_chebyshev_polynomial_v(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5450,10 +5450,10 @@ class _aten_special_shifted_chebyshev_polynomial_v(OpOverloadPacket):
     def __call__(_packet, /, x: Any, n: _Number, *, out: Any) -> Any: ...
 class _aten_special_shifted_chebyshev_polynomial_w(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     x_scalar: OpOverload
-    x_scalar_out: OpOverload
     n_scalar: OpOverload
+    out: OpOverload
+    x_scalar_out: OpOverload
     n_scalar_out: OpOverload
     @overload
     def __call__(_packet, /, x: Any, n: Any) -> Any: ...
@@ -5640,10 +5640,10 @@ class _aten_std(OpOverloadPacket):
     @overload
     def __call__(_packet, /, self: Any, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False, *, out: Any) -> Any: ...
 class _aten_std_mean(OpOverloadPacket):
-    correction_out: OpOverload
     default: OpOverload
     dim: OpOverload
     correction: OpOverload
+    correction_out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: _Number | None = None, keepdim: builtins.bool = False) -> tuple[Any, Any]: ...
     @overload
@@ -5678,8 +5678,8 @@ class _aten_sub_(OpOverloadPacket):
     def __call__(_packet, /, self: Any, other: _Number, alpha: _Number = 1) -> Any: ...
 class _aten_subtract(OpOverloadPacket):
     Tensor: OpOverload
-    out: OpOverload
     Scalar: OpOverload
+    out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, other: Any, *, alpha: _Number = 1) -> Any: ...
     @overload
@@ -6190,8 +6190,8 @@ class _aten_view_as_real_copy(OpOverloadPacket):
     def __call__(_packet, /, self: Any, *, out: Any) -> Any: ...
 class _aten_view_copy(OpOverloadPacket):
     default: OpOverload
-    out: OpOverload
     dtype: OpOverload
+    out: OpOverload
     dtype_out: OpOverload
     @overload
     def __call__(_packet, /, self: Any, size: Sequence[builtins.int]) -> Any: ...

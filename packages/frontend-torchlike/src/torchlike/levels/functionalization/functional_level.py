@@ -143,7 +143,7 @@ class FunctionalLevel(TransformLevel):
             return data.value.permute(order).contiguous().permute(back)
 
     def _find_layouts(self, op: Any, values: tuple[Any, ...]) -> Any:
-        """Return the layouts of a call's results by its shape rule, which refuses what it must; None without a rule."""
+        """Return the layouts of a call's results by its shape rule, which also refuses bad calls; None without a rule."""
         signature, name = frontends.call_signature(op), op.name.removeprefix("aten::")
         if any(map(is_sparse, tensors_of(op, values))):
             return None  # the rules are those of strided tensors
@@ -286,7 +286,7 @@ class FunctionalLevel(TransformLevel):
         )
 
     def _write(self, op: Any, functional: Any, values: tuple[Any, ...]) -> Any:
-        """Compute what a call writes, and give the tensors their new values."""
+        """Compute the values that a call writes, and give the tensors their new values."""
         signature = frontends.call_signature(op)
         for tensor in written_tensors(op, values):
             if is_sparse(tensor):

@@ -34,4 +34,6 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("one_hot", lambda r: (r.i(4, 5),)),
     call("nonzero_numpy argwhere nonzero", lambda r: (r.i(2, 3, 4),)),
     call("value_selecting_reduction_backward", lambda r: (r.f(2), 1, r.i(3, 2), [2, 3], False)),
+    call("scatter.reduce", lambda r: (r.f(4, 3), 0, r.i(4, 2, 3), r.f(2, 3)), reduce="multiply"),
+    call("scatter.value_reduce", lambda r: (r.f(4, 3), 0, r.i(4, 2, 3), 2.5), reduce="add"),
 )

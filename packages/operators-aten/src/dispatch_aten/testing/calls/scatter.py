@@ -14,8 +14,6 @@ CALLS: Final[tuple[CallRow, ...]] = (
     call("index_fill.int_Scalar", lambda r: (r.f(4, 3), 0, np.array([2, 0]), 1.5)),
     call("index_fill.int_Tensor", lambda r: (r.f(4, 3), 0, np.array([2, 0]), r.f())),
     call("index_reduce", lambda r: (r.f(4, 3), 0, np.array([2, 0, 2]), r.f(3, 3), "prod")),
-    call("scatter.reduce", lambda r: (r.f(4, 3), 0, r.i(4, 2, 3), r.f(2, 3)), reduce="multiply"),
-    call("scatter.value_reduce", lambda r: (r.f(4, 3), 0, r.i(4, 2, 3), 2.5), reduce="add"),
     call("scatter_reduce.two", lambda r: (r.f(4, 3), 0, r.i(4, 2, 3), r.f(2, 3), "amax")),
     call("put", lambda r: (r.f(4, 3), np.array([0, 5, 7]), r.f(3))),
     call("take_along_dim", lambda r: (r.f(4, 3), r.i(4, 2, 3), 0)),

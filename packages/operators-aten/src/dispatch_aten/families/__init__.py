@@ -1,0 +1,151 @@
+"""Torch's operators as rows of text: a block for each family, the in-place and ``out=`` overloads of one operator.
+
+A file for each kind, ``KIND.rows``. A block begins with the family's name; below it stand the facts of the family, and
+then its overloads, each a schema as torch spells it with facts of its own::
+
+    [hypot]
+      tags      pointwise
+      says      Return the length of the hypotenuse ...
+    hypot(Tensor self, Tensor other) -> Tensor
+      variants  hypot.out hypot_
+      gradient  self: mul(grad, div(self, result))
+
+A fact is a word of `FAMILY_FACTS` or `OVERLOAD_FACTS` and its value, indented by two spaces; a line that is indented
+deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of all families in the file.
+
+* ``tags``: torch's, and ours (``view`` for results that share their input's memory, ``factory`` for operators that need no
+  tensor, ``window`` for a part whose beginning changes from call to call, which pipelines make at once of an array that is
+  there, ``copy`` for results with the elements of the first argument). They hold for all overloads, or for those after a
+  colon.
+* ``variants``: overloads that compute the same in place or into ``out=`` tensors. Their schemas follow (`variant_schema`).
+  One whose schema does not, or that has facts of its own, has a line with the fact ``functional``.
+* ``order``: overloads that calls ask in another order than that of the rows.
+* ``says``, ``means``, ``returns``: the sentence, and the phrases of arguments and results; see `dispatch_aten.texts`.
+* ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
+* ``gradient``, ``flows``, ``refuses``, ``tangent``: see `dispatch_aten.derivatives`.
+
+The names of all overloads are found at import; a block is read when one of its operators is first named.
+
+>>> family_of("hypot_").name, [overload.name for overload in family_of("hypot").overloads]
+('hypot', ['hypot', 'hypot.out', 'hypot_'])
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from .reader import Facts, Family, OperatorDef, RowError, read_block, split_blocks
+from .variant_schemas import variant_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "FAMILY_TEXTS",
+    "KINDS",
+    "Family",
+    "FamilyText",
+    "OperatorDef",
+    "RowError",
+    "all_families",
+    "facts_of",
+    "family_of",
+    "general_facts",
+    "overload_of",
+    "overloads_with",
+    "variant_schema",
+]
+
+KINDS: Final = (
+    *("factory", "random", "pointwise", "activation", "comparison", "reduction", "matmul", "loss", "view", "copy"),
+    *("indexing", "lists", "attention", "complex_numbers", "convolution", "fft", "linalg", "normalization", "ordering"),
+    *("padding", "pooling", "recurrent", "resampling", "scatter", "special", "prims"),
+)
+"""The kinds of operators, in the order in which they are listed."""
+
+_FOLDER: Final = Path(__file__).parent
+_NO_FACTS: Final[Facts] = MappingProxyType({})
+
+
+class FamilyText(NamedTuple):
+    """The text of a family that is not read yet: its kind, the file's name, the line of its header, and its lines."""
+
+    kind: str
+    file: str
+    line: int
+    text: str
+
+
+def _load(kind: str) -> str:
+    # By the loader, which reads archives, too.
+    data: bytes = cast("Any", __spec__).loader.get_data(str(_FOLDER / f"{kind}.rows"))
+    return data.decode()
+
+
+def _find_blocks() -> tuple[dict[str, FamilyText], dict[str, FamilyText]]:
+    """Return the block of each overload, and each kind's block of general facts."""
+    found: dict[str, FamilyText] = {}
+    general: dict[str, FamilyText] = {}
+    for kind in KINDS:
+        prefix = "prims::" if kind == "prims" else ""
+        for line, text, names in split_blocks(_load(kind)):
+            block = FamilyText(kind, f"{kind}.rows", line, text)
+            if text.startswith("[*]"):
+                general[kind] = block
+            for name in names:
+                if found.setdefault(prefix + name, block) is not block:
+                    raise RowError(block.file, line, f"{name} is defined twice")
+    return found, general
+
+
+FAMILY_TEXTS, _GENERAL = _find_blocks()
+"""The block of each overload, by its name; those of ``prims`` have their namespace before it."""
+
+
+@cache
+def _read(block: FamilyText) -> Family:
+    return read_block(block.text, block.kind, block.file, block.line)
+
+
+def family_of(name: str) -> Family:
+    """Return the family of an overload, by its name; raise ``KeyError`` where there is none."""
+    return _read(FAMILY_TEXTS[name])
+
+
+def overload_of(name: str) -> OperatorDef:
+    """Return an overload's row by its name; raise ``KeyError`` where there is none.
+
+    >>> overload_of("relu").schema, overload_of("prims::permute").name
+    ('relu(Tensor self) -> Tensor', 'permute')
+    """
+    bare = name.rpartition("::")[2]
+    return next(each for each in family_of(name).overloads if each.name == bare)
+
+
+def general_facts(kind: str) -> Family | None:
+    """Return the facts that hold for all families of a kind."""
+    return _read(_GENERAL[kind]) if kind in _GENERAL else None
+
+
+def all_families() -> Iterator[Family]:
+    """Yield every family, reading those that are not read yet."""
+    return map(_read, dict.fromkeys(FAMILY_TEXTS.values()))
+
+
+def facts_of(name: str) -> Facts:
+    """Return the facts of an overload by its name; none where there is no such overload.
+
+    >>> facts_of("mul.Scalar"), len(facts_of("mul.out")), len(facts_of("no_such"))
+    ({'variants': ('mul_.Scalar',), 'gradient': ('self: mul(grad, other)',)}, 0, 0)
+    """
+    return family_of(name).rows.get(name, _NO_FACTS) if name in FAMILY_TEXTS else _NO_FACTS
+
+
+def overloads_with(fact: str) -> Iterator[str]:
+    """Yield the names of the overloads of ``aten`` that have a fact."""
+    for family in all_families():
+        if family.kind != "prims":
+            yield from (name for name, facts in family.rows.items() if fact in facts)
