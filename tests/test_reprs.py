@@ -37,7 +37,13 @@ def list_classes():
         module = importlib.import_module(name)
         for each in getattr(module, "__all__", dir(module)):
             found = getattr(module, each, None)
-            if inspect.isclass(found) and found.__module__.partition(".")[0] in ("dispatch_core", "torchlike"):
+            if inspect.isclass(found) and found.__module__.partition(".")[0] in (
+                "dispatch_core",
+                "dispatch_pipelines",
+                "torchlike",
+                "torchlike_array_api",
+                "torchlike_distributions",
+            ):
                 yield found
 
 

@@ -31,6 +31,7 @@ WALLS = {
     "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
     "dispatch_kernels_numba": {"dispatch_core"},
+    "dispatch_pipelines": {"dispatch_core"},
     "torchlike": {"dispatch_core", "dispatch_aten", "torchlike_array_api"},
     "torchlike_array_api": {"dispatch_core", "dispatch_aten", "torchlike"},
     "torchlike_distributions": {"dispatch_core", "dispatch_aten", "torchlike"},
@@ -46,8 +47,8 @@ FACES = {
         " texts variants write_through"
     ),
     "torchlike": (
-        "creation.factories creation.sources distributions fft linalg nn nn.functional special functions.arrangements functions.operator_functions"
-        " names.lazy_names tensors.tensor values.devices values.dtypes"
+        "creation.factories creation.sources distributions fft linalg nn nn.functional special functions.arrangements"
+        " functions.operator_functions names.lazy_names tensors.tensor values.devices values.dtypes"
     ),
     "torchlike_array_api": "",
 }

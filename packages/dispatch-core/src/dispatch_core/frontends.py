@@ -38,10 +38,16 @@ if TYPE_CHECKING:
     from .calls.signature import CallSignature
     from .operators.kernel_handle import find_composite, find_functional
     from .operators.overloads import OpOverload
-    from .pipelines.capture_parts import CapturePart, Finish
-    from .pipelines.capturing import Recording
-    from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
-    from .pipelines.pending import Pending
+    from .pipelines import (
+        CapturePart,
+        Finish,
+        Pending,
+        Recording,
+        is_pending,
+        materialize,
+        materialize_value,
+        run_random_steps,
+    )
 
 __all__ = [
     "ARRAYS",

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
+
 import torchlike_array_api as array_api
 
 from ..functions.operator_functions import FUNCTIONS

@@ -17,7 +17,7 @@ from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
-from ..tensors import Tensor, frontend
+from ..tensors.tensor import Tensor, frontend
 from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
 from .stack import TransformLevel, below

@@ -14,8 +14,8 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core.frontends import call_signature
 
-from ..arrangements import broadcast_shapes
-from ..tensors import Tensor
+from ..functions.arrangements import broadcast_shapes
+from ..tensors.tensor import Tensor
 from .calls import call_in_order, tensors_of, wrap_results, written_tensors
 from .stack import below
 from .tensors import Batched, note_write

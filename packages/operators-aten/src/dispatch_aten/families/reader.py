@@ -178,9 +178,9 @@ def _read_tags(facts: list[str] | tuple[()]) -> dict[str, frozenset[str]]:
 def _tags_of(name: str, schema: str, tags: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     """Return an overload's tags, with those that follow from its schema.
 
-    ``inplace`` and ``out`` follow from written arguments, ``view`` from from the argument that the result shares memory with, ``may_copy``
-    from the names of those that copy where a view cannot be made. ``unknown_ok`` is for operators that need not know the
-    sizes of one array: element-wise ones, reductions of all dimensions, and the way to the host.
+    ``inplace`` and ``out`` follow from the written arguments, ``view`` from the argument that the result shares memory with,
+    ``may_copy`` from the names of those that copy where a view cannot be made. ``unknown_ok`` is for operators that need not
+    know the sizes of one array: element-wise ones, reductions of all dimensions, and the way to the host.
     """
     own = tuple(tag for tag, names in tags.items() if not names or name in names)
     base = name.partition(".")[0]

@@ -17,9 +17,11 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, check_written, is_expanded
 from dispatch_core import frontends
 
-from ..history.rebinding import check_expanded, rebind
-from ..tensors import Tensor, frontend
-from .calls import call_in_order, map_tensors, tensors_of, written_tensors
+from ...history.rebinding import check_expanded, rebind
+from ...tensors.tensor import Tensor, frontend
+from ..calls import call_in_order, map_tensors, tensors_of, written_tensors
+from ..stack import TransformLevel, below
+from ..tensors import wrap_value
 from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
