@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import weakref
 
 import numpy as np
@@ -66,6 +67,50 @@ def test_values_and_numbers_of_a_type_may_differ(hits):
     for number in (2.0, 3.5, -1.0, 0.0, float("inf")):
         same(chain, ones(3) * number, ones(3), number)
     assert hits[2:] == [True] * 3
+
+
+#: Type of a parameter → what a random number makes an argument of.
+DRAWN = {
+    "float": lambda draw: draw.choice([0.0, -1.5, 2.25]),
+    "float?": lambda draw: draw.choice([None, 0.5, 4.0]),
+    "float[]": lambda draw: [draw.choice([0.5, 2.0, -3.0]) for _ in range(draw.randrange(4))],
+    "Scalar": lambda draw: draw.choice([1, 2.0, True]),
+    "Scalar[]": lambda draw: [draw.choice([3, 0.25, False]) for _ in range(draw.randrange(4))],
+    "int": lambda draw: draw.randrange(3),
+    "int[]": lambda draw: [draw.randrange(3) for _ in range(draw.randrange(3))],
+    "bool": lambda draw: draw.random() < 0.5,
+    "str": lambda draw: draw.choice(["a", "bb"]),
+    "Tensor": lambda draw: ones(3) * draw.randrange(1, 4),
+    "Tensor[]": lambda draw: [ones(3) * draw.randrange(1, 4) for _ in range(draw.randrange(1, 3))],
+}
+
+
+def _sum_of(value):
+    if isinstance(value, (list, tuple)):
+        return sum((place + 2) * _sum_of(item) for place, item in enumerate(value))
+    return 0.5 if value is None else len(value) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_arguments_of_every_type_come_to_a_guarded_plan_as_they_are(seed):
+    draw = random.Random(seed)
+    kinds = draw.sample(sorted(DRAWN), 4)
+    parameters = ", ".join(f"{kind} x{place}" for place, kind in enumerate(kinds))
+    with dc.Library(f"guarded{seed}", "DEF") as library:
+        library.define(f"f(Tensor self, {parameters}) -> Tensor")
+        library.impl("f", lambda self, *given: self + _sum_of(given), "CPU")
+        library.impl("f", lambda self, *given: self, "Meta")
+        operator = getattr(dc.ops, f"guarded{seed}").f
+
+        def program(a, *given):
+            b = operator(a, *given) * 2.0
+            return (operator(b, *given) + 0.5,)
+
+        given = [DRAWN[kind](draw) for kind in kinds]
+        for _ in range(4):
+            same(program, ones(3), *given)
+            if draw.random() < 0.3:
+                given = [DRAWN[kind](draw) for kind in kinds]
 
 
 DIFFERENT = {

@@ -245,8 +245,8 @@ def _look(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a list consists of numbers, strings and None."""
-    return all(isinstance(item, (int, float, str)) or item is None for item in value)
+    """Return whether a list consists of ints, strings and None; floats are values, as in a fingerprint."""
+    return all(isinstance(item, (int, str)) or item is None for item in value)
 
 
 def _same(value: Any, known: Any) -> bool:
