@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from time import perf_counter_ns
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.display.progress_reports import reporter
 from dispatch_core.errors import DispatchError, KernelResultError
-from dispatch_core.operators import conformance
+from dispatch_core.operators import call_trace, conformance
 from dispatch_core.stages import active, stage, watch
 
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, fingerprint, slot_of
-from ..program.model import DEFAULTS, PlanOptions
+from ..program.model import PlanOptions
 from ..record.blocks import paused
-from ..record.errors import error_of, has_poisoned_arrays, poison, step_error
+from ..record.errors import describe_call, error_of, has_poisoned_arrays, poison, step_error
 from ..record.pending import Pending, storage_key
 from ..record.stats import Stats
 from ..record.steps import Step
@@ -32,44 +32,104 @@ if TYPE_CHECKING:
 Report = Callable[[], None]
 
 
-def run_steps(
-    steps: Sequence[Step],
-    stats: Stats,
-    runs: list[PlanRun],
-    progress: Callable[[int, int], object] | None = None,
-    options: PlanOptions = DEFAULTS,
-) -> bool:
-    """Run steps, each after those that it needs; return whether one has failed.
+class Executor:
+    """Runs steps of a scheduler by plans, or step by step where there is no plan, or where one fails."""
 
-    The plans that are being run stand in ``runs`` meanwhile. An error that ``progress`` raises ends the run; the steps that
-    are left are not done.
-    """
-    failed = False
-    report = None if progress is None else _make_report(progress, len(steps), stats)
-    planning = stats.plan_time
-    started = perf_counter_ns()
-    try:
+    def __init__(self, options: Mapping[str, Any], stats: Stats) -> None:
+        self.options, self.stats = options, stats
+        #: What the user wants of plans.
+        self.planning = PlanOptions(options["fuse"], options["check_indices"])
+        #: The plans that are being run.
+        self.runs: list[PlanRun] = []
+
+    def run(self, steps: Sequence[Step]) -> bool:
+        """Run steps, each after those that it needs; return whether one has failed.
+
+        An error that the option ``progress`` raises ends the run; the steps that are left are not done.
+        """
+        failed = False
+        stats, report = self.stats, self._make_report(len(steps))
+        planning = stats.plan_time
+        started = perf_counter_ns()
+        try:
+            for device, group in _by_device(steps):
+                plan = None if self.options["trace"] or len(group) < 2 else self._find_plan(device, group)
+                failed |= self.run_one_by_one(group, report) if plan is None else self.run_plan(*plan, report)
+        finally:
+            stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
+        return failed
+
+    def run_plan(self, plan: Plan, found: ProgramFingerprint, report: Report | None = None) -> bool:
+        """Run a plan on the values of a fingerprint; return whether a step has failed."""
+        run = PlanRun(plan, found, self)
+        self.runs.append(run)
+        try:
+            return run(report)
+        finally:
+            self.runs.remove(run)
+
+    def run_one_by_one(self, steps: Sequence[Step], report: Report | None) -> bool:
+        """Run each step's own kernel; return whether one has failed."""
+        failed = False
+        for step in steps:
+            # A value that a report or a kernel has read may have needed this step already.
+            if not step.done:
+                if self.options["trace"]:
+                    call_trace.write(f"pipeline: {describe_call(step)}{', ' if step.line else ''}{step.line}")
+                with stage("impl", step.name, step.outputs):
+                    _run_step(step)
+                self.stats.executed += 1
+            failed |= step.error is not None
+            if report is not None:
+                report()
+        return failed
+
+    def publish_results(self) -> None:
+        """Publish the results of plans whose kernels or callbacks have called."""
+        for run in self.runs:
+            run.publish_results()
+
+    def planned_groups(self, steps: Sequence[Step]) -> list[list[Step]]:
+        """Return which of the steps would run together if they ran now."""
+        found = []
         for device, group in _by_device(steps):
-            plan = _find_plan(device, group, stats, options) if len(group) > 1 else None
-            if plan is None:
-                failed |= _one_by_one(group, stats, report)
+            if len(group) < 2:
                 continue
-            run = PlanRun(*plan, stats)
-            runs.append(run)
-            try:
-                failed |= run(report)
-            finally:
-                runs.remove(run)
-    finally:
-        stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
-    return failed
+            with paused(group[0].state):  # A planner may run kernels on stand-ins.
+                plan = self._find_plan(device, group)
+            if plan is not None:
+                found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
+        return found
 
+    def _make_report(self, total: int) -> Report | None:
+        """Make the function that reports how many of ``total`` steps have run from now on, in this run or inside it."""
+        progress, stats = self.options["progress"], self.stats
+        if progress is None:
+            return None
+        before = stats.executed
+        report = reporter(progress, total)
+        return lambda: report(stats.executed - before)
 
-def _make_report(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
-    """Make the function that reports how many of ``total`` steps have run from now on, in this run or inside it."""
-    before = stats.executed
-    report = reporter(progress, total)
-    return lambda: report(stats.executed - before)
+    def _find_plan(self, device: DispatchKey, steps: Sequence[Step]) -> tuple[Plan, ProgramFingerprint] | None:
+        """Find the plan for steps, or make it; none where something that they need has failed."""
+        stats = self.stats
+        started = perf_counter_ns()
+        try:
+            with stage("plan", "find"):
+                found = None if has_poisoned_arrays() else fingerprint(steps, self.planning)
+                if found is None:
+                    return None
+                plan = plans.find(found.key)
+                if plan is not None:
+                    stats.cache_hits += 1
+                else:
+                    stats.cache_misses += 1
+                    plan = plans.make(found, device, self.planning)
+                return plan, found
+        except TypeError:  # An argument that cannot be a key.
+            return None
+        finally:
+            stats.plan_time += perf_counter_ns() - started
 
 
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
@@ -81,42 +141,6 @@ def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[St
             yield device, [step for step in group if not step.done]
 
 
-def _find_plan(
-    device: DispatchKey, steps: Sequence[Step], stats: Stats, options: PlanOptions
-) -> tuple[Plan, ProgramFingerprint] | None:
-    """Find the plan for steps, or make it; none where something that they need has failed."""
-    started = perf_counter_ns()
-    try:
-        with stage("plan", "find"):
-            found = None if has_poisoned_arrays() else fingerprint(steps, options)
-            if found is None:
-                return None
-            plan = plans.find(found.key)
-            if plan is not None:
-                stats.cache_hits += 1
-            else:
-                stats.cache_misses += 1
-                plan = plans.make(found, device, options)
-            return plan, found
-    except TypeError:  # An argument that cannot be a key.
-        return None
-    finally:
-        stats.plan_time += perf_counter_ns() - started
-
-
-def planned_groups(steps: Sequence[Step], options: PlanOptions) -> list[list[Step]]:
-    """Return which of the steps would run together if they ran now."""
-    found = []
-    for device, group in _by_device(steps):
-        if len(group) < 2:
-            continue
-        with paused(group[0].state):  # A planner may run kernels on stand-ins.
-            plan = _find_plan(device, group, Stats(), options)
-        if plan is not None:
-            found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
-    return found
-
-
 class PlanRun:
     """One run of a plan.
 
@@ -124,10 +148,10 @@ class PlanRun:
     the run publish its results; then it may run the steps that are left before the plan comes to them.
     """
 
-    __slots__ = ("_begun", "_ended", "_found", "_is_disturbed", "_plan", "_published", "_stats")
+    __slots__ = ("_begun", "_ended", "_executor", "_found", "_is_disturbed", "_plan", "_published", "_stats")
 
-    def __init__(self, plan: Plan, found: ProgramFingerprint, stats: Stats) -> None:
-        self._plan, self._found, self._stats = plan, found, stats
+    def __init__(self, plan: Plan, found: ProgramFingerprint, executor: Executor) -> None:
+        self._plan, self._found, self._executor, self._stats = plan, found, executor, executor.stats
         #: How many parts have begun, have ended, and have given their results to the values that stand for them.
         self._begun = self._ended = self._published = 0
         self._is_disturbed = False
@@ -245,10 +269,10 @@ class PlanRun:
                 for step in begun:
                     step.done = False
                 retried = part
-        failed = _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
+        failed = self._executor.run_one_by_one([step for step in steps if not step.done], report)
         if raised is not None and retried is not None:
             self._warn_of(retried, raised)
-        return failed
+        return failed or raised is not None
 
     def _publish_ended(self) -> None:
         """Set the pending values of the parts that have ended."""
@@ -287,20 +311,6 @@ class PlanRun:
         stats.dropped += len(plan.dropped)
         stats.fused += plan.fused
         stats.bytes_saved += plan.saved
-
-
-def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> bool:
-    failed = False
-    for step in steps:
-        # A value that a report or a kernel has read may have needed this step already.
-        if not step.done:
-            with stage("impl", step.name, step.outputs):
-                _run_step(step)
-            stats.executed += 1
-        failed |= step.error is not None
-        if report is not None:
-            report()
-    return failed
 
 
 def _run_step(step: Step) -> None:

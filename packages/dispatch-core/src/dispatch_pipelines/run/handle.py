@@ -26,7 +26,7 @@ from ..record.blocks import current, enter, innermost, leave, tidy
 from ..record.errors import before_read
 from ..record.liveness import observable_steps
 from ..record.stats import Stats
-from .executors import planned_groups
+from .executors import Executor
 from .session import Session
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Pipeline:
         with session.lock:
             if groups is None:
                 waiting = observable_steps(session.steps) if session.options["fuse"] else ()
-                groups = planned_groups(waiting, session.planning) if waiting else ()
+                groups = Executor(session.options, Stats()).planned_groups(waiting) if waiting else ()
             return snapshot(session.steps, self._registry, groups)
 
     def stats(self) -> Stats:

@@ -25,17 +25,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays.late_arrays import IN_USE
 from dispatch_core.logs import Log
-from dispatch_core.operators import call_trace
 from dispatch_core.stages import stage
 
 from ..program import guards
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, fingerprint
-from ..program.model import PlanOptions
 from ..record.blocks import paused
 from ..record.errors import (
     PipelineError,
-    describe_call,
     error_of,
     has_poisoned_arrays,
     missing_error,
@@ -45,7 +42,7 @@ from ..record.errors import (
 from ..record.liveness import RANDOM, observable_steps, required_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step, masks_of_kernels
-from .executors import PlanRun, mark_failed, run_steps
+from .executors import Executor, mark_failed
 from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .step_queue import StepQueue
@@ -71,12 +68,9 @@ class Scheduler(StepQueue):
         super().__init__(options)
         #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
         self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
-        #: The user's options of plans.
-        self.planning = PlanOptions(options["fuse"], options["check_indices"])
+        self.executor = Executor(options, self.stats)
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
-        #: The plans that are being run.
-        self._runs: list[PlanRun] = []
 
     def check_limits(self) -> None:
         """Flush if the last call has reached a limit, or if the block has ended meanwhile, in another thread."""
@@ -116,8 +110,7 @@ class Scheduler(StepQueue):
                     raise without_traceback(error)
 
     def _run_required(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
-        if self._runs:
-            self._publish_results()
+        self.executor.publish_results()
         chosen: Sequence[Step] = ()
         if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
             chosen = required_steps(self.steps[:], reads, writes)
@@ -150,8 +143,7 @@ class Scheduler(StepQueue):
         """
         with self.lock, stage("flush", "flush"):
             self.stats.flushes += 1
-            if self._runs:
-                self._publish_results()
+            self.executor.publish_results()
             late = watch_results((*self.records, *self._steps)) if IN_USE else []
             if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
                 self._flush_steps()
@@ -200,20 +192,17 @@ class Scheduler(StepQueue):
         if known is None:
             return False
         plan, found = known
-        run = PlanRun(plan, found, stats)
-        self._runs.append(run)
         failed = False
         self._running += 1
         try:
             with paused(found.state):
-                failed = run(None)
+                failed = self.executor.run_plan(plan, found)
             if not found.has_steps:
                 self.remove_records(found.count)
         except BaseException:
             self._put_back(found.steps)
             raise
         finally:
-            self._runs.remove(run)
             self._running -= 1
             if failed:
                 self._keep_failures(found.steps)
@@ -223,9 +212,9 @@ class Scheduler(StepQueue):
 
     def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint] | None:
         """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
-        records, stats = self.records[:], self.stats
+        records, stats, planning = self.records[:], self.stats, self.executor.planning
         take = partial(self._first_steps, len(records))
-        known = guards.find(records, self.planning)
+        known = guards.find(records, planning)
         if known is not None:
             plan, values, kept = known
             found = ProgramFingerprint(records, take)
@@ -233,18 +222,18 @@ class Scheduler(StepQueue):
             stats.cache_hits += 1
             return plan, found
         devices = {_class_of(record).device for record in records}
-        taken = fingerprint(records, self.planning, take=take) if len(devices) == 1 else None
+        taken = fingerprint(records, planning, take=take) if len(devices) == 1 else None
         if taken is None:
             return None
         kept_plan = plans.find(taken.key)
         if kept_plan is not None:
             stats.cache_hits += 1
-            guards.keep(records, taken, kept_plan, self.planning)
+            guards.keep(records, taken, kept_plan, planning)
             return kept_plan, taken
         stats.cache_misses += 1
         _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
         with paused(taken.state):  # A planner may run kernels on stand-ins.
-            return plans.make(taken, devices.pop(), self.planning), taken
+            return plans.make(taken, devices.pop(), planning), taken
 
     def _first_steps(self, count: int) -> Sequence[Step]:
         return self.steps[:count]
@@ -262,11 +251,7 @@ class Scheduler(StepQueue):
         try:
             for state, group in _split_by_masks(steps):
                 with paused(state):
-                    if self.options["trace"]:
-                        failed |= self._trace(group)
-                    else:
-                        progress = self.options["progress"]
-                        failed |= run_steps(group, self.stats, self._runs, progress, self.planning)
+                    failed |= self.executor.run(group)
         except BaseException:
             self._put_back(steps)
             raise
@@ -296,16 +281,6 @@ class Scheduler(StepQueue):
                 found.append(step)
         return found
 
-    def _trace(self, steps: Sequence[Step]) -> bool:
-        """Run steps one by one, with a line before each; return whether one has failed."""
-        failed = False
-        for step in steps:
-            if not step.done:
-                where = f", {step.line}" if step.line else ""
-                call_trace.write(f"pipeline: {describe_call(step)}{where}")
-                failed |= run_steps((step,), self.stats, self._runs)
-        return failed
-
     def _put_back(self, steps: Sequence[Step]) -> None:
         """Put interrupted steps back into the queue; see Note [A step that has begun]."""
         for step in steps:
@@ -313,11 +288,6 @@ class Scheduler(StepQueue):
                 step.values = ()
             elif step.values:
                 step.done = False
-
-    def _publish_results(self) -> None:
-        """Publish the results of plans whose kernels or callbacks have called."""
-        for run in self._runs:
-            run.publish_results()
 
     def _keep_failures(self, steps: Sequence[Step]) -> None:
         """Keep the errors of steps for the next flush."""
@@ -330,8 +300,8 @@ class Scheduler(StepQueue):
         """Make the steps usable in a forked process, in which another thread may have been running them."""
         if not self.lock.take_from_others():
             return
-        self._publish_results()
-        self._runs.clear()
+        self.executor.publish_results()
+        self.executor.runs.clear()
         self._is_removing, self._running = False, 0
         for step in self.steps:
             if step.done and step.values:
