@@ -29,6 +29,7 @@ from dispatch_core.logs import Log
 from dispatch_core.operators.entry import CHANGES
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
+from ..program.guard_writer import Names
 from ..record.blocks import current, paused
 from ..record.errors import GIVEN_UP, before_read
 from ..record.materialization import materialize
@@ -42,7 +43,7 @@ from .live_numbers import to_plain
 from .recorded import RecordedRun, compare
 from .replay import ReplayWriter, make_replay
 from .replay_guards import MISS
-from .structures import Arguments, Names, Results, tensors_in
+from .structures import Arguments, Results, tensors_in
 
 #: The keys of layers that see single calls: under them a captured function runs eagerly.
 _LAYERS: Final = sum(

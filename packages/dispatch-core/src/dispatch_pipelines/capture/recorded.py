@@ -16,6 +16,7 @@ from dispatch_core.errors import CaptureError, short_repr
 from dispatch_core.operators.entry import CHANGES
 
 from ..program.fingerprints import NodeFingerprint, build, fingerprint_node
+from ..program.guard_writer import same_constant
 from ..program.model import DEFAULTS, Node
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step
@@ -23,7 +24,7 @@ from ..run.planned_runs import number_values
 from .capture_inputs import describe_tensor
 from .capture_parts import Finish
 from .live_numbers import Expression, describe, in_order, whole
-from .structures import same_constant, skeleton, tensors_in
+from .structures import skeleton, tensors_in
 
 if TYPE_CHECKING:
     from .capture_inputs import HostData, Input

@@ -29,7 +29,7 @@ from ..record.steps import masks_of_kernels
 from ..run.planned_runs import PlannedRun
 from ..run.replay_parts import PartOfReplay, find_fault
 from .recorded import RecordedRun, data_of
-from .replay_guards import GuardWriter
+from .replay_guards import ReplayGuard
 from .structures import Arguments, Results
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
 
-class ReplayWriter(GuardWriter):
+class ReplayWriter(ReplayGuard):
     """Writes the guard of a recorded call and its replay."""
 
     def __init__(self, recorded: RecordedRun, arguments: Arguments) -> None:

@@ -7,10 +7,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from dispatch_core.calls.emit import define, indent, make_function
+from dispatch_core.calls.emit import indent
 from dispatch_core.keys import context
 from dispatch_core.operators.entry import CHANGES
 
+from ..program.guard_writer import GuardWriter
 from ..record.array_specs import ARRAY_SPECS
 from ..record.pending import storage_key
 from .capture_inputs import byte_offset, layout_of
@@ -28,14 +29,13 @@ _MISSED: Final = "return miss"
 _FEW: Final = 3
 
 
-class GuardWriter:
+class ReplayGuard(GuardWriter):
     """Writes the guard of a recorded call, in which ``x0``, ``x1``, … are the arrays of its inputs."""
 
     def __init__(self, recorded: RecordedRun, arguments: Arguments) -> None:
+        super().__init__(_MISSED, arguments.names)
         self.recorded = recorded
         self.arguments = arguments
-        self.names = arguments.names
-        self.lines: list[str] = []
         self.tensors: list[str] = []
         self._numbers: dict[int, str] = {}
         self.names.scope |= {
@@ -48,10 +48,6 @@ class GuardWriter:
             "seen": recorded.changes,
         }
         self._guard()
-
-    def check(self, condition: str) -> None:
-        """Write a line that returns where a condition holds."""
-        self.lines.append(f"if {condition}: {_MISSED}")
 
     def _guard(self) -> None:
         names, recording = self.names, self.recorded.recording
@@ -142,14 +138,7 @@ class GuardWriter:
                 self.check(f"x{index} is not x{first}")
         if not self.recorded.writes:
             return
-        firsts: dict[Any, int] = {}
-        for index, each in enumerate(inputs):
-            first = firsts.setdefault(each.key, index)
-            if first != index:
-                self.check(f"o{index} != o{first}")
-        if len(firsts) > 1:
-            keys = ", ".join(f"o{index}" for index in firsts.values())
-            self.check(f"len({{{keys}}}) != {len(firsts)}")
+        self.check_memories((each.key, f"o{index}") for index, each in enumerate(inputs))
 
     def _places(self) -> None:
         """Write lines that see that inputs lie in their memory where what the call found out about it holds."""
@@ -202,9 +191,7 @@ class GuardWriter:
         function.__globals__.update({f"find{index}": find for index, find in found.items()})
 
     def _compile(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
-        text = define("replay(args, kwargs)", [*self.lines, *lines])
-        made: Callable[..., Any] = make_function(text, label, dict(self.names.scope))
-        return made
+        return self.compile("replay(args, kwargs)", lines, label)
 
 
 def _count_owners(given: Input) -> int:

@@ -6,7 +6,6 @@ makes results again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
@@ -16,6 +15,7 @@ from dispatch_core.arrays import owners
 from dispatch_core.arrays.layouts import find_layout
 from dispatch_core.errors import CaptureError, short_repr
 
+from ..program.guard_writer import GuardWriter, Names
 from .live_numbers import LiveNumber
 
 #: Types of constants that are equal by value.
@@ -72,64 +72,18 @@ def _is_fielded(value: Any) -> bool:
     return bool(_members_of(value)) or (is_dataclass(value) and not isinstance(value, type))
 
 
-def same_constant(one: Any, other: Any) -> bool:
-    """Return whether two constants are the same: of one type and equal, or one object; zeros by their signs, nan as nan.
-
-    >>> same_constant(0.0, -0.0), same_constant(float("nan"), float("nan")), same_constant(1, True)
-    (False, True, False)
-    """
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, float):
-        return (one == other and math.copysign(1, one) == math.copysign(1, other)) or (one != one and other != other)  # noqa: PLR0124
-    if isinstance(one, complex):
-        return same_constant(one.real, other.real) and same_constant(one.imag, other.imag)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(same_constant, one, other))
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(map(same_constant, one.values(), other.values()))
-    try:
-        return bool(one == other)
-    except Exception:  # noqa: BLE001  # the object's own
-        return False
-
-
-class Names:
-    """Names for the objects that a text refers to."""
-
-    def __init__(self) -> None:
-        self.scope: dict[str, Any] = {}
-        self._known: dict[int, str] = {}
-
-    def add(self, value: Any) -> str:
-        """Return the name of an object, or the text of a simple constant."""
-        if value is None or value is True or value is False or type(value) is str:
-            return repr(value)
-        if type(value) is int and abs(value) < _WIDE:
-            return repr(value)
-        name = self._known.get(id(value))
-        if name is None:
-            name = self._known[id(value)] = f"k{len(self.scope)}"
-            self.scope[name] = value
-        return name
-
-
-_WIDE: Final = 1 << 30
 #: Types of constants whose text is written.
 _SIMPLE: Final = frozenset({int, bool, str, type(None)})
 
 
-class Arguments:
+class Arguments(GuardWriter):
     """Writes the lines that take the arguments of a call apart, and return where one is not as it was.
 
     ``found`` are the names of the tensors by their places, and ``described`` names the compared objects.
     """
 
     def __init__(self, names: Names, otherwise: str) -> None:
-        self.names, self.otherwise = names, otherwise
-        self.lines: list[str] = []
+        super().__init__(otherwise, names)
         self.found: dict[str, str] = {}
         self.described: dict[str, str] = {}
         #: id of an argument that is no tensor, or of a part of one → its name, the object, and its items.
@@ -140,7 +94,7 @@ class Arguments:
 
     def write(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Write the lines for the names ``args`` and ``kwargs``."""
-        self._check(f"len(args) != {len(args)}" + ("" if kwargs else " or kwargs"))
+        self.check(f"len(args) != {len(args)}" + ("" if kwargs else " or kwargs"))
         self._take("args", args, [f"argument {index}" for index in range(len(args))])
         if kwargs:
             self._dict("kwargs", kwargs, "")
@@ -150,11 +104,11 @@ class Arguments:
         """Write lines that see that the same containers are one object as before."""
         for (first, known), *others in self._changeable.values():
             for name, place in others:
-                self._check(f"{name} is not {first}")
+                self.check(f"{name} is not {first}")
                 self.described[place] += f", the one that is {known}"
         if len(self._changeable) > 1:
             each = ", ".join(f"id({names[0][0]})" for names in self._changeable.values())
-            self._check(f"len({{{each}}}) != {len(self._changeable)}")
+            self.check(f"len({{{each}}}) != {len(self._changeable)}")
 
     def name_of(self, value: Any) -> str | None:
         """Return the name of an argument that is no tensor, or of a part of one; None if the call has changed it."""
@@ -170,9 +124,6 @@ class Arguments:
             one is other and self._is_unchanged(one) for one, other in zip(items, before, strict=True)
         )
 
-    def _check(self, condition: str) -> None:
-        self.lines.append(f"if {condition}: {self.otherwise}")
-
     def _take(self, source: str, items: Any, places: list[str]) -> None:
         names = []
         for _ in items:
@@ -184,7 +135,7 @@ class Arguments:
             self._one(name, item, place)
 
     def _dict(self, source: str, value: dict[Any, Any], place: str) -> None:
-        self._check(f"[*{source}] != {self.names.add([*value])}")
+        self.check(f"[*{source}] != {self.names.add([*value])}")
         names = [f"{place}[{short_repr(key)}]" if place else f"argument {key}" for key in value]
         self._take(f"{source}.values()", value.values(), names)
 
@@ -201,31 +152,25 @@ class Arguments:
         self.described[place] = f"{kind.__name__} {short_repr(value)}"
         if isinstance(value, (list, tuple)):
             self.described[place] = f"{kind.__name__} of {len(value)}"
-            self._check(f"{name}.__class__ is not {self.names.add(kind)} or len({name}) != {len(value)}")
+            self.check(f"{name}.__class__ is not {self.names.add(kind)} or len({name}) != {len(value)}")
             self._take(name, value, [f"{place}[{index}]" for index in range(len(value))])
         elif isinstance(value, dict):
             self.described[place] = f"{kind.__name__} of {len(value)}"
-            self._check(f"{name}.__class__ is not {self.names.add(kind)}")
+            self.check(f"{name}.__class__ is not {self.names.add(kind)}")
             self._dict(name, value, place)
         elif _is_fielded(value) and any(True for _ in tensors_in(value, place)):
-            self._check(f"{name}.__class__ is not {self.names.add(kind)}")
+            self.check(f"{name}.__class__ is not {self.names.add(kind)}")
             members = _members_of(value)
             source = f"({''.join(f'{name}.{member}, ' for member in members)})"
             self._take(source, [getattr(value, each) for each in members], [f"{place}.{each}" for each in members])
-        elif value is None or kind is bool:
-            self._check(f"{name} is not {value!r}")
-        elif kind is str or (kind is int and abs(value) < _WIDE):
-            self._check(f"{name} != {value!r} or {name}.__class__ is not {kind.__name__}")
         elif isinstance(value, (set, frozenset)):
-            self._check(
+            self.check(
                 f"{name}.__class__ is not {self.names.add(kind)} or {name} != {self.names.add(frozenset(value))}"
             )
         elif isinstance(value, _VALUES) or _is_value(kind):
-            self.names.scope["same"] = same_constant
-            known = self.names.add(value)
-            self._check(f"{name} is not {known} and not same({name}, {known})")
+            self.check_constant(name, value)
         else:
-            self.lines.append(f"if {self._reference(value)}() is not {name}: {self.otherwise}")
+            self.lines.append(f"if {self._reference(value)}() is not {name}: {self.missed}")
 
     def _reference(self, value: Any) -> str:
         """Return the name of a function that returns an object, which it does not keep alive if that is possible."""

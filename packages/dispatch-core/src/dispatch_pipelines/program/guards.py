@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import caches
 from dispatch_core.arrays import owners
-from dispatch_core.calls.emit import define, make_function
 from dispatch_core.operators.entry import CHANGES
 
 from ..record.array_specs import ARRAY_SPECS, read_spec
 from ..record.pending import Pending, storage_key
 from ..record.steps import masks_of_kernels, to_outputs
+from .guard_writer import GuardWriter
 
 if TYPE_CHECKING:
     from ..record.steps import RecordedCall
@@ -56,7 +56,7 @@ def find(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Plan, l
 
 def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, options: PlanOptions) -> None:
     """Write the guard for the records of a fingerprint, which ``plan`` serves, unless it would be too long."""
-    guard = _GuardWriter(found).write(records) if len(records) <= _LONGEST else None
+    guard = _PlanGuard(found).write(records) if len(records) <= _LONGEST else None
     if guard is None:
         return
     alike = caches.keep(_guards, _beginning(records, options), [], _KEPT)
@@ -69,20 +69,19 @@ def _beginning(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[A
     return first[0] if isinstance(first, tuple) else type(first), len(records), options
 
 
-class _GuardWriter:
-    """Writes one guard."""
+class _PlanGuard(GuardWriter):
+    """Writes the guard of one plan."""
 
     def __init__(self, found: ProgramFingerprint) -> None:
+        super().__init__("return None")
         self._found = found
-        self._lines: list[str] = []
-        self._scope: dict[str, Any] = {
+        self.names.scope |= {
             "changes": CHANGES,
             "count": sys.getrefcount,
             "known": ARRAY_SPECS.get,
             "looks": _look,
             "masks": masks_of_kernels,
             "owner": storage_key,
-            "same": _same,
         }
         #: id of an array or a value → its name.
         self._names: dict[int, str] = {}
@@ -94,8 +93,8 @@ class _GuardWriter:
 
     def write(self, records: Sequence[RecordedCall]) -> Guard | None:
         """Return the guard, or None where a call has an argument that code cannot compare."""
-        lines = self._lines
-        lines.append(f"if changes[0] != {self._constant(CHANGES[0])}: return None")
+        lines = self.lines
+        self.check(f"changes[0] != {self.names.bind(CHANGES[0])}")
         for number, record in enumerate(records):
             is_tuple = isinstance(record, tuple)
             call, given = (record[0], record[1]) if isinstance(record, tuple) else (type(record), record.values)
@@ -105,94 +104,81 @@ class _GuardWriter:
             if is_tuple:
                 made = f"o{number}"
                 lines.append(f"call, {values}, {made}, _, _, {state} = records[{number}]")
-                lines.append(f"if call is not {self._constant(call)}: return None")
+                self.check(f"call is not {self.names.bind(call)}")
             else:
                 lines.append(f"step = records[{number}]")
-                lines.append(f"if step.__class__ is not {self._constant(call)}: return None")
+                self.check(f"step.__class__ is not {self.names.bind(call)}")
                 lines.append(f"{values}, {state} = step.values, step.state")
             if number:
-                lines.append("if then is not state and then != state and masks(then) != masks(state): return None")
-            looked = self._arguments(values, given, call.int_values)
-            if looked is None:
+                self.check("then is not state and then != state and masks(then) != masks(state)")
+            if not self._arguments(values, given, call.int_values):
                 return None
-            lines += [*looked, f"{values} = None"]
+            lines.append(f"{values} = None")
             if is_tuple and len(outputs) == 1:
                 names = [made]
             else:
                 names = [f"o{number}_{index}" for index in range(len(outputs))]
                 source = made if is_tuple else "step.outputs"
                 if is_tuple and not outputs:
-                    lines.append(f"if {made} is not None: return None")
+                    self.check(f"{made} is not None")
                 else:
                     lines.append(f"{''.join(f'{name}, ' for name in names)}= {source}" if names else "_ = None")
             for name, output in zip(names, outputs, strict=True):
                 if output is None:
-                    lines.append(f"if {name} is not None: return None")
+                    self.check(f"{name} is not None")
                     continue
                 self._names[id(output)] = name
                 self._values.append("None")
-                lines.append(f"if {name}.meta is not {self._constant(output.meta)}: return None")
+                self.check(f"{name}.meta is not {self.names.bind(output.meta)}")
         lines.append("step = None")
         self._places()
         return self._compile(records)
 
-    def _constant(self, value: Any) -> str:
-        name = f"k{len(self._scope)}"
-        self._scope[name] = value
-        return name
-
-    def _arguments(self, source: str, given: Any, int_values: Sequence[int] = ()) -> list[str] | None:
-        """Return lines that look at a call's arguments, or the elements of a list; None where code cannot compare one."""
+    def _arguments(self, source: str, given: Any, int_values: Sequence[int] = ()) -> bool:
+        """Write lines that look at a call's arguments, or the elements of a list; return False where code cannot."""
         names: list[str] = []
-        checks: list[str] = []
-        inside: list[str] = []
+        place = len(self.lines)
         for index, value in enumerate(given):
             known = self._names.get(id(value))
             kind = type(value)
             name = f"p{self._fresh}"
             self._fresh += 1
             if known is not None:
-                checks.append(f"{name} is not {known}")
+                self.check(f"{name} is not {known}")
                 self._uses[known] = self._uses.get(known, 0) + 1
             elif isinstance(value, Pending):
                 array = value.value
                 if array is None or value.shared is not None or read_spec(array) is not value.meta:
-                    return None
+                    return False
                 # A copy of lent memory, or a value that has been computed by now.
                 name = self._names[id(value)] = f"c{name[1:]}"
                 shown = self._name_array()
-                looks = f"{name}.meta is not {self._constant(value.meta)} or {name}.shared is not None"
+                looks = f"{name}.meta is not {self.names.bind(value.meta)} or {name}.shared is not None"
                 there = f"{name}.error is not None or ({shown} := {name}.value) is None"
-                checks.append(f"{name}.__class__ is not {self._constant(kind)} or {looks} or {there}")
+                self.check(f"{name}.__class__ is not {self.names.bind(kind)} or {looks} or {there}")
             elif kind is float or kind is complex or (kind is int and index in int_values):
                 name = self._name_input()
-                checks.append(f"{name}.__class__ is not {kind.__name__}")
+                self.check(f"{name}.__class__ is not {kind.__name__}")
             elif kind in owners.ARRAY_TYPES:
                 name = self._names[id(value)] = self._name_array()
-                spec = self._constant(read_spec(value))
+                spec = self.names.bind(read_spec(value))
                 # Mostly it is remembered, which is seen without a call of ours.
                 differs = f"(seen := known(id({name}))) is None or seen[1] is not {spec}"
-                checks.append(f"({differs}) and looks({name}) is not {spec}")
+                self.check(f"({differs}) and looks({name}) is not {spec}")
             elif kind in (list, tuple) and not _is_plain(value):
-                checks.append(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
-                nested = self._arguments(name, value)
-                if nested is None:
-                    return None
-                inside += nested
-            elif value is None or kind is bool:
-                checks.append(f"{name} is not {value!r}")
+                self.check(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
+                if not self._arguments(name, value):
+                    return False
             else:
-                constant = self._constant(list(value) if kind is list else value)
-                checks.append(f"{name} is not {constant} and not same({name}, {constant})")
+                self.check_constant(name, value)
             names.append(name)
+        taken = f"{''.join(f'{name}, ' for name in names)}= {source}" if names else f"if {source}: return None"
+        self.lines.insert(place, taken)
         # Names count as references.
         forgotten = [name for name in names if name.startswith("p")]
-        return [
-            f"{''.join(f'{name}, ' for name in names)}= {source}" if names else f"if {source}: return None",
-            *(f"if {check}: return None" for check in checks),
-            *inside,
-            *([f"{' = '.join(forgotten)} = None"] if forgotten else []),
-        ]
+        if forgotten:
+            self.lines.append(f"{' = '.join(forgotten)} = None")
+        return True
 
     def _name_input(self) -> str:
         """Add a value that the plan starts from, and return its name."""
@@ -211,17 +197,8 @@ class _GuardWriter:
         found = self._found
         if not found.places:
             return
-        names = {number: name for number, name in enumerate(self._values) if name in self._arrays}
-        first: dict[int, str] = {}
-        for index, name in names.items():
-            memory = found.places[index]
-            if memory in first:
-                self._lines.append(f"if owner({name}) != owner({first[memory]}): return None")
-            else:
-                first[memory] = name
-        if len(first) > 1:
-            owners = ", ".join(f"owner({name})" for name in first.values())
-            self._lines.append(f"if len({{{owners}}}) != {len(first)}: return None")
+        arrays = [(index, name) for index, name in enumerate(self._values) if name in self._arrays]
+        self.check_memories((found.places[index], f"owner({name})") for index, name in arrays)
 
     def _compile(self, records: Sequence[RecordedCall]) -> Guard:
         found = self._found
@@ -231,12 +208,11 @@ class _GuardWriter:
             # Referred to by the record or step, by the name here, by the call, and by each use.
             own = 3 + self._uses.get(name, 0)
             is_kept = found.is_kept(output)
-            self._lines.append(f"if count({name}) {'<=' if is_kept else '>'} {own}: return None")
+            self.check(f"count({name}) {'<=' if is_kept else '>'} {own}")
             if is_kept:
                 kept.append(f"{found.slots[id(output)]}: {name}")
-        self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
-        guard: Guard = make_function(define("guard(records)", self._lines), "guard of a plan", self._scope)
-        return guard
+        ending = f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}"
+        return self.compile("guard(records)", [ending], "guard of a plan")
 
 
 def _look(value: Any) -> Any:
@@ -247,10 +223,3 @@ def _look(value: Any) -> Any:
 def _is_plain(value: Any) -> bool:
     """Return whether a list consists of ints, strings and None; floats are values, as in a fingerprint."""
     return all(isinstance(item, (int, str)) or item is None for item in value)
-
-
-def _same(value: Any, known: Any) -> bool:
-    """Return whether an argument is equal to another and of the same type, its elements too."""
-    if type(value) is not type(known) or value != known:
-        return False
-    return not isinstance(value, (list, tuple)) or list(map(type, value)) == list(map(type, known))
