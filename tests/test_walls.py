@@ -47,8 +47,8 @@ FACES = {
         " texts variants write_through"
     ),
     "torchlike": (
-        "creation.factories creation.sources distributions fft linalg nn nn.functional special functions.arrangements"
-        " functions.operator_functions names.lazy_names tensors.tensor values.devices values.dtypes"
+        "autograd creation.factories creation.sources distributions fft functions.arrangements"
+        " functions.operator_functions linalg names.lazy_names nn nn.functional special tensors.tensor values.devices values.dtypes"
     ),
     "torchlike_array_api": "",
 }

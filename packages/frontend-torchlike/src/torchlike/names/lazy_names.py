@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -41,7 +40,7 @@ def missing_name(package: str, name: str) -> MissingNameError:
         observe(package, name)
     namespace = package.removeprefix("torchlike.") if "." in package else "torch"
     text = f"module {package!r} has no attribute {name!r}"
-    return MissingNameError(text, namespace.removesuffix(".modules"), name, sys.modules[package])
+    return MissingNameError(text, namespace.removesuffix(".modules"), name, import_module(package))
 
 
 class LeftOut:
@@ -90,10 +89,10 @@ def load_names(
             found = import_module(alias)
         else:
             raise missing_name(package, name)
-        setattr(sys.modules[package], name, found)
+        setattr(import_module(package), name, found)
         return found
 
     def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *(name for name in modules if "." not in name)})
+        return sorted({*vars(import_module(package)), *homes, *(name for name in modules if "." not in name)})
 
     return sorted(homes), api_boundary(load), list_names
