@@ -266,6 +266,48 @@ def test_a_package_leaves_private_attributes_of_the_objects_of_the_core_alone(pa
     assert {module: found for module, found in uses.items() if found} == {}
 
 
+#: Attributes that Python gives functions, and marks that programs written for torch look for.
+OF_FUNCTIONS = {"__code__", "__doc__", "__module__", "__name__", "__qualname__", "__wrapped__"}
+OF_FUNCTIONS |= {"_wrapped_by_lr_sched", "hooked"}
+
+
+def _scope(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes of a module or function that lie in no function or class within."""
+    found, todo = [], list(ast.iter_child_nodes(node))
+    while todo:
+        found.append(each := todo.pop())
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo += ast.iter_child_nodes(each)
+    return found
+
+
+def function_attributes(tree: ast.AST) -> list[str]:
+    """Return the attributes that functions are given where they are defined, under their names or another of the same."""
+    found = []
+    for scope in [tree, *[node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]]:
+        nodes = _scope(scope)
+        functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+        for node in nodes:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and dotted_name(node.value) in functions:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                functions |= {each.id for each in targets if isinstance(each, ast.Name)}
+        stores = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+        found += [ast.unparse(node) for node in stores if dotted_name(node.value) in functions - {""}]
+    return [name for name in found if name.rpartition(".")[2] not in OF_FUNCTIONS]
+
+
+def test_attributes_of_functions_are_found():
+    text = "def f(x):\n    def g(): ...\n    h: object = g\n    h.mark = x.y = 1\n    return g\nf.mark = 2\n"
+    assert function_attributes(ast.parse(text)) == ["f.mark", "h.mark"]
+
+
+@pytest.mark.parametrize("package", WALLS)
+def test_no_function_has_attributes(package):
+    # `KernelTraits` and `RunnerTraits` stand beside functions.
+    found = {module: function_attributes(parse(path)) for module, path in modules_of(package).items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
 @pytest.mark.parametrize("package", WALLS)
 def test_a_package_takes_only_what_others_show(package):
     shown = {f"{top}.{name}" for top, names in FACES.items() for name in names.split()} | set(FACES)

@@ -10,9 +10,10 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_backend_cpu.arrays import describe, strides_of
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
-from dispatch_backend_cpu.ops.pointwise.numpy_formulas import select
-from dispatch_backend_cpu.ops.pointwise.table import AT_ONCE, FORMULAS
-from dispatch_backend_cpu.ops.support import rule_kernels
+from dispatch_backend_cpu.ops import rule_kernels
+from dispatch_backend_cpu.ops.numpy_formulas import select
+from dispatch_backend_cpu.ops.pointwise_table import AT_ONCE, FORMULAS
+from dispatch_core.calls import traits_of
 
 add = SPECIALIZED["add.Tensor"]
 SMALL = st.integers(-50, 50)
@@ -164,7 +165,7 @@ def test_many_elements_are_computed_in_tiles_as_few_are(name, dtype, monkeypatch
     by_position, _, by_keyword = (", " + TILED[name]).partition(", *, ")
     options = [VALUES[each] for each in by_position.split(", ")[1:] if each and "=" not in each]
     named = {each: VALUES[each] for each in by_keyword.split(", ") if each and "=" not in each}
-    whole, general = KERNELS[name](*arrays, *options, **named), KERNELS[name].stands_for()
+    whole, general = KERNELS[name](*arrays, *options, **named), traits_of(KERNELS[name]).stands_for()
     monkeypatch.setattr(rule_kernels, "WHOLE", 8000)
     monkeypatch.setattr(rule_kernels, "TILE", 8000)
     np.testing.assert_array_equal(general(*arrays, *options, **named), whole)

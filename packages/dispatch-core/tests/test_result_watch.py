@@ -240,10 +240,10 @@ def test_a_watch_of_what_never_serves_a_call_takes_itself_out(registry, library,
     for _ in range(result_watch._QUIET // 2):
         assert (op(x), op(y)) == (x, y)
     runner = op._entry.call_table[toy.key.value]
-    assert getattr(runner, "is_watched", False) == (op._entry.registry.engine is not dc.calls.reference)
+    assert op._entry.tables.traits_of(runner).is_watched == (op._entry.registry.engine is not dc.calls.reference)
     for _ in range(2):
         assert op(x) is x
-    assert not getattr(runner, "is_watched", False)
+    assert not op._entry.tables.traits_of(runner).is_watched
 
 
 def test_each_kernel_runs_once_for_a_call(registry, library, toy):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
+import dispatch_core as dc
+
 Kernel: TypeAlias = Callable[..., Any]
 _K = TypeVar("_K", bound=Kernel)
 
 
 def computed_by(kernel: _K, fn: Any) -> _K:
     """Return a factory's kernel, which is named by the function that computes; see Note [The function behind a kernel]."""
-    kernel.stands_for = lambda: fn  # type: ignore[attr-defined]  # dispatch_core asks for it
-    return kernel
+    return dc.KernelTraits(stands_for=lambda: fn)(kernel)
 
 
 class KernelTable(dict[str, Kernel]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.operators import PRIMS as _PRIMS
@@ -83,7 +84,7 @@ def _doubt_view(self: MetaArray, size: Any, stride: Any, storage_offset: int | N
     return "" if is_inside else "only the array knows where its memory ends"
 
 
-_as_strided.doubts = _doubt_view  # type: ignore[attr-defined]  # pipelines ask it
+dc.KernelTraits(doubts=_doubt_view)(_as_strided)
 
 
 def _refuse(operator: str) -> _Kernel:
@@ -137,7 +138,7 @@ def _doubt_copy(data: Any, *, device: Any) -> str:
     return "" if copied == shared else "the array may share the memory of the host's array"
 
 
-_device_put.doubts = _doubt_copy  # type: ignore[attr-defined]  # the comparison of results calls it
+dc.KernelTraits(doubts=_doubt_copy)(_device_put)
 
 
 PRIMS: Final[dict[str, _Kernel]] = {

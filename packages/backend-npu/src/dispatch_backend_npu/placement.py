@@ -72,8 +72,7 @@ def on_array_device(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]
             return inner(*args, **kwargs)
 
     on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # as functools.wraps sets it
-    on_its_arrays_device.runs_at_once = "several devices are open"  # type: ignore[attr-defined]  # pipelines read it
-    return on_its_arrays_device
+    return dc.KernelTraits(runs_at_once="several devices are open")(on_its_arrays_device)
 
 
 def _arrays(values: Any) -> Iterator[AclArray]:

@@ -26,6 +26,7 @@ from .arrays import (
     strides,
     wrap_like,
 )
+from .calls import KernelTraits
 from .devices import Device
 from .errors import (
     AmbiguousOverloadError,
@@ -208,6 +209,7 @@ __all__ = [
     "KernelHandle",
     "KernelProvider",
     "KernelResultError",
+    "KernelTraits",
     "LazyDefinition",
     "Library",
     "NoKernelError",

@@ -48,8 +48,7 @@ def _flat(*arrays: Array) -> list[Array]:
 
 def _named_by(kernel: Callable[..., Any], loop: Callable[..., None]) -> Callable[..., Any]:
     """Name a kernel by its loop where people read it."""
-    kernel.stands_for = partial(getattr, loop, "py_func", loop)  # type: ignore[attr-defined]  # dispatch_core asks for it
-    return kernel
+    return dc.KernelTraits(stands_for=partial(getattr, loop, "py_func", loop))(kernel)
 
 
 def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dtype[Any]]) -> Callable[..., Any]:
@@ -313,6 +312,6 @@ EXACT: Final = (
     "where.self",
 )
 for _name in EXACT:
-    KERNELS[_name].is_exact = True  # type: ignore[attr-defined]  # dispatch_core asks for it
+    dc.KernelTraits(is_exact=True)(KERNELS[_name])
 
 PROVIDER: Final = dc.KernelProvider("cpu", {f"aten::{name}": kernel for name, kernel in KERNELS.items()})

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .emit import define, indent, make_function
 from .lazy_function import LazyFunction
+from .traits import KernelTraits, traits_of
 
-__all__ = ["LazyFunction", "define", "indent", "make_function"]
+__all__ = ["KernelTraits", "LazyFunction", "define", "indent", "make_function", "traits_of"]

@@ -31,11 +31,13 @@ from ..keys.table import MARKERS
 from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
-from . import first_calls, reference
+from . import reference
 from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
 from .bodies import Body, takes_in_order
 from .boundary import Boundary, frontend_of_type, make_wrapper
 from .emit import indent, make_function, prefix_constant, rename_constants, rename_parameters
+from .first_calls import Found
+from .first_calls import make_first_calls as plain_first_calls
 from .lazy_function import FirstCalls, LazyFunction
 from .result_lines import all_values
 from .signature import CallSignature, ResultCheck, SpecializedKernels
@@ -50,6 +52,7 @@ from .source import (
     runner_source,
     values,
 )
+from .traits import RunnerTraits
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
@@ -64,18 +67,18 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
 
     For other calls of an overload it looks the runner up, so that its mask is known when the code is made.
     """
-    find = first_calls.make_first_calls(entry, adapter)
+    find = plain_first_calls(entry, adapter)
     if adapter is not None:
         return find
 
-    def find_or_warm_up(args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
+    def find_or_warm_up(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found | None:
         found = find(args, kwargs)
         return _warm_up(entry, args, kwargs) if found is None else found
 
     return find_or_warm_up
 
 
-def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> first_calls.Found | None:
+def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found | None:
     """Look up the runner of a call, and return one that is for this call alone; errors of arguments are left to the call."""
     signature = entry.signature
     if signature is None or not signature.is_specializable or context.current() is not None:
@@ -87,7 +90,7 @@ def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]
     if mask is None:
         return None
     run = entry.call_table[mask]
-    return (run, values) if hasattr(run, "is_first") else None
+    return (run, values, True) if entry.tables.traits_of(run).is_first else None
 
 
 def make_caller(entry: OperatorEntry) -> Runner:
@@ -164,8 +167,8 @@ def _specialized_states(
     found: list[SpecializedState] = []
     constants: dict[str, Any] = {}
     for mask, state in entry.specialized_states:
-        runner: Any = entry.masked_table.get((mask, state))
-        own: Inlined | Body | None = getattr(runner, "inlined", None) or getattr(runner, "body", None)
+        traits = entry.tables.traits_of(entry.masked_table.get((mask, state)))
+        own = traits.inlined or traits.body
         if own is not None:
             number = len(found)
             lines = own.lines(signature)  # which completes the constants
@@ -182,15 +185,16 @@ def _specialized_mask(
 ) -> tuple[SpecializedMask | None, Mapping[str, Any]]:
     """Return the lines that are compiled in, and their constants; see Note [The specialized mask is compiled in]."""
     mask = entry.specialized_mask
-    runner: Any = None if mask is None else entry.call_table.get(mask)
+    runner = None if mask is None else entry.call_table.get(mask)
     if mask is None or runner is None:
         return None, {}
-    body: Body | None = getattr(runner, "body", None)
+    traits = entry.tables.traits_of(runner)
+    body = traits.body
     raw = not mask & MARKERS and signature.has_tensors
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
-    if (choice := getattr(runner, "choice", None)) is not None:
-        return _chosen_device(signature, choice, runner, mask, raw=raw)
+    if traits.choice is not None:
+        return _chosen_device(entry, signature, traits.choice, runner, mask, raw=raw)
     if body is None:
         return SpecializedMask(mask, raw, [f"return __kernel({values(signature)})"], _tensor_type(mask)), {
             "__kernel": runner
@@ -199,11 +203,11 @@ def _specialized_mask(
 
 
 def _chosen_device(
-    signature: CallSignature, choice: DeviceChoice, select: Runner, mask: int, *, raw: bool
+    entry: OperatorEntry, signature: CallSignature, choice: DeviceChoice, select: Runner, mask: int, *, raw: bool
 ) -> tuple[SpecializedMask, Mapping[str, Any]]:
     """Return the lines of a runner that goes by the ``device`` argument: those for the usual device stand in the caller."""
     lines, constants = [f"return __select({values(signature)})"], {"__select": select, "__home": choice.home}
-    body = getattr(choice.find(), "body", None)
+    body = entry.tables.traits_of(choice.find()).body
     if body is not None:
         device = signature.parameters[choice.index].word
         test = f"if {device} is None{'' if choice.home is None else f' or {device} is __home'}:"
@@ -217,8 +221,9 @@ def _specialized_factory(
 ) -> tuple[SpecializedMask | None, Mapping[str, Any]]:
     """Return the lines by which a frontend's function makes a tensor on the usual device, and their constants."""
     select = None if entry.specialized_mask != 0 else entry.call_table.get(0)
-    choice: DeviceChoice | None = getattr(select, "choice", None)
-    body: Body | None = None if choice is None else getattr(choice.find(), "body", None)
+    tables = entry.tables
+    choice = tables.traits_of(select).choice
+    body = None if choice is None else tables.traits_of(choice.find()).body
     made = None if body is None else body.lines_of_tensors(signature, frontend)
     if choice is None or body is None or made is None:
         return None, {}
@@ -307,7 +312,7 @@ def make_backend_runner(
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
-    A caller can run its attribute ``body`` in its place, once the kernel is watched no longer.
+    A caller can run the ``body`` of its traits in its place, once the kernel is watched no longer.
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
@@ -315,7 +320,7 @@ def make_backend_runner(
             entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
         )
     body = Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
-    plain: Any = reference.make_backend_runner(
+    plain = reference.make_backend_runner(
         entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
     )
 
@@ -323,19 +328,20 @@ def make_backend_runner(
         lines = body.lines(signature)  # which completes the constants
         return _compile(runner_source(signature, lines), "kernel", dict(body.constants), signature)
 
-    run: Any = LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
-    if watch is None:
-        run.body = body
-        return run
+    traits = RunnerTraits(is_watched=True) if watch is not None else RunnerTraits(body=body)
+
+    def first_calls(args: tuple[Any, ...], _: dict[str, Any]) -> Found:
+        return plain, args, bool(traits.is_watched)
+
+    run = LazyFunction(make, first_calls=first_calls, is_inside=True).function
 
     def drop_watch() -> None:
-        plain.is_watched = run.is_watched = False
-        run.body = body
+        traits.is_watched, traits.body = False, body
         entry.specialize_for_runner(run)
 
-    plain.is_watched = run.is_watched = True
-    watch.when_ended = drop_watch
-    return run
+    if watch is not None:
+        watch.when_ended = drop_watch
+    return entry.tables.keep_traits(run, traits)
 
 
 def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: Runner) -> Runner:
@@ -358,7 +364,7 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
     def make() -> Runner:
         return _compile(runner_source(signature, lines), "redirect", names, signature)
 
-    return LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
+    return LazyFunction(make, first_calls=lambda args, _: (plain, args, False), is_inside=True).function
 
 
 class Inlined:
@@ -373,12 +379,11 @@ class Inlined:
         self.lines, self.constants, self.either = lines, constants, either
 
 
-def make_inlined_runner(signature: CallSignature, inlined: Inlined) -> Runner:
+def make_inlined_runner(entry: OperatorEntry, signature: CallSignature, inlined: Inlined) -> Runner:
     """Return a runner made of another module's source lines, which a caller can run in its place."""
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
-    run: Any = _compile(source, "recorder", dict(inlined.constants), signature)
-    run.inlined = inlined
-    return run
+    run = _compile(source, "recorder", dict(inlined.constants), signature)
+    return entry.tables.keep_traits(run, RunnerTraits(inlined=inlined))
 
 
 def _constants(signature: CallSignature) -> dict[str, Any]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ..operators.call_tables import Tables
     from ..operators.entry import OperatorEntry
 
-#: The function that serves a call, and its arguments in order.
-Found = tuple[Callable[..., Any], Sequence[Any]]
+#: The function that serves a call, its arguments in order, and whether its results are compared.
+Found = tuple[Callable[..., Any], Sequence[Any], bool]
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
@@ -59,9 +59,9 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
         state = context.current()
         run = tables.call[mask] if state is None else tables.masked[mask, state]
         if adapter is None or signature.has_tensors:
-            return run, values
+            return run, values, bool(tables.traits_of(run).is_watched)
         wrap = make_wrapper(adapter.tensor_type)
-        return (lambda *given: wrap(run(*given))), values
+        return (lambda *given: wrap(run(*given))), values, False
 
     return find
 
@@ -77,9 +77,10 @@ def _other_function(
     if kwargs or not args or not hasattr(args[0], "_dispatch_mask"):
         return None
     if adapter.alone is not None and len(args) == 1:
-        return adapter.alone, args
+        return adapter.alone, args, False
     positional = sum(not each.keyword_only for each in signature.parameters)
-    return (adapter.slow_path, args) if len(args) == positional and type(args[-1]) in adapter.slow_path_types else None
+    is_other = len(args) == positional and type(args[-1]) in adapter.slow_path_types
+    return (adapter.slow_path, args, False) if is_other else None
 
 
 def _bind(

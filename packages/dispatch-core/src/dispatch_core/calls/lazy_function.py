@@ -21,8 +21,9 @@ __all__ = ["LazyFunction"]
 
 #: How many calls of a function are served by others, before it gets code of its own.
 FIRST_CALLS = 8
-#: Finds for the arguments of a call a function and arguments in order that serve it, or None.
-FirstCalls = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Callable[..., Any], Sequence[Any]] | None]
+#: Finds for the arguments of a call a function and arguments in order that serve it, or None; and whether the function's
+#: results are compared.
+FirstCalls = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Callable[..., Any], Sequence[Any], bool] | None]
 
 _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
@@ -55,7 +56,7 @@ class LazyFunction:
     ``make`` returns a function, whose code is taken over where `emit.make_function` made it, and which is called
     otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``first_calls`` gets the
     arguments of a call as long as there is no code, without the lock. It may return a function and arguments that serve
-    the call: the first `FIRST_CALLS` of these are, and besides all those by a function that ``is_watched``.
+    the call: the first `FIRST_CALLS` of these are, and besides all those whose results are compared.
     A function without a ``name`` takes those of what ``make`` returned; ``is_inside`` others, it leaves tracebacks alone.
 
     >>> from dispatch_core.calls.emit import define, make_function
@@ -91,10 +92,10 @@ class LazyFunction:
         """Return a function and arguments that serve a call: those of the first calls, or this one with code."""
         found = None if self._first_calls is None else self._first_calls(args, kwargs)
         if found is not None:
-            is_watched = getattr(found[0], "is_watched", False)
+            function, values, is_watched = found
             if is_watched or self._left > 0:
                 self._left -= not is_watched
-                return *found, {}
+                return function, values, {}
         with self._lock:
             self.take(self._make())
         return self.function, args, kwargs

@@ -18,6 +18,7 @@ from ..keys.table import MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, make_coercer, make_view_checker
 from .signature import CallSignature, Result, ResultCheck, SpecializedKernels, bad_count, bad_list, copies_signature
+from .traits import RunnerTraits
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
@@ -222,9 +223,7 @@ def make_backend_runner(
             return values[signature.results[0].source]
         return wrap_results(found, values)
 
-    answering: Any = run
-    answering.is_watched = False
-    return run
+    return entry.tables.keep_traits(run, RunnerTraits(is_watched=False))
 
 
 def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: Runner) -> Runner:

@@ -17,6 +17,7 @@ from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, AutocastInputs, AutogradFormula, Frontend
 from ..arrays.owners import TYPE_MASKS, named_key
 from ..calls.signature import CallSignature, TensorKind
+from ..calls.traits import KernelTraits
 from ..errors import ArgumentError, RegistrationError, short_repr
 from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.registration import KernelFactory
@@ -35,8 +36,7 @@ def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
         frontend = FRONTENDS.get(keyset.marker)
         return fake if frontend is None else _wrap_fake(fake, op._entry.signature, frontend)
 
-    make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
-    return KernelFactory(make, is_fake=True)
+    return KernelFactory(KernelTraits(stands_for=lambda: fake)(make), is_fake=True)
 
 
 def _wrap_fake(
@@ -121,9 +121,7 @@ def _check_keywords(schema: FunctionSchema, rule: str) -> None:
 
 def _hook_kernel(name: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:
     """Return the kernel under ``keys`` that a frontend's hook makes of the author's part, which ``read`` returns."""
-    make: Any = partial(_make_by_hook, name, keys, read)
-    make.stands_for = stands_for  # see Note [The function behind a kernel] in `kernel_names`
-    return KernelFactory(make)
+    return KernelFactory(KernelTraits(stands_for=stands_for)(partial(_make_by_hook, name, keys, read)))
 
 
 def _make_by_hook(name: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from ..arrays.access import storage_of, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import ARRAY_TYPES, is_tensor
 from ..calls.signature import CallSignature, Result, bad_count, bad_list
+from ..calls.traits import KernelTraits
 from ..errors import CaptureError, KernelResultError
 from ..schema.check import checker
 
@@ -61,8 +62,7 @@ def check_results(fn: Callable[..., Any], signature: CallSignature, *, composite
         return found
 
     # See Note [Results of a composite below Autograd] in `runners`.
-    kernel.answers_for_results = True  # type: ignore[attr-defined]
-    return kernel
+    return KernelTraits(answers_for_results=True)(kernel)
 
 
 def _check_other(signature: CallSignature, index: int, check: Callable[[object], object], value: object) -> None:

@@ -174,7 +174,7 @@ def _generate(
             f"return __accept(__r, ({given},))",
         ]
 
-    return make_inlined_runner(signature, Inlined(lines, constants, 0))
+    return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0))
 
 
 def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:

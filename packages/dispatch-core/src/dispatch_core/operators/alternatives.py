@@ -35,7 +35,7 @@ class KernelProvider:
 
     ``kernels`` maps names of operators, with namespace and overload, to functions that take and return the device's arrays
     as its own kernels do. A function that returns ``NotImplemented``, before it has written to anything, leaves the call
-    to the kernel that runs without it. One with an attribute ``is_exact`` promises results with the bits of the backend's
+    to the kernel that runs without it. One with the trait ``is_exact`` promises results with the bits of the backend's
     own: functions of the backend that compute several operators at once go on doing so where it is on.
 
     >>> provider = KernelProvider("cpu", {"aten::relu": lambda self: NotImplemented})

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import owners
 from ..calls.declared_results import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
+from ..calls.traits import NO_TRAITS, RunnerTraits
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import ARRAYS, DispatchKey
@@ -88,7 +89,7 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
     """
     tables = table.tables
     signature = tables.signature
-    if signature is None or not has_fixed_results(signature) or hasattr(run, "is_watched") or hasattr(run, "body"):
+    if signature is None or not has_fixed_results(signature) or _is_compared(tables.traits_of(run)):
         return run
     arguments, mask = table.masks(index)
     found = _resolve(tables.entry, mask, arguments)
@@ -120,10 +121,13 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
                 table.forget(index, run)
         return returned
 
-    run_first: Any = check_first
     # Plain code runs it, for this call alone; see Note [First calls run in plain code].
-    run_first.is_first = run_first.is_watched = True
-    return check_first
+    return tables.keep_traits(check_first, RunnerTraits(is_first=True, is_watched=True))
+
+
+def _is_compared(traits: RunnerTraits) -> bool:
+    """Return whether a runner's results have a watch, or had one."""
+    return traits.is_watched is not None or traits.body is not None
 
 
 class _Call(Table):
@@ -133,7 +137,7 @@ class _Call(Table):
 
     def lookup(self, mask: int) -> Runner:
         runner = self.tables.fill(self, mask, *self.masks(mask), is_plain=True)
-        if not getattr(runner, "is_watched", False):
+        if not self.tables.traits_of(runner).is_watched:
             self.tables.entry.specialize_for(mask, runner)
         return runner
 
@@ -175,7 +179,7 @@ class _Explicit(Table):
 class Tables:
     """An operator's tables under one schema, and the signature of calls for that schema."""
 
-    __slots__ = ("_signature", "call", "entry", "explicit", "masked", "schema", "steps")
+    __slots__ = ("_signature", "_traits", "call", "entry", "explicit", "masked", "schema", "steps")
 
     def __init__(self, entry: OperatorEntry, schema: FunctionSchema | None) -> None:
         if _resolve is None:
@@ -185,6 +189,8 @@ class Tables:
         self.call: Table = _Call(self)
         self.masked: Table = _Masked(self)
         self.explicit: Table = _Explicit(self)
+        #: id → a runner and its traits.
+        self._traits: dict[int, tuple[Runner, RunnerTraits]] = {}
         #: The classes of recorded calls, and the entry's generation that they are for; see `pipelines.steps`.
         self.steps: tuple[int, dict[Any, Any]] = (-1, {})
 
@@ -201,6 +207,17 @@ class Tables:
         self.call.clear()
         self.masked.clear()
         self.explicit.clear()
+        self._traits.clear()
+
+    def traits_of(self, runner: Runner | None) -> RunnerTraits:
+        """Return the traits of a runner of these tables."""
+        found = self._traits.get(id(runner))
+        return NO_TRAITS if found is None else found[1]
+
+    def keep_traits(self, runner: Runner, traits: RunnerTraits) -> Runner:
+        """Keep the traits of a runner, for as long as it may stand in the tables; return it."""
+        self._traits[id(runner)] = runner, traits
+        return runner
 
     def fill(self, table: Table, index: Any, arguments: int, mask: int, *, is_plain: bool = False) -> Runner:
         """Find the runner for ``mask`` and keep it; see Note [Tables are filled on a miss].

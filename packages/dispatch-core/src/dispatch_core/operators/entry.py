@@ -211,7 +211,8 @@ class OperatorEntry:
 
     def specialize_for(self, mask: int, runner: Runner) -> None:
         """Specialize generated callers for ``mask``, unless they have a mask with data."""
-        has_data = (hasattr(runner, "body") or hasattr(runner, "choice")) and not mask & DispatchKey.Meta
+        traits = self.tables.traits_of(runner)
+        has_data = not (traits.body is None and traits.choice is None) and not mask & DispatchKey.Meta
         with self.registry.lock:
             is_better = self.specialized_mask is None or (has_data and not self._specialized_has_data)
             if is_better and self.call_table.get(mask) is runner:
@@ -221,7 +222,7 @@ class OperatorEntry:
     def specialize_for_runner(self, runner: Runner) -> None:
         """Specialize generated callers for the masks of ``runner``: its results are no longer compared."""
         for mask, found in list(self.call_table.items()):
-            choice = getattr(found, "choice", None)
+            choice = self.tables.traits_of(found).choice
             if choice is not None and choice.find() is runner:
                 self._reset_callers()
             elif found is runner:
@@ -236,8 +237,9 @@ class OperatorEntry:
         A backend's kernel is called so in the states that `context.keep_in_code` was told of.
         """
         mask, state = index
-        is_kernel = hasattr(runner, "body") and mask & MARKERS and context.is_kept_in_code(state)
-        if hasattr(runner, "inlined") or is_kernel:
+        traits = self.tables.traits_of(runner)
+        is_kernel = traits.body is not None and mask & MARKERS and context.is_kept_in_code(state)
+        if traits.inlined is not None or is_kernel:
             with self.registry.lock:
                 known = self.specialized_states
                 if len(known) < _STATES and index not in known and self.tables.masked.get(index) is runner:

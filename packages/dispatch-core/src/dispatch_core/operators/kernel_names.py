@@ -2,7 +2,7 @@
 
 Note [The function behind a kernel]
     A kernel may be a wrapper, or a function that gets its code when it is first called. It is named by the function
-    behind it: the one that ``functools.wraps`` names, or the result of its attribute ``stands_for``, a function without
+    behind it: the one that ``functools.wraps`` names, or the result of its trait ``stands_for``, a function without
     arguments that returns the function, or its name and place where there is none. Nothing of it runs but that. A function
     that is made in another one is named with the functions of C that it holds: ``make_sum.<locals>.kernel of numpy.add``.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import KEY_DEVICES, KEY_TYPES, where_to_find_type
+from ..calls.traits import traits_of
 from ..discovery import loader
 from ..keys.table import DispatchKey
 from .dispatch_table import COMPOSITES
@@ -155,7 +156,7 @@ def _type_name(cls: type) -> str:
 def _unwrap(fn: Any) -> Any:
     """Return the function behind a kernel; see Note [The function behind a kernel]."""
     for _ in range(_MOST):
-        stands_for = getattr(fn, "stands_for", None)
+        stands_for = traits_of(fn).stands_for
         further = stands_for() if callable(stands_for) else getattr(fn, "__wrapped__", None)
         if further is None:
             break

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .._record import Record
+from ..calls.traits import KernelTraits, traits_of
 from ..keys.table import DispatchKey
 from ..levels import Level
 from ..origins import Origin
@@ -88,6 +89,11 @@ class Registration(Record):
     # Two registrations of one function are two.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    @property
+    def traits(self) -> KernelTraits:
+        """Return the traits that the kernel's author has declared."""
+        return traits_of(self.fn)
 
     @property
     def is_fallthrough(self) -> bool:

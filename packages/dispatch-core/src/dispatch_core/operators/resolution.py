@@ -26,6 +26,7 @@ from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.reference import unchecked_mask
+from ..calls.traits import RunnerTraits
 from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
@@ -187,7 +188,7 @@ class Resolution(Record):
         of_layout = registration.key.kind == "layout"
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
-        if conforms and not hasattr(registration.fn, "answers_for_results"):
+        if conforms and not registration.traits.answers_for_results:
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run
@@ -227,9 +228,7 @@ class Resolution(Record):
             runners.open_device(device)
             return run(*values)
 
-        chosen: Any = choose
-        chosen.choice = runners.DeviceChoice(index, None, lambda: run)
-        return choose
+        return entry.tables.keep_traits(choose, RunnerTraits(choice=runners.DeviceChoice(index, None, lambda: run)))
 
     def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments and run the winner."""

@@ -37,6 +37,7 @@ from ..calls.declared_results import (
     together,
 )
 from ..calls.signature import CallSignature, bad_count, bad_list
+from ..calls.traits import traits_of
 from ..changes import on_refresh
 from ..errors import BackendError, KernelResultError
 from ..keys import context
@@ -291,7 +292,7 @@ class Watch:
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
         prefix = (keyset,) * rule.with_keyset
-        doubts = getattr(fn, "doubts", None)  # see `make_recorder` in `pipelines.recording`
+        doubts = traits_of(fn).doubts  # see `make_recorder` in `pipelines.recording`
 
         def ask(given: list[Any]) -> Any:
             positional, keywords = signature.split(tuple(given))

@@ -32,6 +32,7 @@ from ..calls.boundary import Boundary
 from ..calls.declared_results import check_types, has_fixed_results
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
+from ..calls.traits import RunnerTraits
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
@@ -99,9 +100,7 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         open_device(device)
         return explicit_table[mask](*values)
 
-    chosen: Any = run
-    chosen.choice = DeviceChoice(index, home, find_home)
-    return run
+    return entry.tables.keep_traits(run, RunnerTraits(choice=DeviceChoice(index, home, find_home)))
 
 
 _opened: set[Device] = set()

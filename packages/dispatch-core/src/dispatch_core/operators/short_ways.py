@@ -9,7 +9,7 @@ Note [When a short way is taken]
     to another operator (`Registry.give_way`) stands for that one, too. That is decided when a slot of the table for
     ordinary calls is filled; a registration for the operator or one of its parts empties the tables, and so does a refresh.
     Parts that are only announced are not defined for that, as long as nothing but backends and libraries has ever
-    registered anything. An alternative's kernel for a part leaves the way on where it has an attribute ``is_exact``, by
+    registered anything. An alternative's kernel for a part leaves the way on where it has the trait ``is_exact``, by
     which it promises the results of the device's own, and where the way ``uses`` the part: such a way is made of the
     kernels that its parts run.
 
@@ -257,6 +257,6 @@ def _is_usual(entry: OperatorEntry, way: ShortWay, mask: int, is_part: bool, is_
                 return False
         if found.level > short.level or (found.key.owns_arrays and found.is_above(short)):
             may_stay = is_part and key.target is short.key and found.level is Level.ALTERNATIVE
-            if not (may_stay and (is_used or getattr(found.fn, "is_exact", False))):
+            if not (may_stay and (is_used or found.traits.is_exact)):
                 return False
     return True

@@ -79,7 +79,7 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
     """Return how many operators nothing composes, and which of them a backend has no kernel for.
 
     They are those of the operator libraries for whose operators the backend has registered at least one kernel. A composite
-    that serves some types of arrays only says so by an attribute ``serves``, a function of whether they can be written to
+    that serves some types of arrays only says so by its trait ``serves``, a function of whether they can be written to
     and whether they have strides.
     """
     types = KEY_TYPES.get(key, ())
@@ -96,7 +96,7 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
         if composite is None:
             is_needed = mutable or find_functional(entry) is None
         else:
-            serves = getattr(composite.fn, "serves", None)
+            serves = composite.traits.serves
             is_needed = serves is not None and not serves(mutable, strided)
         if is_needed:
             needed += 1

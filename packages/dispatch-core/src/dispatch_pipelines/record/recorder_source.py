@@ -23,17 +23,17 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from dispatch_core.arrays.lent_memory import LENT, is_lent
-from dispatch_core.calls import codegen
-from dispatch_core.calls.boundary import Boundary
-from dispatch_core.calls.emit import indent
-from dispatch_core.calls.result_lines import left_out
-from dispatch_core.calls.signature import CallParameter, CallSignature
-from dispatch_core.calls.source import values
-from dispatch_core.keys import context
-from dispatch_core.keys.table import DispatchKey
-from dispatch_core.stages import watch
-
+from ..arrays.lent_memory import LENT, is_lent
+from ..calls import codegen
+from ..calls.boundary import Boundary
+from ..calls.emit import indent
+from ..calls.result_lines import left_out
+from ..calls.signature import CallParameter, CallSignature
+from ..calls.source import values
+from ..calls.traits import AnswerKey
+from ..keys import context
+from ..keys.table import DispatchKey
+from ..stages import watch
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import innermost
 from .callers import INSIDE
@@ -112,7 +112,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
             is_pointwise="pointwise" in entry.tags,
         )
 
-    return codegen.make_inlined_runner(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
+    return codegen.make_inlined_runner(entry, signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
 def _make_ask(rule: Runner, name: str, *, has_strides: bool) -> Runner:
@@ -139,7 +139,7 @@ def _recorder_lines(
     signature: CallSignature,
     boundary: Boundary,
     *,
-    cache_key: Any,
+    cache_key: AnswerKey | None,
     copies_lent: bool,
     has_effect: bool,
     is_pointwise: bool,
@@ -286,7 +286,7 @@ def _doubts(signature: CallSignature, *, wrapped: bool, is_pointwise: bool) -> s
     return " or ".join(doubts)
 
 
-def _answer_lines(signature: CallSignature, cache_key: Any) -> list[str]:
+def _answer_lines(signature: CallSignature, cache_key: AnswerKey | None) -> list[str]:
     """Return lines that look up the shape rule's answer, or ask for it."""
     names = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(signature.parameters)]
     given = [

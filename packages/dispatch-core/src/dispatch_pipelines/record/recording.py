@@ -52,6 +52,22 @@ from dispatch_core.operators.runners import make_functional_runner
 from dispatch_core.operators.typed_calls import TypedCalls
 from dispatch_core.stages import watch
 
+from .._record import replace
+from ..arrays import access, owners
+from ..arrays.frontend import FRONTENDS, Frontend
+from ..arrays.lent_memory import LENT, is_lent
+from ..calls import codegen
+from ..calls.boundary import Boundary
+from ..calls.signature import CallSignature
+from ..calls.traits import traits_of
+from ..errors import NoKernelError
+from ..keys import context
+from ..keys.table import MARKERS, DispatchKey, keys_of
+from ..levels import Level
+from ..operators.resolution import Resolution, resolve
+from ..operators.runners import make_functional_runner
+from ..operators.typed_calls import TypedCalls
+from ..stages import watch
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
@@ -72,8 +88,7 @@ PIPELINE = DispatchKey.Pipeline.value
 def make_recorder(op: Any, keyset: Any) -> Runner:
     """Make the kernel of one operator under Pipeline, for one effective keyset.
 
-    Calls of a kernel with an attribute ``runs_at_once``, which says why, are not recorded. A kernel under Meta may have a
-    function ``doubts``, which says of arguments why the kernel's answer may not hold for other arrays than meta's, or "".
+    Calls of a kernel with the trait ``runs_at_once`` are not recorded, nor those of which the rule has ``doubts``.
     """
     entry, signature = op._entry, op._entry.signature
     below = (keyset.mask | keyset.marker) & ~PIPELINE
@@ -114,7 +129,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         return run_materialized
     # An alternative may leave the call to the backend's kernel.
     kernels = winner.slot.kernel, entry.slot(key).kernel
-    never_recorded = next(filter(None, (getattr(each, "runs_at_once", "") for each in kernels)), "")
+    never_recorded = next(filter(None, (traits_of(each).runs_at_once for each in kernels)), "")
     plain = Recorder(
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
@@ -344,8 +359,9 @@ class Recorder:
                 self.never_recorded = "no shape rule"
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
-        #: See `make_recorder`, and Note [Answers of shape rules] in `recorder_source`.
-        self.doubts, self.cache_key = getattr(rule, "doubts", None), getattr(rule, "cache_key", None)
+        traits = traits_of(rule)
+        #: See `KernelTraits`, and Note [Answers of shape rules] in `recorder_source`.
+        self.doubts, self.cache_key = traits.doubts, traits.cache_key
         #: Whether calls are recorded on copies of lent memory; a rule with doubts asks where its argument lies in memory.
         fresh = all(result.kind == "fresh" for result in signature.results)
         self.copies_lent = fresh and not signature.writes and self.doubts is None

@@ -21,6 +21,7 @@ from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_aten.variants import functional_of
 from dispatch_core import KernelFactory
 from dispatch_core.caches import LazyTable
+from dispatch_core.calls import traits_of
 
 from . import inplace_and_out, scalars
 from ._required import RequiredKernel
@@ -68,7 +69,8 @@ def _is_required(operator: OperatorDef, mutable: bool, strided: bool) -> bool:
 
 def _lacks_composite(kernels: Mapping[str, Any], mutable: bool, strided: bool) -> bool:
     """Return whether there is no composite, or none that serves such arrays."""
-    return not any(not hasattr(kernel, "serves") or kernel.serves(mutable, strided) for kernel in kernels.values())
+    conditions = [traits_of(kernel).serves for kernel in kernels.values()]
+    return all(serves is not None and not serves(mutable, strided) for serves in conditions)
 
 
 def required_kernels(*, mutable: bool | None = None, strided: bool | None = None) -> tuple[RequiredKernel, ...]:

@@ -47,8 +47,7 @@ def serve(
         wanted = (mutable, are_mutable), (strided, have_strides), (viewed, are_mutable or have_strides)
         return all(want in (None, have) for want, have in wanted)
 
-    function.serves = serves  # type: ignore[attr-defined]  # doctor reads it
-    return function
+    return dc.KernelTraits(serves=serves)(function)
 
 
 def has_kernel(name: str, self: Array) -> bool:

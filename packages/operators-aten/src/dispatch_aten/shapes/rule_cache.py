@@ -25,6 +25,7 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import DEFAULT_DTYPE
 from dispatch_aten.operators import row_of
 from dispatch_aten.variants import functional_of
@@ -198,7 +199,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     With ``then``, it returns ``then(answer, first)``, where ``first`` is the first argument that is a tensor, or None:
     so a kernel costs one call more than its rule.
 
-    Its attribute ``cache_key`` is a function that returns the `RuleKey`, for pipelines, which keep the answers too.
+    Its trait ``cache_key`` is a function that returns the `RuleKey`, for pipelines, which keep the answers too.
 
     >>> from dispatch_aten.dtypes import float32
     >>> array = HasSpec()
@@ -213,10 +214,10 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
         return key.settings, key._by_type
 
     rule: Any = _function(name, partial(_cache_of, name), "{0}.spec", then)
-    # See Note [The function behind a kernel] in the core's `kernel_names`.
-    rule.stands_for = lambda: RULES[name]
-    rule.cache_key, rule.remembers = lambda: rule_key(name), remembers
-    return rule
+    rule.remembers = remembers  # until 0.2
+    traits = dc.KernelTraits(stands_for=lambda: RULES[name], cache_key=lambda: rule_key(name))
+    found: Callable[..., Any] = traits(rule)
+    return found
 
 
 def memoize(name: str, ask: Callable[..., Any], array: str) -> Callable[..., Any]:

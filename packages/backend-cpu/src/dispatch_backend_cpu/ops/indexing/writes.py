@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+import dispatch_core as dc
 from dispatch_aten.errors import AtenError, DtypeError, OperatorError
 from dispatch_aten.shapes import contiguous_strides, wrap_dim
 from dispatch_aten.variants import inplace_of
@@ -69,9 +70,9 @@ def _both_forms(name: str, write: Callable[..., None]) -> None:
             raise error.at(f"aten::{inplace_name}") from None
         return self
 
-    kernel.stands_for = inplace.stands_for = lambda: write  # type: ignore[attr-defined]  # dispatch_core asks for it
-    KERNELS(name)(kernel)
-    KERNELS(inplace_name)(inplace)
+    named = dc.KernelTraits(stands_for=lambda: write)
+    KERNELS(name)(named(kernel))
+    KERNELS(inplace_name)(named(inplace))
 
 
 def _scatter(store: Callable[[Array, Any, Any], None]) -> Callable[..., None]:

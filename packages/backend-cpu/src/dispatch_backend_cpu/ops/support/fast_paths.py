@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
+import dispatch_core as dc
 from dispatch_core.calls import LazyFunction, define, make_function
 from dispatch_core.frontends import WINDOWS
 
@@ -91,10 +92,9 @@ def attempt(
     """
     names |= {"general": general} | ({"infer": output_rule(rule)} if rule else {})
     texts = parameters, when, call, operands, first, into, accept
-    kernel: Any = LazyFunction(partial(_make, texts, names), name="kernel").function
-    kernel.stands_for = lambda: general
-    made: Kernel = kernel
-    return made
+    return dc.KernelTraits(stands_for=lambda: general)(
+        LazyFunction(partial(_make, texts, names), name="kernel").function
+    )
 
 
 def _make(texts: tuple[str, ...], names: dict[str, Any]) -> FunctionType:
