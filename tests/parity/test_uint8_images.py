@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="the oracle of these tests is torch"
 
 import dispatch_core as dc  # noqa: E402  # after the skip
 import torchlike  # noqa: E402
-from dispatch_aten.decompositions.resampling import EXPLICIT  # noqa: E402
+from dispatch_aten.decompositions import EXPLICIT  # noqa: E402
 
 SEED = int(os.environ.get("DISPATCH_PARITY_SEED") or time.time() // 86400)
 COUNT = int(os.environ.get("DISPATCH_PARITY_IMAGES") or 250)

@@ -7,7 +7,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_aten.decompositions.random import EXPLICIT
+from dispatch_aten.decompositions import EXPLICIT
 
 dc.device_key("cpu")  # loads the backend
 LAYOUTS = {

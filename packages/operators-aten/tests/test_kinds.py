@@ -1,3 +1,6 @@
+import ast
+import builtins
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -6,43 +9,43 @@ from pathlib import Path
 import pytest
 
 import dispatch_aten
+from dispatch_aten.decompositions import _shared
 from dispatch_aten.gradients import FUNCTIONS
-from dispatch_aten.kinds import BESIDE, FEW, all_modules, is_operator, modules_of
-from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
-from dispatch_core.caches import LazyTable
+from dispatch_aten.kinds import FOLDERS, find_function, is_operator, names_with, place_of
+from dispatch_aten.shapes import elementwise
 
 FOLDER = Path(dispatch_aten.__file__).parent
-TABLES = {
-    "shapes": ("RULES",),
-    "decompositions": ("IMPLICIT", "EXPLICIT"),
-}
+SHARED = {"shapes": elementwise, "decompositions": _shared}
 
 
-@pytest.mark.parametrize("room", TABLES)
-def test_every_row_stands_where_it_is_looked_for(room):
-    for file in (FOLDER / room).glob("[!_]*.py"):
-        module = import_module(f"dispatch_aten.{room}.{file.stem}")
-        for table in TABLES[room]:
-            rows = getattr(module, table, ())
-            for name in () if isinstance(rows, LazyTable) else rows:
-                assert name in ATEN_BY_NAME, f"{room}/{file.name}: {name} is no operator"
-                assert module in modules_of(room, name), (
-                    f"{room}/{file.name} has a row of {name}, whose row stands in families/{KIND_OF[name]}.rows:"
-                    f" move it to {room}/{KIND_OF[name]}.py, or name the module in dispatch_aten.kinds.BESIDE"
-                )
+def _names_read(expression: str) -> set[str]:
+    """Return the names that an expression reads, without those that it binds itself."""
+    nodes = [*ast.walk(ast.parse(expression, mode="eval"))]
+    bound = {each.arg for each in nodes if isinstance(each, ast.arg)}
+    bound |= {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return {each.id for each in nodes if isinstance(each, ast.Name)} - bound - {"name"} - vars(builtins).keys()
 
 
-@pytest.mark.parametrize("room", TABLES)
-def test_every_exception_is_needed(room):
-    for kind, modules in BESIDE[room].items():
-        for name in modules:
-            module = import_module(f"dispatch_aten.{room}.{name}")
-            served = {KIND_OF[row] for table in TABLES[room] for row in getattr(module, table, ())}
-            assert len(served) > 1 if kind == "" else kind in served, (kind, name)
-    for name, packets in FEW.items() if room == "decompositions" else ():
-        module = import_module(f"dispatch_aten.{room}.{name}")
-        assert packets == {row.partition(".")[0] for table in TABLES[room] for row in getattr(module, table, ())}
-    assert len(list(all_modules(room))) == len({module.__name__ for module in all_modules(room)})
+@pytest.mark.parametrize("fact", FOLDERS)
+def test_every_function_that_a_row_names_is_there(fact):
+    for name in names_with(fact):
+        module, expression = place_of(fact, name)
+        there = vars(import_module(f"dispatch_aten.{FOLDERS[fact]}.{module}")) | vars(SHARED[FOLDERS[fact]])
+        assert _names_read(expression) <= there.keys(), name
+        assert callable(find_function(fact, name)), name
+
+
+def test_every_function_of_a_module_of_composites_or_rules_is_used():
+    unused = []
+    rows = {place_of(fact, name)[1] for fact in FOLDERS for name in names_with(fact)}
+    named = {name for expression in rows for name in _names_read(expression)}
+    for folder in {*FOLDERS.values()}:
+        texts = {file: file.read_text("utf-8") for file in (FOLDER / folder).glob("*.py")}
+        for file, text in texts.items():
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.FunctionDef) and re.match("_[a-z]", node.name) and node.name not in named:
+                    unused += [(folder, file.name, node.name)] * (len(re.findall(rf"\b{node.name}\b", text)) == 1)
+    assert unused == []
 
 
 def test_an_operator_is_defined_with_the_modules_of_its_kind_only():

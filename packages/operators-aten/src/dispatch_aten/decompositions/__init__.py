@@ -1,10 +1,10 @@
 """Composite kernels: operators written in terms of other operators.
 
-Each module holds two tables, from an operator's name to a function:
+The rows of ``families`` name them by two facts:
 
-* ``IMPLICIT`` (CompositeImplicitAutograd): differentiable through the operators that they call;
-* ``EXPLICIT`` (CompositeExplicitAutograd): with a derivative formula of their own, or without a derivative. They serve
-  backends that have no kernel for the operator, below autograd.
+* ``composite`` (CompositeImplicitAutograd, ``IMPLICIT``): differentiable through the operators that they call;
+* ``formula`` (CompositeExplicitAutograd, ``EXPLICIT``): with a derivative formula of their own, or without a derivative.
+  They serve backends that have no kernel for the operator, below autograd.
 
 Kernels touch tensors only through ``dispatch_core.ops`` and the helpers ``shape``, ``dtype``, ``device``; so they work on
 raw arrays and on every frontend's tensors. In-place and ``out=`` overloads without a function of their own follow from
@@ -16,14 +16,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dispatch_aten.kinds import find, names_in
-from dispatch_aten.operators import ATEN, PRIMS
+from dispatch_aten.kinds import find_function, names_with
+from dispatch_aten.operators import ATEN, KIND_OF, PRIMS
 from dispatch_aten.variants import functional_of
 from dispatch_core import KernelFactory
 from dispatch_core.caches import LazyTable
 from dispatch_core.calls import traits_of
 
-from . import inplace_and_out, scalars
+from . import aliases, inplace_and_out, scalars
 from ._required import RequiredKernel
 
 if TYPE_CHECKING:
@@ -35,14 +35,22 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "RequiredKernel", "composite_kernels", "required_kernels", "way_of"]
 
 
-def _table(name: str) -> LazyTable[Callable[..., Any]]:
-    return LazyTable(partial(find, "decompositions", name), partial(names_in, "decompositions", name))
+def _find_implicit(name: str) -> Callable[..., Any]:
+    try:
+        return find_function("composite", name)
+    except KeyError:
+        return aliases.forward(aliases.TARGETS[name])
 
 
-IMPLICIT: Final = _table("IMPLICIT")
+def _list_implicit() -> list[str]:
+    own = {*names_with("composite"), *aliases.TARGETS}
+    return [name for name in KIND_OF if name in own]
+
+
+IMPLICIT: Final[LazyTable[Callable[..., Any]]] = LazyTable(_find_implicit, _list_implicit)
 """Kernels that are differentiable through their parts."""
 
-EXPLICIT: Final = _table("EXPLICIT")
+EXPLICIT: Final = LazyTable(partial(find_function, "formula"), partial(names_with, "formula"))
 """Kernels of operators with a derivative of their own, or with none."""
 
 

@@ -12,7 +12,7 @@ from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, meta_of, ndim, numel
+from ._shared import Array, aten, cast, common_dtype, is_array, meta_of, ndim, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -339,58 +339,3 @@ def _log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Arr
     share = aten.div.Tensor(buffer, aten.add.Scalar(buffer, 1))
     slope = aten.where.self(aten.lt.Scalar(self, 0), aten.rsub.Scalar(share, 1), share)
     return aten.mul.Tensor(grad_output, slope)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "mish_backward": _mish_backward,
-    "relu6": _relu6,
-    "relu6_": _relu6_inplace,
-    "selu": _selu,
-    "selu_": _selu_inplace,
-    "prelu": _prelu,
-    "rrelu": _rrelu,
-    "log_sigmoid": _log_sigmoid,
-    # torch has a formula for it; its parts have the same.
-    "glu_backward": _glu_backward,
-}
-
-_CHECKED: Final[dict[str, Callable[..., Array]]] = {
-    "relu": lambda self: aten.clamp_min.default(self, 0),
-    "silu": lambda self: aten.mul.Tensor(self, aten.sigmoid.default(self)),
-    "gelu": _gelu,
-    "leaky_relu": _leaky_relu,
-    "softplus": _softplus,
-    "elu": _elu,
-    "hardtanh": _hardtanh,
-    "celu": _celu,
-    "mish": _mish,
-    "hardswish": _hardswish,
-    "hardsigmoid": _hardsigmoid,
-    "hardshrink": _hardshrink,
-    "softshrink": _softshrink,
-    "hardtanh_backward": _hardtanh_backward,
-    "hardswish_backward": _hardswish_backward,
-    "hardsigmoid_backward": _hardsigmoid_backward,
-    "hardshrink_backward": _shrink_backward,
-    "softshrink_backward": _shrink_backward,
-    "log_sigmoid_backward": _log_sigmoid_backward,
-    "_prelu_kernel": _prelu_kernel,
-    "_prelu_kernel_backward": _prelu_kernel_backward,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
-    "glu": _glu,
-    "rrelu_with_noise_functional": _rrelu_with_noise,
-    "rrelu_with_noise_backward": _rrelu_with_noise_backward,
-    "log_sigmoid_forward": _log_sigmoid_forward,
-    "gelu_backward": _gelu_backward,
-    "silu_backward": _silu_backward,
-    "leaky_relu_backward": _leaky_relu_backward,
-    "softplus_backward": _softplus_backward,
-    "elu_backward": _elu_backward,
-    "threshold": _threshold,
-    "threshold_backward": _threshold_backward,
-    "sigmoid_backward": _sigmoid_backward,
-    "tanh_backward": _tanh_backward,
-}

@@ -200,4 +200,4 @@ def _explicit() -> dict[str, Callable[..., Any]]:
     return found
 
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = _explicit()
+FORMULAS: Final[dict[str, Callable[..., Any]]] = _explicit()

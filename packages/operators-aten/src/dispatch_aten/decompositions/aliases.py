@@ -39,15 +39,11 @@ TARGETS: Final[LazyTable[str]] = LazyTable(_find_target, lambda: (name for name 
 """Each alias, and the overload that it stands for."""
 
 
-def _forward(target: str) -> Callable[..., Any]:
+def forward(target: str) -> Callable[..., Any]:
+    """Make the kernel that calls another operator."""
     find = attrgetter(target if "." in target else f"{target}.default")
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         return find(aten)(*args, **kwargs)
 
     return kernel
-
-
-IMPLICIT: Final[LazyTable[Callable[..., Any]]] = LazyTable(lambda name: _forward(TARGETS[name]), lambda: TARGETS)
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {"_unsafe_view": _forward("view")}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bool_, float32
 from dispatch_aten.errors import OperatorError
 
-from ._embedding_bags import embedding_bag, embedding_renorm
 from ._shared import Array, aten, cast, ndim, numel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 _MINUS_INFINITY: Final = float("-inf")
 _ATTENTION: Final = "aten::scaled_dot_product_attention"
@@ -199,16 +198,3 @@ def _drop(weights: Array, p: float, mask: Array | None) -> Array:
         return aten.dropout.default(weights, p, True)
     kept = aten.masked_fill.Scalar(weights, aten.logical_not.default(mask), 0)
     return aten.mul.Scalar(kept, 1.0 / (1.0 - p))
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "embedding_bag": embedding_bag,
-    "embedding_bag.padding_idx": embedding_bag,
-    "scaled_dot_product_attention": _attention,
-    "_scaled_dot_product_attention_math": _attention_math,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_safe_softmax": _safe_softmax,
-    "embedding_renorm": embedding_renorm,
-}

@@ -10,11 +10,10 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from ._covariance import corrcoef, cov
 from ._shared import Array, aten, ndim, numel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _cut(self: Array, dim: int, start: int | None, end: int | None) -> Array:
@@ -316,29 +315,3 @@ def _dist(self: Array, other: Array, p: Number = 2) -> Array:
 
 
 _EVEN: Final = ("scalarint", "scalararray", "array", "scalarrayint", "scalarrayarray")
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "trapezoid.x": _trapezoid_x,
-    "trapezoid.dx": _trapezoid_dx,
-    "trapz.x": _trapezoid_x,
-    "trapz.dx": _trapezoid_dx,
-    "cumulative_trapezoid.x": _cumulative_x,
-    "cumulative_trapezoid.dx": _cumulative_dx,
-    "diff": _diff,
-    **{f"gradient.{name}": _gradient_number for name in _EVEN},
-    "gradient.tensorarrayint": _gradient_places,
-    "gradient.tensorarray": _gradient_places,
-    "nansum": _nansum,
-    "nanmean": _nanmean,
-    "std_mean": lambda self, unbiased=True: _std_mean(self, correction=int(unbiased)),
-    "std_mean.dim": lambda self, dim, unbiased=True, keepdim=False: _std_mean(
-        self, dim, correction=int(unbiased), keepdim=keepdim
-    ),
-    "std_mean.correction": _std_mean,
-    "renorm": _renorm,
-    "dist": _dist,
-    "cov": cov,
-    "corrcoef": corrcoef,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

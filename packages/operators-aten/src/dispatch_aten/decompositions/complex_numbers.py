@@ -6,7 +6,7 @@ Conjugates are computed at once: no tensor is a conjugate that waits, and ``is_c
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import float16, float32, float64
@@ -16,7 +16,7 @@ from dispatch_aten.promotion import Promotion, computation_type
 from ._shared import Array, aten, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _real(self: Array) -> Array:
@@ -79,23 +79,3 @@ def _as_is(self: Array) -> Array:
 
 def _never(self: Array) -> bool:
     return False
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "real": _real,
-    "imag": _imag,
-    "conj": _conj,
-    "conj_physical": _conj,
-    "resolve_conj": _as_is,
-    "resolve_neg": _as_is,
-    "is_conj": _never,
-    "is_neg": _never,
-    "polar": _polar,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_conj_physical": _conj_physical,
-    "angle": _angle,
-    "complex": _complex,
-    "sgn": _sgn,
-}

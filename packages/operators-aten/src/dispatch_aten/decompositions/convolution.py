@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError, ShapeError
@@ -335,24 +335,3 @@ def _col2im(
     for dim, (pad, size) in enumerate(zip(padding, output_size, strict=True), len(outer)):
         added = aten.slice.Tensor(added, dim, pad, pad + size)
     return aten.contiguous.default(added)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_convolution_mode": _convolution_mode,
-    "conv_tbc_backward": _conv_tbc_backward,
-    **{f"conv{n}d": _with_batch(f"conv{n}d", n, _direct(n)) for n in (1, 2, 3)},
-    **{f"conv{n}d.padding": _with_batch(f"conv{n}d", n, _named_padding) for n in (1, 2, 3)},
-    **{
-        f"conv_transpose{n}d{'' if n == 1 else '.input'}": _with_batch(f"conv_transpose{n}d", n, _convolve_transposed)
-        for n in (1, 2, 3)
-    },
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "convolution": _convolution,
-    "_convolution": _convolution_with_options,
-    "convolution_backward": _convolution_backward,
-    "conv_tbc": _conv_tbc,
-    "im2col": _im2col,
-    "col2im": _col2im,
-}

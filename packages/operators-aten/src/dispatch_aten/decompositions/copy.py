@@ -12,11 +12,11 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous, suggests_channels_last
 
-from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, serve
+from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dispatch_aten.dtypes import ScalarType
     from dispatch_aten.shapes.meta import TensorMeta
@@ -189,23 +189,3 @@ def _is_nonzero(self: Array) -> bool:
             f"Boolean value of Tensor with {which} is ambiguous", operator="aten::is_nonzero", argument="self"
         )
     return bool(aten.item.default(self))
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "contiguous": _contiguous,
-    "to.device": lambda self, device, dtype, *options: _to(self, dtype, device, *options),
-    "to.dtype": lambda self, dtype, *options: _to(self, dtype, None, *options),
-    "to.other": lambda self, other, *options: _to(self, dc.dtype(other), dc.device(other), *options),
-    "to.dtype_layout": _to,
-    "type_as": lambda self, other: aten.to.dtype(self, dc.dtype(other)),
-    "item": _item,
-    "is_nonzero": _is_nonzero,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "clone": _clone,
-    "resize_": _resize,
-    "copy": serve(_copy, mutable=True),
-    "_to_copy": _to_copy,
-    "_local_scalar_dense": _local_scalar_dense,
-}

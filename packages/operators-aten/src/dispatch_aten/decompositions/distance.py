@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bfloat16, float16, float32, int64
@@ -14,7 +14,7 @@ from ._frames import widen
 from ._shared import Array, aten, cast, common_dtype, meta_of, ndim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
@@ -164,14 +164,3 @@ def _bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = 
     found = cast(aten.sum.dim_IntList(turned, [2], False), dc.dtype(input1))
     found = aten.reshape.default(aten.contiguous.default(aten.transpose.int(found, 0, 1)), (*one[:-1], outer[0]))
     return found if bias is None else aten.add.Tensor(found, bias)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "cosine_similarity": _cosine_similarity,
-    "pairwise_distance": _pairwise_distance,
-    "pdist": _pdist,
-    "cdist": _cdist,
-    "bilinear": _bilinear,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {"_euclidean_dist": _euclidean_dist}

@@ -63,23 +63,9 @@ def _make(name: str, by_channel: bool, numbers: Callable[[Array, float], tuple[f
     return kernel
 
 
-_KERNELS: Final[dict[str, Callable[..., Array]]] = {
-    "alpha_dropout": _make("alpha_dropout", False, _keep_moments),
-    "feature_dropout": _make("feature_dropout", True, _scale_elements),
-    "feature_alpha_dropout": _make("feature_alpha_dropout", True, _keep_moments),
-}
-
-
 def _make_inplace(kernel: Callable[..., Array]) -> Callable[..., Array]:
     def inplace(self: Array, p: float, train: bool) -> Array:
         found = kernel(self, p, train)
         return self if found is self else aten.copy_.default(self, found)
 
     return inplace
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = _KERNELS | {
-    f"{name}_": _make_inplace(kernel) for name, kernel in _KERNELS.items()
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -10,7 +10,7 @@ import string
 from collections import Counter
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
@@ -18,7 +18,7 @@ from dispatch_aten.errors import OperatorError
 from ._shared import Array, aten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 #: A label: a letter of the equation, or the number of a dimension under an ellipsis, from the last.
 _Label = str | int
@@ -328,8 +328,3 @@ def _finish(found: Array, kept: int) -> Array:
     if any(dc.shape(found)[dim] != 1 for dim in others):
         return aten.sum.dim_IntList(found, others)
     return aten.squeeze.dims(found, others) if others else found
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"einsum": _einsum}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import get_default_dtype, int64
@@ -12,7 +12,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 
 from ._host import from_host
-from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, serve
+from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
@@ -200,36 +200,3 @@ def _triangle(below: bool) -> Callable[..., Array]:
         return aten.contiguous.default(result)
 
     return kernel
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "zeros": _zeros,
-    "ones": _ones,
-    "full": _full,
-    "empty.memory_format": serve(_empty, strided=True),
-    "empty_strided": serve(_empty_strided, strided=False),
-    "arange": lambda end, **options: _arange_start(0, end, **options),
-    "arange.start_step": _arange_step,
-    "arange.start": _arange_start,
-    "eye": _eye,
-    "eye.m": _eye_m,
-    "scalar_tensor": _scalar_tensor,
-    "linspace": _linspace,
-    "empty_like": _empty_like,
-    "zeros_like": lambda self, **options: fill(aten.empty_like.default(self, **options), 0),
-    "ones_like": lambda self, **options: fill(aten.empty_like.default(self, **options), 1),
-    "full_like": _full_like,
-    "new_empty": _new_empty,
-    "new_empty_strided": _new_empty_strided,
-    "new_full": _new_full,
-    "new_zeros": _new_filled(0),
-    "new_ones": _new_filled(1),
-    "fill.Scalar": serve(_fill, mutable=True),
-    "fill.Tensor": _fill_tensor,
-    "fill_.Tensor": _fill_tensor_inplace,
-    "zero_": lambda self: aten.fill_.Scalar(self, 0),
-    "tril": _triangle(below=True),
-    "triu": _triangle(below=False),
-}

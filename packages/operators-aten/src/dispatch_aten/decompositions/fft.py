@@ -223,29 +223,3 @@ def _shift(*, back: bool) -> Callable[..., Array]:
         return aten.roll.default(self, shifts, list(dims))
 
     return kernel
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "fft_fft": _any("fft", forward=True),
-    "fft_fft2": _many(forward=True, dims=_PAIR),
-    "fft_fftn": _many(forward=True),
-    "fft_fftshift": _shift(back=False),
-    "fft_hfft": _to_real(forward=True),
-    "fft_hfft2": _hfftn(_PAIR),
-    "fft_hfftn": _hfftn(),
-    "fft_ifft": _any("ifft", forward=False),
-    "fft_ifft2": _many(forward=False, dims=_PAIR),
-    "fft_ifftn": _many(forward=False),
-    "fft_ifftshift": _shift(back=True),
-    "fft_ihfft": _half("ihfft", forward=False),
-    "fft_ihfft2": _ihfftn(_PAIR),
-    "fft_ihfftn": _ihfftn(),
-    "fft_irfft": _to_real(forward=False),
-    "fft_irfft2": _irfftn(_PAIR),
-    "fft_irfftn": _irfftn(),
-    "fft_rfft": _half("rfft", forward=True),
-    "fft_rfft2": _rfftn(_PAIR),
-    "fft_rfftn": _rfftn(),
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
@@ -201,11 +201,3 @@ def _affine_grid_generator(theta: Array, size: Sequence[int], align_corners: boo
     base = aten.expand.default(base, [batch, prod(sizes), count + 1])
     found = aten.bmm.default(base, aten.transpose.int(theta, 1, 2))
     return aten.reshape.default(found, [batch, *sizes, count])
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "affine_grid_generator": _affine_grid_generator,
-    "grid_sampler": _grid_sampler(None),
-    "grid_sampler_2d": _grid_sampler(2),
-    "grid_sampler_3d": _grid_sampler(3),
-}

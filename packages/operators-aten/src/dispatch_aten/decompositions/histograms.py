@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_, int64
@@ -14,7 +14,7 @@ from dispatch_aten.shapes.ordering import check_weight
 from ._shared import Array, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _find_bounds(self: Array, low: float, high: float) -> tuple[float, float]:
@@ -159,16 +159,3 @@ def _histogramdd(
         values = aten.select.int(rows, 1, column)
         edges.append(_edges(self, values, each, given) if isinstance(each, int) else each)
     return _count(rows, edges, weight, density), tuple(edges)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "histogramdd": _histogramdd,
-    "histogramdd.int_bins": _histogramdd,
-    "histogramdd.TensorList_bins": _histogramdd,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "histc": _histc,
-    "histogram.bin_ct": _histogram,
-    "histogram.bins_tensor": _histogram_between,
-}

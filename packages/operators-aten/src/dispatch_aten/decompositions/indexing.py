@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, serve
+from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
@@ -209,30 +209,3 @@ def _value_selecting_reduction_backward(
     if not keepdim:
         grad, indices = aten.unsqueeze.default(grad, dim), aten.unsqueeze.default(indices, dim)
     return aten.scatter.src(aten.new_zeros.default(grad, sizes), dim, indices, grad)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "nonzero_numpy": _nonzero_numpy,
-    "one_hot": _one_hot,
-    "value_selecting_reduction_backward": _value_selecting_reduction_backward,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "index_put": serve(_index_put, mutable=True),
-    "index_select": _index_select,
-    "index_add": _index_add,
-    "gather": _gather,
-    "scatter.src": _scatter(accumulate=False),
-    "scatter_add": _scatter(accumulate=True),
-    "take": _take,
-    "masked_select": _masked_select,
-    "masked_scatter": _masked_scatter,
-    "select_scatter": _scatter_into_view("select_scatter", "select.int"),
-    "slice_scatter": _scatter_into_view("slice_scatter", "slice.Tensor"),
-    "diagonal_scatter": _scatter_into_view("diagonal_scatter", "diagonal"),
-    "select_backward": _view_backward("select.int"),
-    "slice_backward": _view_backward("slice.Tensor"),
-    "diagonal_backward": _view_backward("diagonal"),
-    "embedding": _embedding,
-    "embedding_dense_backward": _embedding_dense_backward,
-}

@@ -71,24 +71,3 @@ def _set_empty(self: Array) -> Array:
 
 def _swap(self: Array, *dims: int) -> Array:
     return aten.transpose_.default(self, *dims)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "swapaxes_": _swap,
-    "swapdims_": _swap,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "as_strided_": _become("as_strided"),
-    "is_set_to": _is_set_to,
-    "resize_as_": _resize_as,
-    "set_": _set_empty,
-    "set_.source_Tensor": _set,
-    "set_.source_Tensor_storage_offset": _set_part,
-    "squeeze_": _become("squeeze"),
-    "squeeze_.dim": _become("squeeze.dim"),
-    "squeeze_.dims": _become("squeeze.dims"),
-    "t_": _become("t"),
-    "transpose_": _become("transpose.int"),
-    "unsqueeze_": _become("unsqueeze"),
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError, ShapeError
@@ -202,22 +202,3 @@ def _repeat_all(self: Array, repeats: int, dim: int | None = None, *, output_siz
     )
     copied = aten.clone.default(spread, memory_format=0)
     return aten._unsafe_view.default(copied, (*sizes[:where], sizes[where] * repeats, *sizes[where + 1 :]))
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{f"atleast_{count}d": _at_least(count) for count in (1, 2, 3)},
-    **{f"atleast_{count}d.Sequence": _at_least_all(count) for count in (1, 2, 3)},
-    "column_stack": _column_stack,
-    "dstack": _dstack,
-    "flipud": _flip_one("flipud", 0),
-    "fliplr": _flip_one("fliplr", 1),
-    "rot90": _rot90,
-    "kron": _kron,
-    "block_diag": _block_diag,
-    "cartesian_prod": _cartesian_prod,
-    "combinations": _combinations,
-    "repeat_interleave.self_Tensor": _repeat_each,
-    "repeat_interleave.self_int": _repeat_all,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {"repeat_interleave.Tensor": _repeat_places}

@@ -123,16 +123,3 @@ def _pinv_rcond_tensor(self: Array, rcond: Array, hermitian: bool = False) -> Ar
 
 def _pinverse(self: Array, rcond: float = 1e-15) -> Array:
     return aten.linalg_pinv.default(self, rcond)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "linalg_pinv": _pinv_rcond,
-    "linalg_pinv.atol_rtol_float": _number_as_tensor("linalg_pinv"),
-    "linalg_pinv.rcond_tensor": _pinv_rcond_tensor,
-    "pinverse": _pinverse,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "linalg_lstsq": _lstsq,
-    "linalg_pinv.atol_rtol_tensor": _pinv,
-}

@@ -6,7 +6,7 @@ An operator that checks LAPACK's codes has its own shape rule, so that a pipelin
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten import host
@@ -296,46 +296,3 @@ def _old_cross(self: Array, other: Array, dim: int | None = None) -> Array:
         if dim is None:
             raise OperatorError("no dimension of size 3 in input")
     return aten.linalg_cross.default(self, other, dim=dim)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_lu_with_info": _lu_with_info,
-    "cholesky": _old_cholesky,
-    "cross": _old_cross,
-    "det": _forward("linalg_det"),
-    "inverse": _forward("linalg_inv"),
-    "linalg_cholesky": _cholesky,
-    "linalg_det": _first("_linalg_det"),
-    "linalg_eigh": _eigh,
-    "linalg_inv": _first("linalg_inv_ex", check_errors=True),
-    "linalg_ldl_factor": _ldl_factor,
-    "linalg_lu": _lu,
-    "linalg_lu_factor": _lu_factor,
-    "linalg_lu_solve": _lu_solve,
-    "linalg_slogdet": _leading("_linalg_slogdet", 2),
-    "linalg_solve": _first("_linalg_solve_ex", check_errors=True),
-    "linalg_solve_ex": _solve_with_info,
-    "linalg_svd": _svd,
-    "logdet": _logdet,
-    "lu_solve": _old_lu_solve,
-    "matrix_exp": _forward("linalg_matrix_exp"),
-    "orgqr": _forward("linalg_householder_product"),
-    "qr": _old_qr,
-    "slogdet": _forward("linalg_slogdet"),
-    "svd": _old_svd,
-    "triangular_solve": _triangular_solve,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_linalg_det": _det,
-    "_linalg_slogdet": _slogdet,
-    "_linalg_solve_ex": _solve_ex,
-    "cholesky_inverse": _cholesky_inverse,
-    "cholesky_solve": _cholesky_solve,
-    "linalg_cross": _cross,
-    "linalg_eigvals": _forward("_linalg_eigvals"),
-    "linalg_eigvalsh": _eigvalsh,
-    "linalg_inv_ex": _inv_ex,
-    "linalg_svdvals": _svdvals,
-    "lu_unpack": _lu_unpack,
-}

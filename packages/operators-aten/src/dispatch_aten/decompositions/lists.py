@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
@@ -15,7 +15,7 @@ from ._shared import Array, aten, meta_of, ndim, numel
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _cat(tensors: Sequence[Array], dim: int = 0) -> Array:
@@ -156,25 +156,3 @@ def _topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
         aten.contiguous.default(aten.slice.Tensor(values, dim, 0, k)),
         aten.contiguous.default(aten.slice.Tensor(indices, dim, 0, k)),
     )
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "hstack": _hstack,
-    "vstack": _vstack,
-    "meshgrid": _meshgrid,
-    "meshgrid.indexing": _meshgrid,
-    "broadcast_tensors": _broadcast_tensors,
-    "tile": _tile,
-    "argsort": lambda self, dim=-1, descending=False: aten.sort.default(self, dim, descending)[1],
-    "argsort.stable": lambda self, **options: aten.sort.stable(self, **options)[1],
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "cat": _cat,
-    "stack": _stack,
-    "repeat": _repeat,
-    "flip": _flip,
-    "roll": _roll,
-    "sort": _sort,
-    "topk": _topk,
-}

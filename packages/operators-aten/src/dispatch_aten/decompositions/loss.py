@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
@@ -355,32 +355,3 @@ def _bce_with_logits(
     if weight is not None:
         loss = aten.mul.Tensor(loss, weight)
     return reduce(loss, reduction)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "softmax.int": _with_dtype("_softmax"),
-    "log_softmax.int": _with_dtype("_log_softmax"),
-    "nll_loss": _nll_loss,
-    "nll_loss_nd": _nll_loss_nd,
-    "cross_entropy_loss": _cross_entropy_loss,
-    "l1_loss": _l1_loss,
-    "kl_div": _kl_div,
-    "poisson_nll_loss": _poisson_nll_loss,
-    "nll_loss2d": _nll_loss2d,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_softmax": _softmax,
-    "_log_softmax": _log_softmax,
-    "_softmax_backward_data": _softmax_backward,
-    "_log_softmax_backward_data": _log_softmax_backward,
-    "nll_loss_forward": _nll_loss_forward,
-    "nll_loss_backward": _nll_loss_backward,
-    "mse_loss": _mse_loss,
-    "binary_cross_entropy": _binary_cross_entropy,
-    "smooth_l1_loss": _smooth_l1_loss,
-    "huber_loss": _huber_loss,
-    "soft_margin_loss": _soft_margin_loss,
-    "mse_loss_backward": _mse_loss_backward,
-    "binary_cross_entropy_with_logits": _bce_with_logits,
-}

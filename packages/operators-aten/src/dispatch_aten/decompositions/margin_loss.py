@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import float16, int64
@@ -12,8 +12,6 @@ from ._shared import Array, arange_like, aten, ndim
 from .loss import reduce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dispatch_aten.promotion import Number
 
 
@@ -172,15 +170,3 @@ def _multilabel_margin_loss(self: Array, target: Array, reduction: int = 1) -> A
     loss = aten.where.ScalarOther(matters, short, 0)
     total = aten.div.Scalar(aten.sum.dim_IntList(loss, [1, 2], False), classes)
     return reduce(total if len(shape) == 2 else aten.reshape.default(total, ()), reduction)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "hinge_embedding_loss": _hinge_embedding_loss,
-    "cosine_embedding_loss": _cosine_embedding_loss,
-    "margin_ranking_loss": _margin_ranking_loss,
-    "triplet_margin_loss": _triplet_margin_loss,
-    "multi_margin_loss": _multi_margin_loss,
-    "multilabel_margin_loss": _multilabel_margin_loss,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bfloat16, bool_, float16, float32
@@ -309,26 +309,3 @@ def _tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: 
 
 def _ger(self: Array, vec2: Array) -> Array:
     return aten.outer.default(self, vec2)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "addbmm": _addbmm,
-    "addmv": _in_float(_addmv),
-    "addr": _addr,
-    "ger": _ger,
-    "inner": _inner,
-    "linear": _linear,
-    "matmul": _matmul,
-    "outer": _outer,
-    "tensordot": _tensordot,
-    "vdot": _vdot,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "mm": _mm,
-    "bmm": _bmm,
-    "addmm": _add_to("mm"),
-    "baddbmm": _add_to("bmm"),
-    "mv": _mv,
-    "dot": _dot,
-}

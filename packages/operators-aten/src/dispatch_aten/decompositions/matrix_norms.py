@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
@@ -232,23 +232,3 @@ def _cond_by(self: Array, p: float | str) -> Array:
         return aten.mul.Tensor(aten.linalg_matrix_norm.str_ord(self, p), norms)
     norm = aten.linalg_matrix_norm.str_ord if isinstance(p, str) else aten.linalg_matrix_norm.default
     return aten.mul.Tensor(norm(self, p), norm(inverse, p))
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "frobenius_norm.dim": _frobenius_norm,
-    "linalg_cond": _cond,
-    "linalg_cond.p_str": _cond_by,
-    "linalg_matrix_norm": _matrix_norm,
-    "linalg_matrix_norm.str_ord": _matrix_norm_by_name,
-    "linalg_matrix_rank": _matrix_rank_by,
-    "linalg_matrix_rank.atol_rtol_float": _matrix_rank,
-    "linalg_matrix_rank.atol_rtol_tensor": _matrix_rank_of,
-    "linalg_matrix_rank.tol_tensor": _matrix_rank_by_tensor,
-    "linalg_norm": _norm,
-    "linalg_norm.ord_str": _norm_by_name,
-    "norm_except_dim": _norm_except_dim,
-    "nuclear_norm": _nuclear_norm,
-    "nuclear_norm.dim": _nuclear_norm_of,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
@@ -15,7 +15,7 @@ from ._matrices import column, conj, eye_like
 from ._shared import Array, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _matrix_power(self: Array, n: int) -> Array:
@@ -177,20 +177,3 @@ def _linalg_matmul(self: Array, other: Array) -> Array:
 
 def _power(self: Array, n: int) -> Array:
     return aten.linalg_matrix_power.default(self, n)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "chain_matmul": _chain_matmul,
-    "linalg_diagonal": _diagonal,
-    "linalg_matmul": _linalg_matmul,
-    "linalg_matrix_power": _matrix_power,
-    "linalg_multi_dot": _multi_dot,
-    "linalg_tensorinv": _tensorinv,
-    "linalg_tensorsolve": _tensorsolve,
-    "linalg_vander": _vander,
-    "linalg_vecdot": _vecdot,
-    "matrix_power": _power,
-    "vander": _old_vander,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

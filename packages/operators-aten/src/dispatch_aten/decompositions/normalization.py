@@ -5,7 +5,7 @@ All of them bring a part of the input to mean 0 and variance 1; they differ in w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -14,11 +14,10 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
 from ._frames import Frame, differentiate, frame_batch, frame_groups, frame_layers, widen
-from ._rms_norm import rms_norm
 from ._shared import Array, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _meta_or_none(self: Array | None) -> Any:
@@ -358,25 +357,3 @@ def _cast_all(found: Sequence[Array | None], input: Array, weight: Array | None)
 
 def _weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
     return aten.mul.Tensor(v, aten.div.Tensor(g, aten.norm_except_dim.default(v, 2, dim)))
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_weight_norm": _weight_norm,
-    "batch_norm": _batch_norm,
-    "native_batch_norm": _native_batch_norm,
-    "layer_norm": _layer_norm,
-    "group_norm": _group_norm,
-    "instance_norm": _instance_norm,
-    "rms_norm": rms_norm,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_native_batch_norm_legit_no_training": _batch_norm_evaluate,
-    "native_layer_norm": _native_layer_norm,
-    "native_group_norm": _native_group_norm,
-    "native_layer_norm_backward": _native_layer_norm_backward,
-    "native_group_norm_backward": _native_group_norm_backward,
-    "native_batch_norm_backward": _native_batch_norm_backward,
-    "_native_batch_norm_legit.no_stats": _batch_norm_without_running,
-    "_native_batch_norm_legit_functional": _batch_norm_functional,
-}

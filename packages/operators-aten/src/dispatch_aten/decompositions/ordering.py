@@ -302,31 +302,3 @@ def _bucketize(self: Array | Number, boundaries: Array, *, out_int32: bool = Fal
         )
     search = _search_number if isinstance(self, (bool, int, float)) else aten.searchsorted.Tensor
     return search(boundaries, self, out_int32=out_int32, right=right)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "msort": lambda self: aten.sort.default(self, 0)[0],
-    "quantile": _quantile("quantile"),
-    "quantile.scalar": _quantile("quantile"),
-    "nanquantile": _quantile("nanquantile"),
-    "nanquantile.scalar": _quantile("nanquantile"),
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "median": _median("median"),
-    "nanmedian": _median("nanmedian"),
-    "median.dim": _median_dim("median"),
-    "nanmedian.dim": _median_dim("nanmedian"),
-    "kthvalue": _kthvalue,
-    "mode": _mode,
-    "_unique2": _unique2,
-    "unique_consecutive": _unique_consecutive,
-    "unique_dim": lambda self, dim, sorted=True, return_inverse=False, return_counts=False: _unique_along(
-        self, dim, return_inverse, return_counts, consecutive=False
-    ),
-    "bincount": _bincount,
-    "searchsorted.Tensor": _search,
-    "searchsorted.Scalar": _search_number,
-    "bucketize.Tensor": _bucketize,
-    "bucketize.Scalar": _bucketize,
-}

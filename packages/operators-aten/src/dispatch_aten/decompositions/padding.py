@@ -180,13 +180,6 @@ def _pad(self: Array, pad: Sequence[int], mode: str = "constant", value: float |
     return aten._pad_enum.default(self, pad, _MODES.index(mode), value)
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_pad_circular": _pad_circular,
-    "_pad_enum": _pad_enum,
-    "pad": _pad,
-}
-
-
 def _explicit() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {"constant_pad_nd": _constant_pad_nd}
     for kind in ("reflection", "replication"):
@@ -196,4 +189,4 @@ def _explicit() -> dict[str, Callable[..., Any]]:
     return found
 
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = _explicit()
+FORMULAS: Final[dict[str, Callable[..., Any]]] = _explicit()

@@ -14,10 +14,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.layout import check_output_shape
 from dispatch_aten.shapes.refusals import GREATEST
 
-from ._closeness import allclose, equal, isclose, isin
-from ._host import compute_on_host
-from ._shared import Array, aten, cast, cast_to_floating, check_by_rule, common_dtype, is_array, meta_of, truncate_for
-from .scalars import number_last
+from ._shared import Array, aten, cast, cast_to_floating, common_dtype, is_array, meta_of, truncate_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -289,36 +286,6 @@ def _float_power_inplace(self: Array, exponent: Array | Number) -> Array:
     return aten.copy_.default(self, found)
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "isreal": _isreal,
-    "ldexp.Tensor": _ldexp,
-    "ldexp_": _ldexp_inplace,
-    "copysign.Scalar": number_last("copysign.Tensor"),
-    "float_power.Tensor_Tensor": _float_power,
-    "float_power.Tensor_Scalar": _float_power,
-    "float_power.Scalar": _float_power,
-    "float_power_.Tensor": _float_power_inplace,
-    "float_power_.Scalar": _float_power_inplace,
-    "square": lambda self: aten.pow.Tensor_Scalar(self, 2),
-    "isfinite": _isfinite,
-    "isclose": isclose,
-    "where": _where_indices,
-}
-
-_FLOATS: Final[dict[str, Callable[..., Array]]] = {
-    "expm1": lambda x: aten.sub.Scalar(aten.exp.default(x), 1),
-    "exp2": lambda x: aten.exp.default(aten.mul.Scalar(x, _LN2)),
-    "log2": lambda x: aten.div.Scalar(aten.log.default(x), _LN2),
-    "log10": lambda x: aten.div.Scalar(aten.log.default(x), _LN10),
-    "log1p": lambda x: aten.log.default(aten.add.Scalar(x, 1)),
-    "rsqrt": lambda x: aten.reciprocal.default(aten.sqrt.default(x)),
-    "reciprocal": lambda x: aten.div.Tensor(aten.ones_like.default(x), x),
-    "tan": lambda x: aten.div.Tensor(aten.sin.default(x), aten.cos.default(x)),
-    "sigmoid": lambda x: aten.reciprocal.default(aten.add.Scalar(aten.exp.default(aten.neg.default(x)), 1)),
-    "erfc": lambda x: aten.rsub.Scalar(aten.erf.default(x), 1),
-}
-
-
 def _shift(
     self: Array, other: Array, step: Callable[[Array, Array], Array], outside: Callable[[Array], Array]
 ) -> Array:
@@ -344,61 +311,3 @@ def _right_shift(self: Array, other: Array) -> Array:
         return aten.neg.default(cast(aten.lt.Scalar(whole, 0), dc.dtype(whole)))
 
     return _shift(self, other, aten.floor_divide.default, signs)
-
-
-_CHECKED: Final[dict[str, Callable[..., Array]]] = {
-    "sub.Tensor": lambda self, other, *, alpha=1: aten.add.Tensor(self, other, alpha=-alpha),
-    "neg": lambda self: aten.mul.Scalar(self, -1),
-    "abs": _abs,
-    "eq.Tensor": _eq,
-    "ne.Tensor": lambda self, other: _not(aten.eq.Tensor(self, other)),
-    "lt.Tensor": _lt,
-    "ge.Tensor": lambda self, other: aten.le.Tensor(other, self),
-    "gt.Tensor": lambda self, other: aten.lt.Tensor(other, self),
-    "maximum": _larger(largest=True),
-    "minimum": _larger(largest=False),
-    "bitwise_left_shift.Tensor": _left_shift,
-    "bitwise_right_shift.Tensor": _right_shift,
-    "sign": _sign,
-    "clamp.Tensor": _clamp_tensor,
-    "lerp.Tensor": _lerp,
-    "lerp.Scalar": _lerp,
-    "addcmul": _addcmul,
-    "addcdiv": lambda self, a, b, *, value=1: aten.add.Tensor(self, aten.div.Tensor(a, b), alpha=value),
-    "div.Tensor_mode": _div_mode,
-    "round.decimals": _round_decimals,
-    "remainder.Tensor": _remainder,
-    "signbit": _signbit,
-    "copysign.Tensor": _copysign,
-    "fmax": _ignoring_nan("maximum"),
-    "fmin": _ignoring_nan("minimum"),
-    "hypot": _hypot,
-    "heaviside": _heaviside,
-    "logaddexp": _log_add_exp("exp", 1.0),
-    "logaddexp2": _log_add_exp("exp2", 1 / _LN2),
-    "deg2rad": _multiply_by(math.pi / 180),
-    "rad2deg": _multiply_by(180 / math.pi),
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _of_floats(kernel) for name, kernel in _FLOATS.items()},
-    **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
-    "isnan": lambda self: aten.ne.Tensor(self, self),
-    "isinf": _isinf,
-    "isposinf": check_by_rule("isposinf", _is_infinity(math.inf)),
-    "isneginf": check_by_rule("isneginf", _is_infinity(-math.inf)),
-    **{name: check_by_rule(name, isin) for name in ("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")},
-    **{name: compute_on_host(name) for name in ("frexp.Tensor", "gcd", "lcm", "nextafter")},
-    "is_same_size": lambda self, other: dc.shape(self) == dc.shape(other),
-    "nan_to_num": _nan_to_num,
-    "masked_fill.Tensor": _masked_fill,
-    "clamp_min.Tensor": _clamp_min_tensor,
-    "clamp_max.Tensor": _clamp_max_tensor,
-    "logical_and": _logical("mul"),
-    "logical_or": _logical("add"),
-    "logical_xor": _logical("ne"),
-    "logical_not": lambda self: aten.eq.Scalar(self, 0),
-    "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
-    "allclose": allclose,
-    "equal": equal,
-}

@@ -256,19 +256,6 @@ def _adaptive_avg(count: int) -> Callable[..., Array]:
     return kernel
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "max_pool1d_with_indices": _max_pool1d_with_indices,
-    "max_pool1d": _max_pool1d,
-    "max_pool2d": _first_of("max_pool2d_with_indices"),
-    "max_pool3d": _first_of("max_pool3d_with_indices"),
-    "avg_pool1d": _avg_pool1d,
-    "adaptive_avg_pool1d": _adaptive_avg_pool1d,
-    "adaptive_avg_pool2d": _adaptive_avg(2),
-    "adaptive_avg_pool3d": _adaptive_avg(3),
-    "adaptive_max_pool1d": _adaptive_max_pool1d,
-}
-
-
 def _explicit() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for count in (2, 3):
@@ -281,4 +268,4 @@ def _explicit() -> dict[str, Callable[..., Any]]:
     return found
 
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = _explicit()
+FORMULAS: Final[dict[str, Callable[..., Any]]] = _explicit()

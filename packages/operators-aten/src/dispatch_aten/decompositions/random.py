@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import ScalarType, bool_, float64, get_default_dtype, 
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
-from ._host import compute_on_host, draw_on_host, sample_on_host
+from ._host import draw_on_host
 from ._shared import Array, aten, cast, is_array, meta_of, numel, overload
 
 if TYPE_CHECKING:
@@ -256,42 +256,3 @@ def _native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> A
 
 _GENERATORS: Final = tuple("uniform_ normal_ random_.from random_ exponential_ cauchy_ log_normal_ geometric_".split())
 """The in-place generators, which the host serves for devices that have none."""
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
-
-_FACTORIES: Final[dict[str, Callable[..., Any]]] = {
-    "rand": _sample("rand", _uniform),
-    "randn": _sample("randn", _normal),
-    "rand_like": _sample_like("rand_like", _uniform),
-    "randn_like": _sample_like("randn_like", _normal),
-    "randint": lambda high, size, **options: _randint_low(0, high, size, **options),
-    "randint_like": lambda self, high, **options: _randint_like_low(self, 0, high, **options),
-    "randperm": _randperm,
-}
-"""The kernels of factories, which serve their overloads with a generator too."""
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **_FACTORIES,
-    **{f"{name}.generator": kernel for name, kernel in _FACTORIES.items()},
-    "randint.low": _randint_low,
-    "randint.low_generator": _randint_low,
-    "randint_like.low_dtype": _randint_like_low,
-    "randint_like.low_generator_dtype": _randint_like_low,
-    "random_.to": _random_to,
-    **{name: _draw_inplace(name) for name in _GENERATORS},
-    "bernoulli": _bernoulli,
-    "bernoulli.p": _bernoulli_p,
-    "bernoulli_.float": _bernoulli_float_inplace,
-    "bernoulli_.Tensor": _bernoulli_tensor_inplace,
-    "bernoulli.Tensor": _bernoulli_tensor,
-    "normal.Tensor_float": _normal_about,
-    "normal.float_Tensor": _normal_of_spreads,
-    "normal.Tensor_Tensor": _normal_of_spreads,
-    "normal.float_float": _normal_sized,
-    "multinomial": _multinomial,
-    "_sample_dirichlet": _sample_dirichlet,
-    **{name: sample_on_host(name) for name in ("binomial", "poisson", "_standard_gamma")},
-    **{name: compute_on_host(name) for name in ("_standard_gamma_grad", "_dirichlet_grad")},
-    "native_dropout": _native_dropout,
-    "native_dropout_backward": _native_dropout_backward,
-}

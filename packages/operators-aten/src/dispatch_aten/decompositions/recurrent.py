@@ -12,9 +12,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import float32
 from dispatch_aten.errors import OperatorError
 
-from ._ctc_loss import ctc_loss, ctc_loss_backward, ctc_loss_forward, ctc_loss_of_tensors
-from ._packed_sequences import pack_padded_sequence, pad_packed_sequence, pad_sequence, read_sizes
-from ._recurrent_layer import rnn_layer, rnn_layer_backward
+from ._packed_sequences import read_sizes
 from ._shared import Array, aten, ndim, overload
 
 if TYPE_CHECKING:
@@ -337,22 +335,3 @@ def _make_cell(name: str) -> Callable[..., Any]:
         return found if len(found) == 2 else found[0]
 
     return kernel
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{f"{name}.input": _make_network(name) for name in _CELLS},
-    **{f"{name}.data": _make_packed_network(name) for name in _CELLS},
-    **{f"{name}_cell": _make_cell(f"{name}_cell") for name in _CELLS},
-    "_pack_padded_sequence": pack_padded_sequence,
-    "_pad_packed_sequence": pad_packed_sequence,
-    "pad_sequence": pad_sequence,
-    "ctc_loss.IntList": ctc_loss,
-    "ctc_loss.Tensor": ctc_loss_of_tensors,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_ctc_loss": ctc_loss_forward,
-    "_ctc_loss_backward": ctc_loss_backward,
-    "mkldnn_rnn_layer": rnn_layer,
-    "mkldnn_rnn_layer_backward": rnn_layer_backward,
-}

@@ -248,39 +248,6 @@ def _sum_to_size(self: Array, size: Sequence[int]) -> Array:
     return aten.view.default(total, wanted)
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **_older("var"),
-    **_older("std"),
-    **_older("var_mean"),
-    "sum_to_size": _sum_to_size,
-}
+COMPOSITES: Final[dict[str, Callable[..., Any]]] = {**_older("var"), **_older("std"), **_older("var_mean")}
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **_any_like("any"),
-    **_any_like("all"),
-    "amin": _amin,
-    "argmax": _place_of("max"),
-    "argmin": _place_of("min"),
-    "sum": _sum,
-    "mean": _mean,
-    "mean.dim": _mean_dim,
-    "prod": _prod,
-    "max": _extremum("max"),
-    "min": _extremum("min"),
-    "max.dim": _extremum_with_indices("max"),
-    "min.dim": _extremum_with_indices("min"),
-    "var.correction": lambda self, dim=None, **options: _var_mean(self, dim, **options, name="var")[0],
-    "std.correction": lambda self, dim=None, **options: aten.sqrt.default(
-        _var_mean(self, dim, **options, name="std")[0]
-    ),
-    "var_mean.correction": _var_mean,
-    "linalg_vector_norm": _vector_norm,
-    "norm.Scalar": _norm,
-    "norm.ScalarOpt_dim": _norm,
-    "norm.ScalarOpt_dtype": _norm,
-    "norm.ScalarOpt_dim_dtype": _norm,
-    "logsumexp": _logsumexp,
-    "count_nonzero": _count_nonzero,
-    "count_nonzero.dim_IntList": _count_nonzero,
-    "aminmax": _aminmax,
-}
+FORMULAS: Final[dict[str, Callable[..., Any]]] = {**_any_like("any"), **_any_like("all")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.errors import DtypeError, ShapeError
@@ -18,8 +18,6 @@ from ._matrices import (
 from ._shared import Array, aten, meta_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dispatch_aten.shapes import TensorMeta
 
 
@@ -119,11 +117,3 @@ def _check_ormqr(meta: TensorMeta, factors: TensorMeta, other: TensorMeta, *, le
                 f"torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype {meta.dtype.name} and "
                 f"{name} has dtype {each.dtype.name}"
             )
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "linalg_householder_product": _householder_product,
-    "ormqr": _ormqr,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

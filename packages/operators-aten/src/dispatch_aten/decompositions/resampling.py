@@ -350,17 +350,3 @@ def _channel_shuffle(self: Array, groups: int) -> Array:
         )
     parts = aten.reshape.default(self, [batch, groups, channels // groups, *rest])
     return _like_format(aten.reshape.default(aten.transpose.int(parts, 1, 2), dc.shape(self)), self)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "channel_shuffle": _channel_shuffle,
-    "native_channel_shuffle": _channel_shuffle,
-    "pixel_shuffle": _pixel_shuffle,
-    "pixel_unshuffle": _pixel_unshuffle,
-    **{f"{name}.vec": _by_vectors(name) for name in RESAMPLERS},
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _resample(name) for name in RESAMPLERS},
-    **{f"{name}_backward": _resample_backward(name) for name in RESAMPLERS},
-}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
-from dispatch_aten.variants import is_inplace
 
 from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype, overload
 
@@ -110,12 +109,6 @@ def _clamp(self: Array, min: Number | None = None, max: Number | None = None) ->
 _ARITHMETIC: Final = "add sub mul div remainder fmod bitwise_and bitwise_or bitwise_xor".split()
 _COMPARISONS: Final = "eq ne lt le gt ge".split()
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "where.ScalarSelf": _where_self,
-    "where.ScalarOther": _where_other,
-    "where.Scalar": _where_both,
-}
-
 
 def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:
     found: dict[str, tuple[str, Callable[..., Any]]] = {}
@@ -145,17 +138,3 @@ NUMBERS_AS_TENSORS: Final = frozenset(
     | {"div.Scalar_mode", "div_.Scalar_mode", "floor_divide.Scalar", "floor_divide_.Scalar"}
 )
 """Overloads that torch's Python never calls: it makes a tensor of the number first, so that layers see the other one."""
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
-    {name: kernel for name, (_, kernel) in BY_TENSOR.items() if not is_inplace(name)}
-    | {f"{name}.Scalar": _comparison(name) for name in _COMPARISONS}
-    | {
-        "pow.Scalar": number_first("pow.Tensor_Tensor"),
-        "pow.Tensor_Scalar": _pow_scalar,
-        "masked_fill.Scalar": _masked_fill_scalar,
-        "scatter.value": _scatter_value,
-        "clamp": _clamp,
-        "clamp_min": lambda self, min: _clamp(self, min, None),
-        "clamp_max": lambda self, max: _clamp(self, None, max),
-    }
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
@@ -74,12 +74,3 @@ def _cummaxmin_backward(grad: Array, input: Array, indices: Array, dim: int) -> 
     if not ndim(input):
         return grad
     return aten.scatter_add.default(aten.new_zeros.default(grad, dc.shape(input)), dim, indices, grad)
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"cummaxmin_backward": _cummaxmin_backward}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "cummax": _extremum("cummax"),
-    "cummin": _extremum("cummin"),
-    "logcumsumexp": _logcumsumexp,
-}

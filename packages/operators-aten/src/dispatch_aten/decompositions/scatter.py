@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
@@ -18,7 +18,7 @@ from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _flat(index: Array) -> Array:
@@ -212,21 +212,3 @@ def _check_lengths(lengths: Array, axis: int, size: int) -> None:
     else:
         return
     raise OperatorError(f"segment_reduce(): {text}", operator="aten::segment_reduce", argument="lengths")
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "segment_reduce": _segment_reduce,
-    "take_along_dim": _take_along_dim,
-    "scatter.reduce": _scatter_with,
-    "scatter.value_reduce": _scatter_with,
-    "index_reduce": _index_reduce,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "index_copy": _index_copy,
-    "index_fill.int_Scalar": _index_fill,
-    "index_fill.int_Tensor": _index_fill,
-    "put": _put,
-    "as_strided_scatter": _as_strided_scatter,
-    "nonzero_static": _nonzero_static,
-}

@@ -159,26 +159,11 @@ def _window(name: str, shape: Callable[..., Array]) -> dict[str, Callable[..., A
 _HAMMING: Final = _window("hamming_window", _hamming)
 _KAISER: Final = _window("kaiser_window", _kaiser)
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {}
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{
-        f"{name}.{ends}": _from_tensors(name)
-        for name in ("linspace", "logspace")
-        for ends in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
-    },
+FORMULAS: Final[dict[str, Callable[..., Any]]] = {
     **_window("bartlett_window", _bartlett),
     **_window("blackman_window", _blackman),
     **_window("hann_window", _hann),
     **_HAMMING,
     **_KAISER,
-    "empty_permuted": _empty_permuted,
-    "hamming_window.periodic_alpha": _HAMMING["hamming_window"],
-    "hamming_window.periodic_alpha_beta": _HAMMING["hamming_window"],
-    "kaiser_window.beta": _KAISER["kaiser_window"],
-    "logspace": _logspace,
-    "range": _range,
-    "range.step": _range,
-    "tril_indices": _triangle_indices("tril"),
-    "triu_indices": _triangle_indices("triu"),
 }

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes.special import check_order
 
-from ._host import compute_on_host
-from ._shared import Array, arange_like, aten, cast, check_by_rule, meta_of
-from .scalars import number_first, number_last
+from ._shared import Array, arange_like, aten, cast, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,35 +98,3 @@ _ON_HOST: Final = """
     special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
     special_spherical_bessel_j0
 """
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "mvlgamma": _mvlgamma,
-    "special_ndtr": _ndtr,
-    **{
-        f"{name}.{overload}": make(tensors)
-        for name, tensors in (("special_xlog1py", "special_xlog1py"), ("special_zeta", "special_zeta"))
-        for overload, make in (("other_scalar", number_last), ("self_scalar", number_first))
-    },
-    **{
-        f"{name}.{overload}": make(name)
-        for name in _POLYNOMIALS
-        for overload, make in (("n_scalar", number_last), ("x_scalar", number_first))
-    },
-    "xlogy.Scalar_Other": number_last("xlogy.Tensor"),
-    "xlogy.Scalar_Self": number_first("xlogy.Tensor"),
-}
-
-_CHECKED: Final[dict[str, Callable[..., Array]]] = {
-    "logit": _logit,
-    "logit_backward": _logit_backward,
-    "sinc": _sinc,
-    "special_entr": _entr,
-    "special_xlog1py": _x_log("log1p"),
-    "xlogy.Tensor": _x_log("log"),
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
-    "polygamma_": _polygamma_inplace,
-    **{name: compute_on_host(name) for name in (*_ON_HOST.split(), *_POLYNOMIALS)},
-}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError, ShapeError
-from dispatch_aten.operators import KIND_OF
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.refusals import refuse_kinds
-from dispatch_aten.variants import functional_of
 
 from ._shared import Array, arange_like, aten, has_views, meta_of, ndim, numel, overload
 from ._writes import scatter_into
@@ -184,37 +181,8 @@ def _copy_of(view: str) -> Callable[..., Any]:
     return kernel
 
 
-def _find_copies() -> dict[str, str]:
-    """Return each copying operator and the overload of the view that it copies."""
-    found = {}
-    for name in KIND_OF:
-        base, dot, which = name.partition(".")
-        view = base.removesuffix("_copy") + dot + which
-        if base.endswith("_copy") and not base.startswith("_") and view in KIND_OF and functional_of(name) is None:
-            found[name] = view
-    return found
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+COMPOSITES: Final[dict[str, Callable[..., Any]]] = {
     **_split_at("hsplit", 1, 1),
     **_split_at("vsplit", 2, 0),
     **_split_at("dsplit", 3, 2),
-    **{name: _copy_of(view) for name, view in _find_copies().items()},
-    "tensor_split.tensor_indices_or_sections": _tensor_split,
-    "unsafe_chunk": _unsafe_chunk,
-    "unsafe_split.Tensor": _unsafe_split,
-    "unsafe_split_with_sizes": _unsafe_split,
-    "diag": _diag,
-    "diagflat": lambda self, offset=0: aten.diag.default(aten.reshape.default(self, (prod(dc.shape(self)),)), offset),
-    "trace": _trace,
-    "fill_diagonal_": _fill_diagonal,
-    "adjoint": _adjoint("adjoint", "tensor.adjoint() is only supported on matrices or batches of matrices"),
-    "mH": _adjoint("mH", "tensor.mH is only supported on matrices or batches of matrices"),
-    "matrix_H": _adjoint("matrix_H", "tensor.H is only supported on matrices (2-D tensors)", only=True),
-    "slice_inverse": _slice_inverse,
-}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "unfold_backward": _unfold_backward,
-    "diag_embed": _diag_embed,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
@@ -10,7 +10,7 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from ._shared import Array, arange_like, aten, ndim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _fail(name: str, text: str) -> ShapeError:
@@ -190,8 +190,3 @@ def _check_weights(weights: Array) -> None:
     least = aten.amin.default(aten.abs.default(weights), [0, 1])
     if aten._local_scalar_dense.default(aten.lt.Scalar(least, 1e-11)):
         raise _fail("istft", "window overlap add min: 1")
-
-
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"istft": _istft, "stft": _stft, "stft.center": _stft_center}
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}

@@ -20,7 +20,7 @@ from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
 from dispatch_aten.shapes.sizes import infer_size, view_strides
 
 from ._functional_views import functional_view
-from ._shared import Array, aten, has_views, meta_of, ndim, serve
+from ._shared import Array, aten, has_views, meta_of, ndim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,34 +164,7 @@ def _positive(self: Array) -> Array:
     return self
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "reshape": _reshape,
-    "view_as": lambda self, other: aten.view.default(self, dc.shape(other)),
-    "reshape_as": lambda self, other: aten.reshape.default(self, dc.shape(other)),
-    "expand_as": lambda self, other: aten.expand.default(self, dc.shape(other)),
-    "flatten.using_ints": _flatten,
-    "unflatten.int": _unflatten,
-    "narrow": _narrow,
-    "narrow.Tensor": _narrow_tensor,
-    "chunk": _chunk,
-    "tensor_split.sections": _split("tensor_split.sections"),
-    "tensor_split.indices": _tensor_split_indices,
-    "movedim.int": _movedim,
-    "movedim.intlist": _movedim,
-    "ravel": _ravel,
-    "numpy_T": lambda self: aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1))),
-    "mT": _turn_matrices,
-    "positive": _positive,
-}
-
 _BY_STRIDES: Final = (
     "view select.int slice.Tensor expand permute transpose.int t squeeze squeeze.dim squeeze.dims unsqueeze diagonal "
     "detach alias unfold"
 )
-
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {
-    "as_strided": serve(_as_strided, viewed=False),
-    "split.Tensor": _split("split.Tensor"),
-    "split_with_sizes": _split("split_with_sizes"),
-    "unbind.int": _unbind,
-}

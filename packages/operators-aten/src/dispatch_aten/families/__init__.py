@@ -3,24 +3,28 @@
 A file for each kind, ``KIND.rows``. A block begins with the family's name; below it stand the facts of the family, and
 then its overloads, each a schema as torch spells it with facts of its own::
 
-    [hypot]
-      tags      pointwise
+    [hypot]  pointwise
       says      Return the length of the hypotenuse ...
     hypot(Tensor self, Tensor other) -> Tensor
       variants  hypot.out hypot_
+      shape     elementwise_rule(name, 2)
+      formula   check_by_rule(name, _hypot)
       gradient  self: mul(grad, div(self, result))
 
 A fact is a word of `FAMILY_FACTS` or `OVERLOAD_FACTS` and its value, indented by two spaces; a line that is indented
 deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of all families in the file.
 
-* ``tags``: torch's, and ours (``view`` for results that share their input's memory, ``factory`` for operators that need no
+* The tags, behind the name where all overloads have them, in the fact ``tags`` before a colon and the names of those that
+  have them: torch's, and ours (``view`` for results that share their input's memory, ``factory`` for operators that need no
   tensor, ``window`` for a part whose beginning changes from call to call, which pipelines make at once of an array that is
-  there, ``copy`` for results with the elements of the first argument). They hold for all overloads, or for those after a
-  colon.
+  there, ``copy`` for results with the elements of the first argument).
 * ``variants``: overloads that compute the same in place or into ``out=`` tensors. Their schemas follow (`variant_schema`).
   One whose schema does not, or that has facts of its own, has a line with the fact ``functional``.
 * ``order``: overloads that calls ask in another order than that of the rows.
 * ``says``, ``means``, ``returns``: the sentence, and the phrases of arguments and results; see `dispatch_aten.texts`.
+* ``shape``: the shape rule; ``formula``: the composite below autograd (CompositeExplicitAutograd), of an operator with a
+  gradient of its own or without any; ``composite``: one that is differentiable through its parts
+  (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name; see `dispatch_aten.kinds`.
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
 * ``gradient``, ``flows``, ``refuses``, ``tangent``: see `dispatch_aten.derivatives`.
 
@@ -138,8 +142,8 @@ def all_families() -> Iterator[Family]:
 def facts_of(name: str) -> Facts:
     """Return the facts of an overload by its name; none where there is no such overload.
 
-    >>> facts_of("mul.Scalar"), len(facts_of("mul.out")), len(facts_of("no_such"))
-    ({'variants': ('mul_.Scalar',), 'gradient': ('self: mul(grad, other)',)}, 0, 0)
+    >>> facts_of("mul.Scalar")["gradient"], len(facts_of("mul.out")), len(facts_of("no_such"))
+    (('self: mul(grad, other)',), 0, 0)
     """
     return family_of(name).rows.get(name, _NO_FACTS) if name in FAMILY_TEXTS else _NO_FACTS
 

@@ -15,7 +15,9 @@ __all__ = ["FAMILY_FACTS", "OVERLOAD_FACTS", "Facts", "Family", "OperatorDef", "
 FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls".split())
 """The words of facts that stand below a block's header."""
 
-OVERLOAD_FACTS: Final = frozenset("variants functional calls gradient flows refuses tangent".split())
+OVERLOAD_FACTS: Final = frozenset(
+    "variants functional shape formula composite calls gradient flows refuses tangent".split()
+)
 """The words of facts that stand below an overload's schema."""
 
 _CHANGES_SHAPE: Final = frozenset(
@@ -109,14 +111,14 @@ def _join_lines(text: str) -> Iterator[tuple[int, str]]:
 def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Family:
     r"""Read a block; errors name the file and the line.
 
-    >>> family = read_block("[neg]\n  tags  pointwise\nneg(Tensor self) -> Tensor\n  variants  neg_", "pointwise")
+    >>> family = read_block("[neg]  pointwise\nneg(Tensor self) -> Tensor\n  variants  neg_", "pointwise")
     >>> family.overloads[1], family.functional
     (OperatorDef(name='neg_', schema='neg_(Tensor(a!) self) -> Tensor(a!)', tags=('pointwise', 'inplace')), {'neg_': 'neg'})
     >>> read_block("[neg]\n  say  Return the opposite.", "pointwise", "pointwise.rows", 7)
     Traceback (most recent call last):
     dispatch_aten.families.reader.RowError: pointwise.rows:8: unknown fact 'say' of a family; there are alias, ...
     """
-    name = text.partition("\n")[0].strip()[1:-1]
+    name, _, header_tags = text.partition("\n")[0][1:].partition("]")
     own: dict[str, list[str]] = {}
     functional: list[tuple[str, str, dict[str, list[str]]]] = []
     variants: list[tuple[str, str, str]] = []
@@ -138,7 +140,7 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Famil
         facts.setdefault(word, []).append(value.strip())
         if word == "variants":
             variants += _read_variants(functional[-1], value.strip(), file, line + number)
-    tags = _read_tags(own.get("tags", ()))
+    tags = _read_tags([header_tags, *own.get("tags", ())])
     schemas = [(bare, schema) for bare, schema, _ in (*functional, *variants)]
     overloads = [OperatorDef(bare, schema, _tags_of(bare, schema, tags)) for bare, schema in schemas]
     rows = {bare: {word: tuple(each) for word, each in facts.items()} for bare, _, facts in functional}
@@ -166,7 +168,7 @@ def _read_variants(
         yield name, schema, functional[0]
 
 
-def _read_tags(facts: list[str] | tuple[()]) -> dict[str, frozenset[str]]:
+def _read_tags(facts: list[str]) -> dict[str, frozenset[str]]:
     """Return each tag with the overloads that have it, none where all have it."""
     found: dict[str, frozenset[str]] = {}
     for fact in facts:

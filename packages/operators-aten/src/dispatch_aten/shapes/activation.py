@@ -145,19 +145,3 @@ def _log_sigmoid_forward(self: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
     refuse_kinds("log_sigmoid_cpu", "bic", self.dtype)
     like = preserve_format(self)
     return like, like
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    name: _row(int(arity), kernel) for name, arity, kernel in map(str.split, _ROWS.strip().splitlines())
-} | {
-    "hardtanh": _hardtanh,
-    "celu": _celu,
-    "softshrink": _softshrink,
-    "glu": _glu,
-    "glu_backward": _glu_backward,
-    "_prelu_kernel": _prelu_kernel,
-    "_prelu_kernel_backward": _prelu_kernel_backward,
-    "rrelu_with_noise_functional": _rrelu,
-    "rrelu_with_noise_backward": _rrelu_backward,
-    "log_sigmoid_forward": _log_sigmoid_forward,
-}

@@ -227,4 +227,4 @@ def _rules() -> dict[str, Callable[..., Any]]:
     return found
 
 
-RULES: Final[dict[str, Callable[..., Any]]] = _rules()
+MADE: Final[dict[str, Callable[..., Any]]] = _rules()

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.errors import ShapeError
 
-from .indexing import RULES as INDEXING_RULES
-from .loss import RULES as LOSS_RULES
 from .meta import TensorMeta
+from .own_rules import OWN_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _embedding_renorm(self: TensorMeta, indices: TensorMeta, max_norm: float, norm_type: float) -> TensorMeta:
     if self.ndim != 2:
         raise ShapeError("'self' must be 2-D", argument="self")
-    INDEXING_RULES["embedding"](self, indices)
+    OWN_RULES["embedding"](self, indices)
     return self.at_start()
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "_safe_softmax": LOSS_RULES["softmax.int"],
-    "embedding_renorm": _embedding_renorm,
-}

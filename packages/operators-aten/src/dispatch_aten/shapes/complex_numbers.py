@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import ScalarType, float16, float32, float64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
@@ -10,10 +10,9 @@ from dispatch_aten.promotion import Promotion, computation_type
 
 from .elementwise import elementwise
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _angle(self: TensorMeta) -> TensorMeta:
@@ -63,13 +62,3 @@ def _view_as_complex(self: TensorMeta) -> TensorMeta:
         raise OperatorError("Tensor must have a storage_offset divisible by 2", argument="self")
     strides = tuple(stride // 2 for stride in self.strides[:-1])
     return TensorMeta(self.shape[:-1], strides, self.dtype.to_complex(), self.storage_offset // 2)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "angle": _angle,
-    "_conj_physical": elementwise_rule("_conj_physical", 1),
-    "sgn": elementwise_rule("sgn", 1),
-    "complex": _complex,
-    "view_as_real": _view_as_real,
-    "view_as_complex": _view_as_complex,
-}

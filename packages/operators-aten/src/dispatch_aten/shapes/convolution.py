@@ -12,7 +12,7 @@ from .meta import TensorMeta, channels_last_strides, contiguous, suggests_channe
 from .refusals import c_name, refuse_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _SIDES: Final = ("depth", "height", "width")
 
@@ -374,13 +374,3 @@ def _col2im(
     if min(output_size) < 1:
         raise ShapeError(f"Expected positive output_size, but got {_tuple(output_size)}", argument="output_size")
     return contiguous((*self.shape[:-2], self.shape[-2] // window, *output_size), self.dtype)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "convolution": _convolution,
-    "_convolution": _convolution_with_options,
-    "convolution_backward": _convolution_backward,
-    "conv_tbc": _conv_tbc,
-    "im2col": _im2col,
-    "col2im": _col2im,
-}

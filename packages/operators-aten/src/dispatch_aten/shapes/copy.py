@@ -12,7 +12,7 @@ from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous, is_channels_last
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dispatch_aten.dtypes import ScalarType
 
@@ -53,14 +53,3 @@ def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int
 def _item(self: TensorMeta) -> None:
     if self.numel != 1:
         raise OperatorError(f"a Tensor with {self.numel} elements cannot be converted to Scalar", argument="self")
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "copy": _copy,
-    "clone": _clone,
-    "contiguous": _contiguous,
-    "_to_copy": _to_copy,
-    "resize_": _resize_inplace,
-    "_local_scalar_dense": _item,
-    "item": _item,
-}

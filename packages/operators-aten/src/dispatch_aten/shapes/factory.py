@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dispatch_aten.dtypes import ScalarType, float16, float64, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError, ShapeError
@@ -185,33 +185,3 @@ def _fill(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
     else:
         check_fits(value, self.dtype, "value")
     return preserve_format(self)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "zero_": lambda self: self,
-    "empty.memory_format": _empty,
-    "empty_strided": _empty_strided,
-    "full": _full,
-    "zeros": _zeros,
-    "ones": _empty,
-    "arange": _arange,
-    "arange.start": _arange_from,
-    "arange.start_step": _arange_from,
-    "linspace": _linspace,
-    "eye": _eye,
-    "eye.m": _eye,
-    "scalar_tensor": _scalar_tensor,
-    "empty_like": _like,
-    "zeros_like": _like,
-    "ones_like": _like,
-    "full_like": _full_like,
-    "new_empty": _new(_empty),
-    "new_empty_strided": _new(_empty_strided),
-    "new_full": _new(_full),
-    "new_zeros": _new(_zeros),
-    "new_ones": _new(_empty),
-    "tril": _triangle("tril"),
-    "triu": _triangle("triu"),
-    "fill.Scalar": _fill,
-    "fill.Tensor": _fill,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import float32, float64
 from dispatch_aten.errors import DtypeError
@@ -11,7 +11,7 @@ from .dims import wrap_dims
 from .meta import TensorMeta, dense_strides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dispatch_aten.dtypes import ScalarType
 
@@ -54,6 +54,3 @@ def _c2r(self: TensorMeta, dim: Sequence[int], normalization: int, last_dim_size
         self = _c2c(self, dims[:-1], normalization, forward=False)
     shape[dims[-1]] = last_dim_size
     return _describe_transform(self, shape, dims[-1:], self.dtype.to_real())
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {"_fft_c2c": _c2c, "_fft_c2r": _c2r, "_fft_r2c": _r2c}

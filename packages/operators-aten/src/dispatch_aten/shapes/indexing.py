@@ -11,9 +11,9 @@ from dispatch_aten.promotion import Number
 from .dims import wrap_dim
 from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserve_format
 from .meta import TensorMeta, contiguous, contiguous_strides
+from .own_rules import OWN_RULES
 from .refusals import check_fits
 from .sizes import view_strides
-from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,7 +264,7 @@ def _scatter_into_view(view: str) -> Callable[..., TensorMeta]:
     """Make the rule of an operator that writes ``src`` into a view of a copy of ``self``."""
 
     def rule(self: TensorMeta, src: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
-        part = VIEW_RULES[view](self, *args, **kwargs)
+        part = OWN_RULES[view](self, *args, **kwargs)
         if part.shape != src.shape:
             raise ShapeError(
                 f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
@@ -311,29 +311,3 @@ def _one_hot(self: TensorMeta, num_classes: int = -1) -> TensorMeta:
     if num_classes < 0:
         raise DataDependentShapeError("the number of classes is in the values", argument="num_classes")
     return contiguous((*self.shape, num_classes), int64)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "index.Tensor": _index,
-    "index_put": _index_put,
-    "index_select": _index_select,
-    "index_add": _index_add,
-    "gather": _gather,
-    "scatter.src": _scatter,
-    "scatter.value": _scatter,
-    "scatter_add": _scatter,
-    "masked_select": _masked_select,
-    "masked_scatter": _masked_scatter,
-    "nonzero": _nonzero,
-    "take": _take,
-    "select_scatter": _scatter_into_view("select.int"),
-    "slice_scatter": _scatter_into_view("slice.Tensor"),
-    "diagonal_scatter": _scatter_into_view("diagonal"),
-    "embedding": _embedding,
-    "embedding_dense_backward": _embedding_backward,
-    "select_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
-    "slice_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
-    "diagonal_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
-    "one_hot": _one_hot,
-    "value_selecting_reduction_backward": lambda grad, dim, indices, sizes, keepdim: contiguous(sizes, grad.dtype),
-}

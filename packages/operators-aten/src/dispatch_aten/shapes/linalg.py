@@ -22,7 +22,7 @@ from .matrices import (
 from .meta import TensorMeta, contiguous
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 _Two = tuple[TensorMeta, TensorMeta]
 _Three = tuple[TensorMeta, TensorMeta, TensorMeta]
@@ -334,32 +334,3 @@ def _cross(self: TensorMeta, other: TensorMeta, *, dim: int = -1) -> TensorMeta:
         )
     found = elementwise(self, other)
     return contiguous(found.shape, found.dtype)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "_linalg_det": _det,
-    "_linalg_eigh": _eigh,
-    "_linalg_slogdet": _slogdet,
-    "_linalg_solve_ex": _solve_ex,
-    "_linalg_svd": _svd,
-    "cholesky_inverse": _cholesky_inverse,
-    "cholesky_solve": _cholesky_solve,
-    "geqrf": _geqrf,
-    "linalg_cholesky_ex": _cholesky_ex,
-    "linalg_cross": _cross,
-    "linalg_eig": _eig,
-    "_linalg_eigvals": _eigvals,
-    "linalg_eigvals": _eigvals,
-    "linalg_eigvalsh": _eigvalsh,
-    "linalg_inv_ex": _inv_ex,
-    "linalg_ldl_factor_ex": _ldl_factor_ex,
-    "linalg_ldl_solve": _ldl_solve,
-    "linalg_lstsq": _lstsq,
-    "linalg_lu_factor_ex": _lu_factor_ex,
-    "linalg_matrix_exp": _matrix_exp,
-    "linalg_pinv.atol_rtol_tensor": _pinv,
-    "linalg_qr": _qr,
-    "linalg_svdvals": _svdvals,
-    "linalg_solve_triangular": _solve_triangular,
-    "lu_unpack": _lu_unpack,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dispatch_aten.dtypes import bool_, int32, int64
 from dispatch_aten.errors import (
@@ -18,10 +18,10 @@ from dispatch_aten.promotion import result_type
 from .dims import check_size, wrap_dim, wrap_dims
 from .layout import broadcast_shapes, preserve_format
 from .meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
-from .view import RULES as VIEW_RULES
+from .own_rules import OWN_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
@@ -76,7 +76,7 @@ def _stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
 
 def _broadcast_tensors(tensors: Sequence[TensorMeta]) -> list[TensorMeta]:
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="tensors")
-    return [VIEW_RULES["expand"](tensor, shape) for tensor in tensors]
+    return [OWN_RULES["expand"](tensor, shape) for tensor in tensors]
 
 
 def _repeat(self: TensorMeta, repeats: Sequence[int]) -> TensorMeta:
@@ -117,7 +117,7 @@ def _roll_one(self: TensorMeta, shift: int, dim: int) -> TensorMeta:
     """Describe a roll along one dimension: two slices joined."""
     size = self.shape[dim]
     start = (size - shift) % size
-    cut = VIEW_RULES["slice.Tensor"]
+    cut = OWN_RULES["slice.Tensor"]
     return _cat([cut(self, dim, start, size), cut(self, dim, 0, start)], dim)
 
 
@@ -167,20 +167,3 @@ def _repeat_places(repeats: TensorMeta, *, output_size: int | None = None) -> Te
             f"Trying to create tensor with negative dimension {output_size}: [{output_size}]", argument="output_size"
         )
     return contiguous((output_size,), repeats.dtype)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "cat": _cat,
-    "concat": _cat,
-    "stack": _stack,
-    "broadcast_tensors": _broadcast_tensors,
-    "repeat": _repeat,
-    "flip": _flip,
-    "roll": _roll,
-    "sort": _sort,
-    "sort.stable": _sort,
-    "argsort": _argsort,
-    "argsort.stable": _argsort,
-    "topk": _topk,
-    "repeat_interleave.Tensor": _repeat_places,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, int64, uint8
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
@@ -210,23 +210,3 @@ def _euclidean_dist(x1: TensorMeta, x2: TensorMeta) -> TensorMeta:
     _check_same_dtype(x1, x2, "x2")
     batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2], argument="x2")
     return contiguous((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "_softmax": _softmax("softmax"),
-    "_log_softmax": _softmax("log_softmax"),
-    "softmax.int": _softmax_dtype("softmax"),
-    "log_softmax.int": _softmax_dtype("log_softmax"),
-    "_softmax_backward_data": _softmax_backward,
-    "_log_softmax_backward_data": _softmax_backward,
-    "nll_loss_forward": _nll_loss_forward,
-    "nll_loss_backward": _nll_loss_backward,
-    "mse_loss": _mse_loss,
-    "mse_loss_backward": _mse_loss_backward,
-    "binary_cross_entropy": _binary_cross_entropy,
-    "smooth_l1_loss": _smooth_l1_loss,
-    "huber_loss": _huber_loss,
-    "soft_margin_loss": _soft_margin_loss,
-    "_euclidean_dist": _euclidean_dist,
-    "binary_cross_entropy_with_logits": _bce_with_logits,
-}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
 from .elementwise import elementwise
 from .layout import broadcast_shapes
 from .meta import TensorMeta, contiguous
+from .own_rules import OWN_RULES
 from .refusals import c_name, refuse_kinds
-from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 
 def _other_products(meta: TensorMeta) -> str:
@@ -141,7 +141,7 @@ def _matmul(self: TensorMeta, other: TensorMeta) -> TensorMeta:
 
 def _expand_bias(self: TensorMeta, shape: tuple[int, ...]) -> None:
     if self.shape != shape:
-        VIEW_RULES["expand"](self, shape)
+        OWN_RULES["expand"](self, shape)
 
 
 def _addmm(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, *, beta: Any = 1, alpha: Any = 1) -> TensorMeta:
@@ -177,7 +177,7 @@ def _linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = Non
     if not input.shape:
         raise ShapeError("both arguments to linear need to be at least 1D, but they are 0D", argument="input")
     flat = contiguous((prod(input.shape[:-1]), input.shape[-1]), input.dtype)
-    transposed = weight if weight.ndim < 2 else VIEW_RULES["t"](weight)
+    transposed = weight if weight.ndim < 2 else OWN_RULES["t"](weight)
     if weight.ndim == 1:
         return _mv(flat, weight)
     product = _mm(flat, transposed) if bias is None else _addmm(bias, flat, transposed)
@@ -188,18 +188,5 @@ def _outer(self: TensorMeta, vec2: TensorMeta) -> TensorMeta:
     for name, vector in (("self", self), ("vec2", vec2)):
         if vector.ndim != 1:
             raise OperatorError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D", argument=name)
-    column = VIEW_RULES["reshape"](self, (self.shape[0], 1))
+    column = OWN_RULES["reshape"](self, (self.shape[0], 1))
     return elementwise(column, vec2)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "mm": _mm,
-    "bmm": _bmm,
-    "mv": _mv,
-    "dot": _dot,
-    "matmul": _matmul,
-    "addmm": _addmm,
-    "baddbmm": _baddbmm,
-    "linear": _linear,
-    "outer": _outer,
-}

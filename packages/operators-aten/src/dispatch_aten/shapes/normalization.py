@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
@@ -12,7 +12,7 @@ from .meta import TensorMeta, channels_last_strides, contiguous, is_channels_las
 from .refusals import refuse_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _statistics_dtype(self: TensorMeta, parameters: Sequence[TensorMeta | None]) -> ScalarType:
@@ -226,15 +226,3 @@ def _batch_norm_backward(
     output_mask: Sequence[bool],
 ) -> tuple[TensorMeta, ...]:
     return _backward(input, weight, (input.shape[1],), output_mask, layout=True)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "native_layer_norm": _layer_norm,
-    "native_group_norm": _group_norm,
-    "_native_batch_norm_legit_no_training": _batch_norm_evaluate,
-    "native_layer_norm_backward": _layer_norm_backward,
-    "native_group_norm_backward": _group_norm_backward,
-    "native_batch_norm_backward": _batch_norm_backward,
-    "_native_batch_norm_legit.no_stats": _batch_norm_without_running,
-    "_native_batch_norm_legit_functional": _batch_norm_functional,
-}

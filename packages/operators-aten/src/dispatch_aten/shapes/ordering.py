@@ -226,24 +226,3 @@ def _bucketize(
             f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})", argument="boundaries"
         )
     return _search(boundaries, self, out_int32=out_int32, right=right)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "median": _of_all("median"),
-    "nanmedian": _of_all("nanmedian"),
-    "median.dim": _along("median", "bc"),
-    "nanmedian.dim": _along("nanmedian", "bc"),
-    "mode": _along("mode", "c"),
-    "kthvalue": _kthvalue,
-    "_unique2": _unknown,
-    "unique_dim": _unknown,
-    "unique_consecutive": _unknown,
-    "bincount": _bincount,
-    "histc": _histc,
-    "histogram.bin_ct": _histogram,
-    "histogram.bins_tensor": _histogram_between,
-    "searchsorted.Tensor": _search,
-    "searchsorted.Scalar": _search,
-    "bucketize.Tensor": _bucketize,
-    "bucketize.Scalar": _bucketize,
-}

@@ -10,7 +10,7 @@ from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from .meta import TensorMeta, contiguous
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _WHILE: Final = "(while checking arguments for ctc_loss_allocate_outputs)"
 
@@ -116,11 +116,3 @@ def _rnn_layer(
 
 def _rnn_layer_backward(input: TensorMeta, *rest: Any) -> tuple[TensorMeta, ...]:
     return tuple(contiguous(each.shape, each.dtype) for each in (input, *rest[:6]))
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "_ctc_loss": _ctc_loss,
-    "_ctc_loss_backward": _ctc_loss_backward,
-    "mkldnn_rnn_layer": _rnn_layer,
-    "mkldnn_rnn_layer_backward": _rnn_layer_backward,
-}

@@ -130,9 +130,3 @@ def _resample_backward(count: int) -> Callable[..., TensorMeta]:
         return fresh_in_format(tuple(input_size), grad_output)
 
     return rule
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _resample(count, kind) for name, (count, kind) in RESAMPLERS.items()},
-    **{f"{name}_backward": _resample_backward(count) for name, (count, _) in RESAMPLERS.items()},
-}

@@ -6,7 +6,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
-from dispatch_aten.kinds import find, names_in
+from dispatch_aten.kinds import find_function, names_with, place_of
 from dispatch_aten.operators import ATEN, ATEN_BY_NAME
 from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
@@ -111,7 +111,7 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
 
 def _own_rule(name: str) -> Callable[..., Any]:
     """Return the rule in an operator's kind, or raise ``KeyError``."""
-    rule: Callable[..., Any] = find("shapes", "RULES", name)
+    rule = find_function("shape", name)
     return _with_real_numbers(rule, ATEN_BY_NAME[name].schema) if name in _TAKE_REAL_NUMBERS else rule
 
 
@@ -139,7 +139,7 @@ def _make_rule(name: str) -> Callable[..., Any]:
 
 
 def _list_rules() -> list[str]:
-    own = set(names_in("shapes", "RULES"))
+    own = set(names_with("shape"))
     derived = (each for each in ATEN if each.name in own or functional_of(each.name) in own)
     return [each.name for each in derived if each.name in own or "inplace_view" not in each.tags]
 
@@ -167,9 +167,7 @@ def reads_types_only(name: str) -> bool:
     """Return whether a functional operator's rule looks at the types of numbers alone, never at their values."""
     if name in _BY_TYPE or name in _BY_VALUE:
         return name in _BY_TYPE
-    from .pointwise import RULES as ELEMENTWISE
-
-    return name in ELEMENTWISE
+    return place_of("shape", name)[0] == "pointwise"
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.dtypes import int32, int64
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
@@ -12,11 +12,11 @@ from .dims import wrap_dim
 from .indexing import check_scatter
 from .layout import preserve_format
 from .meta import TensorMeta, contiguous
+from .own_rules import OWN_RULES
 from .refusals import check_fits, refuse_kinds
-from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _REDUCTIONS: Final = ("sum", "prod", "mean", "amax", "amin")
 
@@ -161,7 +161,7 @@ def _as_strided_scatter(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> TensorMeta:
-    part = VIEW_RULES["as_strided"](self, size, stride, storage_offset)
+    part = OWN_RULES["as_strided"](self, size, stride, storage_offset)
     if part.shape != src.shape:
         raise ShapeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
@@ -175,15 +175,3 @@ def _nonzero_static(self: TensorMeta, *, size: int, fill_value: int = -1) -> Ten
     if size < 0:
         raise OperatorError("nonzero_static: 'size' must be an non-negative integer", argument="size")
     return contiguous((size, self.ndim), int64)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "scatter_reduce.two": _scatter_reduce,
-    "index_reduce": _index_reduce,
-    "index_copy": _index_copy,
-    "index_fill.int_Scalar": _index_fill,
-    "index_fill.int_Tensor": _index_fill,
-    "put": _put,
-    "as_strided_scatter": _as_strided_scatter,
-    "nonzero_static": _nonzero_static,
-}

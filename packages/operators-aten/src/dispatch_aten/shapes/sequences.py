@@ -10,8 +10,8 @@ from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
 from dispatch_aten.promotion import Number
 
 from .dims import check_size
-from .factory import RULES as FACTORY_RULES
 from .meta import TensorMeta, contiguous, dense_strides
+from .own_rules import OWN_RULES
 from .refusals import refuse_kinds
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _spacing_rule(name: str) -> Callable[..., TensorMeta]:
                     argument=which,
                 )
         ends = [_stand_in(value) for value in (start, end)]
-        found: TensorMeta = FACTORY_RULES["linspace"](*ends, steps, dtype=dtype)
+        found: TensorMeta = OWN_RULES["linspace"](*ends, steps, dtype=dtype)
         return found
 
     return rule
@@ -129,19 +129,4 @@ _WINDOWS: Final = {
     "hamming_window": (".periodic", ".periodic_alpha", ".periodic_alpha_beta"),
     "hann_window": (".periodic",),
     "kaiser_window": (".periodic", ".beta"),
-}
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    **{name + overload: _window(name) for name, more in _WINDOWS.items() for overload in ("", *more)},
-    **{
-        f"{name}.{ends}": _spacing_rule(name)
-        for name in ("linspace", "logspace")
-        for ends in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
-    },
-    "logspace": _spacing_rule("logspace"),
-    "range": _range,
-    "range.step": _range,
-    "empty_permuted": _empty_permuted,
-    "tril_indices": _triangle_indices(below=True),
-    "triu_indices": _triangle_indices(below=False),
 }

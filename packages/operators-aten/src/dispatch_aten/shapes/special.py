@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.dtypes import bool_
 from dispatch_aten.errors import OperatorError
@@ -10,8 +10,6 @@ from dispatch_aten.errors import OperatorError
 from .pointwise import elementwise_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .meta import TensorMeta
 
 _OPERANDS: Final = {
@@ -37,11 +35,6 @@ def _polygamma(n: int, self: TensorMeta) -> TensorMeta:
         raise OperatorError("polygamma(n, x) does not support negative n.", argument="n")
     found: TensorMeta = _polygamma_rule(self)
     return found
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    name: elementwise_rule(name, arity) for arity, names in _OPERANDS.items() for name in names.split()
-} | {"polygamma": _polygamma}
 
 
 def check_order(self: TensorMeta, p: int) -> None:

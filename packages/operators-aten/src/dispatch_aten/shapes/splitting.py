@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
 
 from .dims import wrap_dim
 from .meta import TensorMeta, contiguous
-from .view import RULES as VIEW_RULES
+from .own_rules import OWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-slice_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["slice.Tensor"]
-select_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["select.int"]
+slice_of: Final[Callable[..., TensorMeta]] = OWN_RULES["slice.Tensor"]
+select_of: Final[Callable[..., TensorMeta]] = OWN_RULES["select.int"]
 
 
 #: More pieces than this are not made: their descriptions alone would take gigabytes.
@@ -141,17 +141,3 @@ def _diag_embed(self: TensorMeta, offset: int = 0, dim1: int = -2, dim2: int = -
     for dim in sorted((first, second)):
         shape.insert(dim, length)
     return contiguous(shape, self.dtype)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "split.Tensor": _split,
-    "split.sizes": _split_with_sizes,
-    "split_with_sizes": _split_with_sizes,
-    "chunk": _chunk,
-    "tensor_split.sections": _tensor_split,
-    "tensor_split.indices": _tensor_split,
-    "unbind.int": _unbind,
-    "unfold": _unfold,
-    "unfold_backward": lambda grad_in, input_sizes, *_: contiguous(input_sizes, grad_in.dtype),
-    "diag_embed": _diag_embed,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import bool_
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
@@ -13,7 +13,7 @@ from .meta import TensorMeta, contiguous
 from .sizes import infer_size, view_strides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dispatch_aten.dtypes import ScalarType
 
@@ -312,42 +312,3 @@ def _view_dtype(self: TensorMeta, dtype: ScalarType) -> TensorMeta:
             )
     narrower = (*(step // ratio for step in self.strides[:-1]), 1)
     return TensorMeta((*outer, last // ratio), narrower, dtype, self.storage_offset // ratio)
-
-
-RULES: Final[dict[str, Callable[..., Any]]] = {
-    "view": _view,
-    "view.dtype": _view_dtype,
-    "reshape": _reshape,
-    "_unsafe_view": _view,
-    "view_as": lambda self, other: _view(self, other.shape),
-    "reshape_as": lambda self, other: _reshape(self, other.shape),
-    "as_strided": _as_strided,
-    "select.int": _select,
-    "slice.Tensor": _slice,
-    "expand": _expand,
-    "expand_as": lambda self, other: _expand(self, other.shape),
-    "broadcast_to": _expand,
-    "permute": _permute,
-    "transpose.int": _transpose,
-    "swapaxes": _transpose,
-    "swapdims": _transpose,
-    "t": _t,
-    "numpy_T": lambda self: _permute(self, range(self.ndim - 1, -1, -1)),
-    "mT": lambda self: _transpose(self, -2, -1),
-    "squeeze": _squeeze,
-    "squeeze.dim": _squeeze,
-    "squeeze.dims": _squeeze,
-    "unsqueeze": _unsqueeze,
-    "narrow": _narrow,
-    "diagonal": _diagonal,
-    "flatten.using_ints": _flatten,
-    "ravel": lambda self: _reshape(self, (-1,)) if self.is_contiguous else contiguous((self.numel,), self.dtype),
-    "unflatten.int": _unflatten,
-    "movedim.int": _movedim,
-    "movedim.intlist": _movedim,
-    "moveaxis.int": _movedim,
-    "moveaxis.intlist": _movedim,
-    "detach": lambda self: self,
-    "alias": lambda self: self,
-    "positive": _positive,
-}
