@@ -1,6 +1,8 @@
-"""Short ways that lead a call to another operator, by generated code and by plain code."""
+"""Short ways that lead a call to another operator or give way to a history, by generated code and by plain code."""
 
 from __future__ import annotations
+
+import random
 
 import numpy as np
 import pytest
@@ -72,3 +74,61 @@ def test_an_interrupt_in_a_lead_is_no_refusal(engine):
 
     with pytest.raises(KeyboardInterrupt):
         outcome(engine, "one tensor", arguments)
+
+
+AUTOGRAD = dc.DispatchKey.AutogradCPU.value
+CHOICES = SCHEMAS | {
+    "tensors that may be absent": "sparse(Tensor?[] xs, Tensor? y=None) -> Tensor",
+    "a list and a tensor": "beside(Tensor[] xs, Tensor y) -> Tensor",
+    "a tensor by default absent": "absent(Tensor x=None, Tensor y=None) -> Tensor",
+}
+
+
+def draw_tensors(signature, draw) -> tuple[object, ...]:
+    """Return arguments: tensors with an Autograd key or without, of which some of the former have a history."""
+
+    def tensor(parameter) -> Held | None:
+        if ("optional" in parameter.tensors or parameter.default is None) and draw.random() < 0.3:
+            return None
+        made = Held(draw.random() < 0.4)
+        made._dispatch_mask = AUTOGRAD * (made._dispatch_data or draw.random() < 0.5)
+        return made
+
+    return tuple(
+        [tensor(each) for _ in range(draw.randrange(3))]
+        if "list" in each.tensors
+        else tensor(each)
+        if each.tensors
+        else 5
+        for each in signature.parameters
+    )
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+@pytest.mark.parametrize("records", [None, True, False])
+def test_a_history_is_found_alike_by_generated_and_by_plain_code(kind, records):
+    registry, draw = dc.Registry(), random.Random(kind)
+    dc.Library("example", "DEF", registry=registry).define(CHOICES[kind])
+    entry = registry.get(f"example::{CHOICES[kind].partition('(')[0]}")
+
+    def has_history(tensor: Held) -> bool:
+        assert tensor._dispatch_mask & AUTOGRAD
+        return tensor._dispatch_data
+
+    asks = None if records is None else lambda: records
+    generated, plain = (
+        engine.make_history_choice(
+            entry, lambda *args: ("recorded", args), lambda *args: ("short", args), has_history, asks
+        )
+        for engine in (codegen, reference)
+    )
+    seen = set()
+    for _ in range(100):
+        values = draw_tensors(entry.signature, draw)
+        tensors = [tensor for _, tensor in entry.signature.tensors(values)]
+        if not any(tensor._dispatch_mask & AUTOGRAD for tensor in tensors):
+            continue  # a call whose mask has an Autograd key has such a tensor
+        wanted = records is not False and any(tensor._dispatch_data for tensor in tensors)
+        assert generated(*values) == plain(*values) == ("recorded" if wanted else "short", values)
+        seen.add(wanted)
+    assert seen == ({False} if records is False else {False, True})

@@ -46,6 +46,7 @@ from .source import (
     SpecializedState,
     call_source,
     fast_redispatch_source,
+    history_lines,
     kernel_arguments,
     makes_tensors,
     redispatch_source,
@@ -365,6 +366,27 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
         return _compile(runner_source(signature, lines), "redirect", names, signature)
 
     return LazyFunction(make, first_calls=lambda args, _: (plain, args, False), is_inside=True).function
+
+
+def make_history_choice(
+    entry: OperatorEntry,
+    recorded: Runner,
+    short: Runner,
+    has_history: Callable[[Any], bool],
+    records: Callable[[], bool] | None,
+) -> Runner:
+    """Return a generated runner for tensors with and without a history (see `reference.make_history_choice`)."""
+    signature = entry.signature
+    plain = reference.make_history_choice(entry, recorded, short, has_history, records)
+    if signature is None or not signature.is_specializable:
+        return plain
+    names = {"__recorded": recorded, "__short": short, "__has_history": has_history, "__records": records}
+    lines = history_lines(signature, asks=records is not None)
+
+    def make() -> Runner:
+        return _compile(runner_source(signature, lines), "choice", names, signature)
+
+    return LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
 
 
 class Inlined:

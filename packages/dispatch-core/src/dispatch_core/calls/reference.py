@@ -14,7 +14,7 @@ from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
 from ..errors import FrontendMismatchError
 from ..keys import context
 from ..keys.keyset import as_mask
-from ..keys.table import MARKERS
+from ..keys.table import AUTOGRAD, MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, make_coercer, make_view_checker
 from .signature import CallSignature, Result, ResultCheck, SpecializedKernels, bad_count, bad_list, copies_signature
@@ -243,6 +243,29 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
         return run(*values) if further is NotImplemented else target(values[0], *further)
 
     return redirect
+
+
+def make_history_choice(
+    entry: OperatorEntry,
+    recorded: Runner,
+    short: Runner,
+    has_history: Callable[[Any], bool],
+    records: Callable[[], bool] | None,
+) -> Runner:
+    """Return a runner that calls ``recorded`` where a tensor has a history, else ``short``.
+
+    ``records`` returns whether histories count in this context; without it they always do.
+    """
+    signature = entry.signature
+    assert signature is not None
+
+    def choose(*values: Any) -> Any:
+        counts = records is None or records()
+        tensors = (tensor for _, tensor in signature.tensors(values) if counts)
+        found = any(tensor._dispatch_mask & AUTOGRAD and has_history(tensor) for tensor in tensors)
+        return recorded(*values) if found else short(*values)
+
+    return choose
 
 
 def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from .._record import Record
 from ..arrays.frontend import ViewCode
+from ..keys.table import AUTOGRAD
 from .adapters import (
     SignatureAdapter,
     arguments_as_given,
@@ -257,6 +258,29 @@ def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str 
             else:
                 lines += [f"    {into} |= {mask('__t')}"]
     return lines
+
+
+def history_lines(signature: CallSignature, *, asks: bool) -> list[str]:
+    """Return lines that choose between the runners for tensors with a history and without.
+
+    They are for masks with an Autograd key, which the only tensor of a call then has. With ``asks`` the context may leave
+    histories out of account.
+    """
+    parameters = [parameter for parameter in signature.parameters if parameter.tensors]
+    is_alone = [parameter.tensors for parameter in parameters] == ["tensor"]
+    recorded = f"    return __recorded({values(signature)})"
+    tests, loops = [], []
+    for parameter in parameters:
+        item = "__t" if "list" in parameter.tensors else parameter.word
+        test = f"__has_history({item})" if is_alone else f"{item}._dispatch_mask & {AUTOGRAD} and __has_history({item})"
+        if "optional" in parameter.tensors or parameter.default is None:
+            test = f"{item} is not None and {test}"
+        if item == "__t":
+            loops += [f"for __t in {parameter.word}:", *indent([f"if {test}:", recorded])]
+        else:
+            tests.append(test)
+    lines = [f"if {' or '.join(tests)}:", recorded, *loops] if tests else loops
+    return [*(["if __records():", *indent(lines)] if asks else lines), f"return __short({values(signature)})"]
 
 
 def values(signature: CallSignature) -> str:

@@ -171,27 +171,14 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
         return found
     if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):
         return frontend.short_gradient(entry.op, mask & (ARRAYS | AUTOGRAD | MARKERS), way.gradient, run, found)
-    if way.arguments is not None and _takes_one_tensor(entry):
-        return _redirect_history(entry, way, run, found, frontend.has_history)
-    return _make_unless_history(entry, found, redirect, frontend.has_history, frontend.records)
-
-
-def _takes_one_tensor(entry: OperatorEntry) -> bool:
-    """Return whether the first argument is a tensor, and no other one is."""
-    kinds = [parameter.tensors for parameter in entry.signature.parameters] if entry.signature is not None else [""]
-    return kinds[0] == "tensor" and not any(kinds[1:])
-
-
-def _redirect_history(
-    entry: OperatorEntry, way: ShortWay, run: Runner, short: Runner, has_history: Callable[[Any], bool]
-) -> Runner:
-    """Return a runner that takes the short way, but calls the operator it leads to where the only tensor has a history."""
-    redirect = _make_redirect(entry, way, run)
-
-    def run_first_unless_history(first: Any, *rest: Any) -> Any:
-        return redirect(first, *rest) if has_history(first) else short(first, *rest)
-
-    return run_first_unless_history
+    signature = entry.signature
+    if signature is None:
+        return redirect
+    # A view has the history of its base even where nothing records, and the other operator is as quick there.
+    always = way.arguments is not None or any(each.alias is not None for each in signature.schema.returns)
+    records = None if always else frontend.records
+    chosen: Runner = entry.registry.engine.make_history_choice(entry, redirect, found, frontend.has_history, records)
+    return chosen
 
 
 def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
@@ -202,40 +189,6 @@ def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
         return found.op
     redirect: Runner = entry.registry.engine.make_redirect(entry, found.op, way.arguments, run)
     return redirect
-
-
-def _make_unless_history(
-    entry: OperatorEntry,
-    short: Runner,
-    run: Runner,
-    has_history: Callable[[Any], bool],
-    records: Callable[[], bool] | None,
-) -> Runner:
-    """Return a runner that takes the short way where no tensor of a call has a history, or nothing records one.
-
-    A view has the history of its base even then.
-    """
-    signature = entry.signature
-    if signature is None:
-        return run
-    if records is None or any(each.alias is not None for each in signature.schema.returns):
-        records = _always
-
-    def run_unless_history(*values: Any) -> Any:
-        for _, tensor in signature.tensors(values):
-            if tensor._dispatch_mask & AUTOGRAD and has_history(tensor):
-                return run(*values) if records() else short(*values)
-        return short(*values)
-
-    def run_first_unless_history(first: Any, *rest: Any) -> Any:
-        return run(first, *rest) if has_history(first) and records() else short(first, *rest)
-
-    kinds = [parameter.tensors for parameter in signature.parameters]
-    return run_first_unless_history if kinds[0] == "tensor" and not any(kinds[1:]) else run_unless_history
-
-
-def _always() -> bool:
-    return True
 
 
 def _serves(way: ShortWay, mask: int) -> bool:
