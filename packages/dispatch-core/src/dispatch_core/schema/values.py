@@ -125,9 +125,23 @@ def _within(number: int, name: str, beyond: int) -> int:
     raise _RangeError(f"must be {name} within 64 bits, not an int of {number.bit_length()} bits")
 
 
+class SymbolicNumber:
+    """A number that stands for another one at each replay of a captured function; see `pipelines.live_numbers`."""
+
+    def resolve(self) -> object:
+        """Return the number as operators take it: itself, or an ordinary one."""
+        raise NotImplementedError
+
+    def resolve_float(self) -> object:
+        """Return the number as operators take it that want a float."""
+        raise NotImplementedError
+
+
 def _float(value: object) -> object:
     if type(value) is float:
         return value
+    if isinstance(value, SymbolicNumber):
+        return value.resolve_float()
     # NumPy registers its floats and integers as Real; its bool is none. Python's is an int, which torch lets pass.
     if isinstance(value, Real):
         try:
@@ -160,6 +174,8 @@ def _plain(value: object) -> object:
     """Return a number as one of Python's own, or None for any other object."""
     if type(value) in _SCALARS:
         return value
+    if isinstance(value, SymbolicNumber):
+        return value.resolve()
     # A NumPy scalar's own type would take part in promotion; some of them are subclasses of Python's numbers.
     plain = _numpy_item(value)
     if type(plain) in _SCALARS:

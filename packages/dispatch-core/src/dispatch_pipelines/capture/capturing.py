@@ -25,7 +25,15 @@ from ..run.handle import Pipeline, check_options
 from ..run.session import Session
 from .capture_inputs import HostData, Input
 from .capture_parts import CapturePart
-from .live_numbers import Expression, LiveFloat, LiveInt, LiveNumber, make_live, to_plain
+from .device_copies import HostValue, is_host_read, key_of, record_copy
+from .errors import before_read
+from .handle import Pipeline, check_options
+from .live_numbers import Expression, LiveFloat, LiveNumber, make_live, operand_of, to_plain
+from .liveness import RANDOM
+from .pending import Pending, PendingMemory, pending_type, storage_key
+from .session import Session
+from .stats import HOST_READ
+from .steps import Step, line_of
 
 #: How many steps one call may have.
 _MOST: Final = sys.maxsize
@@ -49,6 +57,8 @@ class Recording:
         self.holders: dict[int, Input] = {}
         #: id of a number among the steps' arguments → the number, and where it comes from.
         self.live: dict[int, tuple[float, Expression]] = {}
+        #: Whether a shape rule is asked with live numbers; its answer is kept only if it does not depend on their values.
+        self.is_asking = False
         #: Conditions on live numbers and their answers.
         self.decisions: list[tuple[Expression, Any]] = []
         self._decided: set[Hashable] = set()
@@ -171,8 +181,7 @@ class Recording:
 
     def effect(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Call a function at each replay; live numbers among its arguments are that replay's."""
-        operands = tuple([each.expression if isinstance(each, LiveNumber) else each for each in arguments])
-        self.effects.append((function, operands))
+        self.effects.append((function, tuple(map(operand_of, arguments))))
 
     def number(self, function: Callable[[], Any], *, any_type: bool = False) -> Any:
         """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`.
@@ -186,7 +195,7 @@ class Recording:
 
     def compute(self, function: Callable[..., Any], *numbers: Any) -> Any:
         """Return ``function(*numbers)``, which each replay computes again where one of them is live."""
-        operands = tuple([each.expression if isinstance(each, LiveNumber) else each for each in numbers])
+        operands = tuple(map(operand_of, numbers))
         found = function(*map(to_plain, numbers))
         is_live = any(isinstance(each, LiveNumber) for each in numbers)
         return make_live(self, found, Expression(function, operands)) if is_live else found
@@ -227,10 +236,12 @@ class Recording:
     def _meet_one(self, value: Any, is_read: bool) -> Any:
         if value is None or isinstance(value, (str, bool)):
             return value
-        if isinstance(value, LiveFloat):
-            return value.plain
-        if isinstance(value, LiveInt):
-            return int(value)
+        if isinstance(value, LiveFloat) and value.recording is self:
+            plain = value.value * 1.0  # an object of its own
+            self.live[id(plain)] = plain, value.expression
+            return plain
+        if isinstance(value, LiveNumber):
+            return value.kind(value)
         if isinstance(value, (list, tuple)):
             found = [self._meet_one(each, is_read) for each in value]
             return value if all(map(_is, found, value)) else type(value)(found)
@@ -242,12 +253,32 @@ class Recording:
             self.see(value)
         return value
 
+    def ask(self, rule: Callable[..., Any], values: Iterable[Any]) -> None:
+        """Ask a shape rule with live numbers in their places, so that what it decides by them is a condition."""
+        values = list(values)
+        live = [self._revive(value) for value in values]
+        if not all(map(_is, live, values)):
+            self.is_asking = True
+            try:
+                rule(*live)
+            finally:
+                self.is_asking = False
+
+    def _revive(self, value: Any) -> Any:
+        """Return the live number that an argument of a step stands for; anything else as it is."""
+        if type(value) in (list, tuple):
+            found = [self._revive(each) for each in value]
+            return value if all(map(_is, found, value)) else found
+        known = self.live.get(id(value))
+        return value if known is None else make_live(self, *known)
+
     def put(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         """Make an array of the host's data; see Note [The host's data] in `capture_inputs`."""
         if isinstance(values[0], HostValue):
             return record_copy(values[0], make, values[1:])
         if any(each.place and each.tensor is each.array for each in self.inputs.values()):
             self.refuse("A tensor is made on the host, where an argument is an array of the host's", _HOST_HINT)
+        values = (_read_numbers(values[0]), *values[1:])
         found = make(*values)
         data = getattr(found, "_dispatch_data", found)
         known = self.holders[id(data)] = Input(found, data, "")
@@ -264,6 +295,16 @@ class Recording:
             key: Hashable = storage_key(array)
             memory = self._memories[id(array)] = PendingMemory(key, access.storage_offset(array))
         return memory
+
+
+def _read_numbers(value: Any) -> Any:
+    """Return the host's data with the values of live numbers, which are conditions."""
+    if isinstance(value, LiveNumber):
+        return value.kind(value)
+    if type(value) in (list, tuple):
+        found = [_read_numbers(each) for each in value]
+        return value if all(map(_is, found, value)) else type(value)(found)
+    return value
 
 
 def _is(one: Any, other: Any) -> bool:

@@ -2,23 +2,27 @@
 
 Note [Live numbers]
     While a call is recorded, ``capture.number(function)`` gives a number that remembers where it comes from. Arithmetic
-    with it gives numbers that remember, too: an `Expression`. As an argument of an operator it becomes an argument of the
-    replay. A comparison decides which way Python goes, so its answer is a guard, as the number's type is. A replay computes
-    what a decision depends on, decides, and goes on; an expression that raises is a miss. Whatever else is done with a
-    float, by ``math.sqrt``, gives an ordinary number, which the comparison of two recordings finds out if it changes.
+    with it, by the function, by a composite or by a gradient's formula, gives numbers that remember, too: an `Expression`.
+    As an argument of an operator it becomes an argument of the replay. A comparison decides which way Python goes, so its
+    answer is a guard, as the number's type is. A replay computes what a decision depends on, decides, and goes on; an
+    expression that raises is a miss.
 
-Note [Live ints]
-    Python reads an int's value without a call of ours, in ``range``, as an index or a count of repetitions. So a live int is
-    an object that says it is an int, and is none: there Python asks ``__index__``, and the value is a condition. So it is
-    for all that is no arithmetic and no comparison.
+Note [Live numbers are read]
+    Python reads a number's value without a call of ours, in ``range``, as an index, by ``math.sqrt``, or in C code that knows
+    floats. So a live number is an object that says it is an int or a float, and is none: there Python asks ``__index__``
+    or ``__float__``, and the value is a condition. So it is for all that is no arithmetic and no comparison.
 """
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ..schema.values import SymbolicNumber
 
 if TYPE_CHECKING:
     from .capturing import Recording
@@ -33,62 +37,90 @@ class Expression:
         self.function, self.operands = function, operands
 
 
-class LiveNumber:
-    """The manners of live numbers, `LiveFloat` and `LiveInt`."""
+class LiveNumber(SymbolicNumber):
+    """A number that a replay asks for again; see Note [Live numbers are read]."""
 
-    #: Who records, and where the number comes from.
-    recording: Recording
-    expression: Expression
+    #: The type that it says it has.
+    kind: ClassVar[type]
 
-    # Copies and pickles are ordinary numbers.
+    def __init__(self, recording: Recording, value: Any, expression: Expression) -> None:
+        self.recording, self.value, self.expression = recording, value, expression
+
+    @property
+    def __class__(self) -> type:
+        return self.kind
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError(f"__class__ assignment: a captured number stays {self.kind.__name__}")
+
+    def resolve(self) -> Any:
+        return self if self.recording.is_open else self.value
+
+    def resolve_float(self) -> Any:
+        return self.resolve() if self.kind is float else self * 1.0
+
+    def __hash__(self) -> int:
+        if self.recording.is_asking:
+            raise TypeError(f"unhashable {self.kind.__name__}: an answer would be kept by its value")
+        return hash(_read(self))
+
     def __reduce__(self) -> Any:
-        return type(to_plain(self)), (to_plain(self),)
+        return self.kind, (_read(self),)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(self.kind, name):
+            raise AttributeError(f"{self.kind.__name__!r} object has no attribute {name!r}")
+        return getattr(_read(self), name)
+
+    # NumPy's functions take the value.
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        numpy = sys.modules["numpy"]
+        return numpy.array(_read(self), dtype)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(function, method)(*map(_read_any, inputs), **keywords)
 
 
-class LiveFloat(LiveNumber, float):
-    """A float that a replay asks for again.
+class LiveFloat(LiveNumber):
+    """A float that a replay asks for again."""
 
-    ``plain`` is the ordinary float that operators get in its place, which the recording knows by its identity.
-    """
-
-    plain: float
+    kind = float
 
     def __float__(self) -> float:
-        return self.plain
+        return float(_read(self))
 
     def __int__(self) -> int:
         return int(_decide(self, int))
 
+    __trunc__ = __int__
+
+    def __ceil__(self) -> int:
+        return int(_decide(self, math.ceil))
+
+    def __floor__(self) -> int:
+        return int(_decide(self, math.floor))
+
 
 class LiveInt(LiveNumber):
-    """An int that a replay asks for again; see Note [Live ints]."""
+    """An int that a replay asks for again."""
 
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    @property
-    def __class__(self) -> type:
-        return int
-
-    @__class__.setter
-    def __class__(self, kind: type) -> None:
-        raise TypeError("__class__ assignment: a captured number stays an int")
+    kind = int
 
     def __index__(self) -> int:
-        return int(_decide(self, whole))
+        return int(_read(self))
 
-    __int__ = __trunc__ = __index__
+    __int__ = __trunc__ = __ceil__ = __floor__ = __index__
 
     def __float__(self) -> float:
         return float(self.__index__())
-
-    def __hash__(self) -> int:
-        return hash(self.__index__())
-
-    def __getattr__(self, name: str) -> Any:
-        if not hasattr(int, name):
-            raise AttributeError(f"'int' object has no attribute {name!r}")
-        return getattr(self.__index__(), name)
 
 
 def whole(value: Any) -> Any:
@@ -98,6 +130,21 @@ def whole(value: Any) -> Any:
     (3, None)
     """
     return value if type(value) is int else None
+
+
+def exactly(value: Any) -> Any:
+    """Return a float as the text that tells it from all others, and None for any other number.
+
+    >>> exactly(0.5), exactly(-0.0), exactly(3)
+    ('0.5', '-0.0', None)
+    """
+    return repr(value) if type(value) is float else None
+
+
+#: Type → the function by which the value of a live number is a condition.
+_READERS: Final[dict[type, Callable[[Any], Any]]] = {int: whole, float: exactly}
+#: What makes a condition of a value itself.
+READERS: Final = frozenset(_READERS.values())
 
 
 def error_of(function: Callable[..., Any], *values: Any) -> Any:
@@ -120,31 +167,33 @@ def _decide(live: LiveNumber, function: Callable[[Any], Any]) -> Any:
     return found
 
 
+def _read(live: LiveNumber) -> Any:
+    """Return the value of a live number, which is a condition from now on."""
+    _decide(live, _READERS[live.kind])
+    return live.value
+
+
+def _read_any(value: Any) -> Any:
+    return _read(value) if isinstance(value, LiveNumber) else value
+
+
 def to_plain(value: Any) -> Any:
     """Return a live number as an ordinary one; anything else as it is.
 
     >>> to_plain(3)
     3
     """
-    if isinstance(value, LiveFloat):
-        return float.__float__(value)
-    return value.value if isinstance(value, LiveInt) else value
+    return value.value if isinstance(value, LiveNumber) else value
 
 
 def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
     """Return a number of type float or int as a live one, and any other value as it is, which is a condition."""
-    kind: Any = {float: LiveFloat, int: LiveInt}.get(type(value))
-    if kind is None:
-        if value is None or isinstance(value, (Number, str)):
-            recording.decide(expression, value)
-        return value
-    made = kind(value)
-    made.recording, made.expression = recording, expression
-    if kind is LiveFloat:
-        # An object of its own.
-        made.plain = value * 1.0
-        recording.live[id(made.plain)] = made.plain, expression
-    return made
+    kind = {float: LiveFloat, int: LiveInt}.get(type(value))
+    if kind is not None:
+        return kind(recording, value, expression)
+    if value is None or isinstance(value, (Number, str)):
+        recording.decide(expression, value)
+    return value
 
 
 def operand_of(value: Any) -> Any:
@@ -157,7 +206,9 @@ def _arithmetic(function: Callable[..., Any]) -> tuple[Callable[..., Any], Calla
 
     def compute(first: Any, second: Any, live: LiveNumber) -> Any:
         if not (isinstance(first, (int, float)) and isinstance(second, (int, float))):
-            return NotImplemented
+            other = second if live is first else first
+            # Of other kinds of numbers, such as complex ones, each value is recorded.
+            return function(_read_any(first), _read_any(second)) if isinstance(other, Number) else NotImplemented
         operands = operand_of(first), operand_of(second)
         try:
             found = function(to_plain(first), to_plain(second))
@@ -189,7 +240,7 @@ def _unary(function: Callable[[Any], Any]) -> Callable[..., Any]:
 def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: LiveNumber, *others: Any) -> Any:
         if not all(isinstance(other, (int, float)) for other in others):
-            return NotImplemented
+            return function(_read(self), *others) if isinstance(others[0], Number) else NotImplemented
         found = function(to_plain(self), *map(to_plain, others))
         self.recording.decide(Expression(function, tuple(map(operand_of, (self, *others)))), found)
         return found
@@ -200,9 +251,13 @@ def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
 _BINARY: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _UNARY: Final = ("neg", "pos", "abs")
 _DECISIONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
-#: Further operations of Python's ints, with one number and with two.
-_READING: Final = ("ceil", "floor", "format", "invert", "repr", "round", "str")
-_READING_PAIRS: Final = ("and", "divmod", "lshift", "or", "rshift", "xor")
+#: What else Python's numbers can do, with one number and with two; and ints alone.
+_READING: Final = ("format", "repr", "round", "str")
+_READING_PAIRS: Final = ("divmod", "rdivmod")
+_OF_INTS: Final = (
+    "invert",
+    *[f"{side}{name}" for name in ("and", "lshift", "or", "rshift", "xor") for side in ("", "r")],
+)
 
 
 def _complete(kind: type) -> None:
@@ -218,19 +273,18 @@ def _complete(kind: type) -> None:
 
 
 def _reading(name: str) -> Callable[..., Any]:
-    """Return the method of an ordinary int, whose value is a condition."""
+    """Return the method of an ordinary number, whose value is a condition."""
 
-    def method(self: LiveInt, *others: Any) -> Any:
-        return getattr(self.__index__(), name)(*map(to_plain, others))
+    def method(self: LiveNumber, *others: Any) -> Any:
+        return getattr(_read(self), name)(*map(_read_any, others))
 
     return method
 
 
-for _kind in (LiveFloat, LiveInt):
-    _complete(_kind)
-LiveFloat.__hash__ = float.__hash__  # type: ignore[method-assign]
-for _name in (*_READING, *[f"{side}{name}" for name in _READING_PAIRS for side in ("", "r")]):
-    setattr(LiveInt, f"__{_name}__", _reading(f"__{_name}__"))
+_complete(LiveNumber)
+for _kind, _names in ((LiveNumber, (*_READING, *_READING_PAIRS)), (LiveInt, _OF_INTS)):
+    for _name in _names:
+        setattr(_kind, f"__{_name}__", _reading(f"__{_name}__"))
 
 
 #: Functions that have a sign in Python's text.
@@ -264,10 +318,21 @@ def describe(value: Any) -> str:
     if not isinstance(value, Expression):
         return repr(value)
     names = [describe(each) for each in value.operands]
+    if value.function in READERS:
+        return names[0]
     sign = SIGNS.get(value.function)
     if sign is None:
         return f"{getattr(value.function, '__name__', 'number')}({', '.join(names)})"
     return f"({sign.format(*names)})"
+
+
+def evaluate(value: Any) -> Any:
+    """Return what an expression gives now.
+
+    >>> evaluate(Expression(operator.add, (Expression(int), 1)))
+    1
+    """
+    return value.function(*map(evaluate, value.operands)) if isinstance(value, Expression) else value
 
 
 def in_order(expressions: Sequence[Expression]) -> list[Expression]:

@@ -23,8 +23,10 @@ from ..record.steps import Step
 from ..run.planned_runs import number_values
 from .capture_inputs import describe_tensor
 from .capture_parts import Finish
-from .live_numbers import Expression, describe, in_order, whole
-from .structures import skeleton, tensors_in
+from .live_numbers import READERS, Expression, describe, evaluate, in_order
+from .pending import Pending, storage_key
+from .steps import Step, line_of
+from .structures import same_constant, skeleton, tensors_in
 
 if TYPE_CHECKING:
     from .capture_inputs import HostData, Input
@@ -169,7 +171,14 @@ class RecordedRun:
         for number, (function, value) in enumerate(self.recording.guards):
             if function() != value:
                 return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"
-        return "the masks, settings, registrations or live numbers are others, or tensors lie elsewhere in memory"
+        for expression, answer in self.recording.decisions:
+            try:
+                found = evaluate(expression)
+            except Exception as error:  # noqa: BLE001  # the program's own: a replay misses, too
+                found = error
+            if found != answer:
+                return f"{describe(expression)} is {found}, and was {answer}"
+        return "the masks, settings or registrations are others, or tensors lie elsewhere in memory"
 
     def release(self) -> None:
         """Drop all values; call it once the steps have run and the plan is made."""
@@ -263,16 +272,16 @@ def _live(found: RecordedRun) -> list[str]:
 
 
 def _decisions(found: RecordedRun) -> list[Any]:
-    """Return the conditions on live numbers, without those that follow from another: questions of an int that is known.
+    """Return the conditions on live numbers, without those that follow from another: what asks of a number whose value is known.
 
     Whether an int's bounds are asked for first depends on whether the operator was called before.
     """
     decisions = found.recording.decisions
-    known = {id(each.operands[0]) for each, _ in decisions if each.function is whole}
+    known = {id(each.operands[0]) for each, _ in decisions if each.function in READERS}
 
     def follows(expression: Expression) -> bool:
         parts = [id(each) for each in expression.operands if isinstance(each, Expression)]
-        return bool(parts) and expression.function is not whole and known.issuperset(parts)
+        return bool(parts) and expression.function not in READERS and known.issuperset(parts)
 
     return [(describe(each), answer) for each, answer in decisions if not follows(each)]
 

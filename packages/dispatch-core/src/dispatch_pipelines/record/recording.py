@@ -248,7 +248,7 @@ def _let_meet(entry: Any, runner: Runner) -> Runner:
     def run(*values: Any) -> Any:
         session = current()
         if session is not None and session.recording is not None:
-            values = session.recording.meet(values, unread)
+            session.recording.meet(values, unread)  # numbers stay live for the operators that it calls
         return runner(*values)
 
     return run
@@ -397,6 +397,8 @@ class Recorder:
         try:
             rule = session.stats.time_rule(self.meta) if session.options["trace"] else self.meta
             given = self._describe(values)
+            if session.recording is not None:
+                session.recording.ask(rule, given)
             described = intern_spec(watch("meta", self.entry.name, rule)(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]

@@ -55,8 +55,8 @@ class Blueprint:
         # States that are late are made now, and storages by that.
         states = [(entry.state, entry.values.get("history")) for entry in part.entries]
         known = {id(each) for pair in states for each in pair} | set(part.known)
-        self._found = _find_nodes(roots, known)
-        self._order = {id(node): number for number, node in enumerate(self._found)}
+        self.nodes = _find_nodes(roots, known)
+        self._order = {id(node): number for number, node in enumerate(self.nodes)}
         self.tensors: list[Any] = []
         self.numbers: list[Any] = []
         self.constants: list[Any] = []
@@ -284,7 +284,7 @@ class Blueprint:
 
     def write_nodes(self) -> None:
         """Write the nodes that lead to the roots, each after those that it depends on."""
-        for node in self._found:
+        for node in self.nodes:
             if id(node) not in self._sources:
                 self.value(node)
 
@@ -334,8 +334,8 @@ class Blueprint:
         names = "".join(f"t{number}, " for number in range(len(self.tensors)))
         lines = [f"{names}= t"] if names else []
         lines += self._reads
-        if self._found:
-            lines.append(f"q = reserve({len(self._found)})")
+        if self.nodes:
+            lines.append(f"q = reserve({len(self.nodes)})")
         source = define("restore(t, n)", [*lines, *self._lines])
         return source, LateCode(source, self._scope)
 

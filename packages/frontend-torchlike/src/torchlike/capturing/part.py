@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ class CapturedState(CapturePart):
         self.known: dict[int, Entry] = {}
         #: The chains of views that were made again: the call's steps depend on them.
         self.chains: list[Any] = []
+        #: The nodes that the call has made.
+        self.nodes: list[Any] = []
         self.modules = ModuleGuards(recording)
         self.optimizers = OptimizerStates(recording)
         self._environment = Tensor._dispatch_environment()
@@ -100,6 +103,7 @@ class CapturedState(CapturePart):
         changed += [value for each in self.entries for _, value in _find_changes(each)]
         blueprint = Blueprint(self, [*results, *(each for each in changed if each is not None)])
         blueprint.write_nodes()
+        self.nodes = blueprint.nodes
         for result in results:
             blueprint.tensor(result)
         storages: set[int] = set()
@@ -127,9 +131,28 @@ class CapturedState(CapturePart):
         ANY.pop(-id(self), None)
         self.modules.end()
         self.optimizers.end()
+        for node in self.nodes:
+            _settle_numbers(node)
+        self.nodes = []
         self.entries.clear()
         self.chains.clear()
         self.known.clear()
+
+
+def _settle_numbers(node: Any) -> None:
+    """Let a node keep ordinary numbers in the place of live ones: its backward may run outside of the call."""
+    for name, value in vars(node).items():
+        if (settled := _settle(value)) is not value:
+            setattr(node, name, settled)
+
+
+def _settle(value: Any) -> Any:
+    if hasattr(value, "expression"):
+        return value.value
+    if type(value) in (tuple, list):
+        found = [_settle(each) for each in value]
+        return value if all(map(operator.is_, found, value)) else type(value)(found)
+    return value
 
 
 #: The attributes of a state that a call may change, besides its storage.
