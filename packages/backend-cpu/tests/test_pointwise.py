@@ -10,9 +10,9 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_backend_cpu.arrays import describe, strides_of
 from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
-from dispatch_backend_cpu.ops import rule_kernels
-from dispatch_backend_cpu.ops.numpy_formulas import select
-from dispatch_backend_cpu.ops.pointwise_table import AT_ONCE, FORMULAS
+from dispatch_backend_cpu.ops.pointwise.numpy_formulas import select
+from dispatch_backend_cpu.ops.pointwise.table import AT_ONCE, FORMULAS
+from dispatch_backend_cpu.ops.support import rule_kernels
 from dispatch_core.calls import traits_of
 
 add = SPECIALIZED["add.Tensor"]

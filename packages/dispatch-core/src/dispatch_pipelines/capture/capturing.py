@@ -25,15 +25,7 @@ from ..run.handle import Pipeline, check_options
 from ..run.session import Session
 from .capture_inputs import HostData, Input
 from .capture_parts import CapturePart
-from .device_copies import HostValue, is_host_read, key_of, record_copy
-from .errors import before_read
-from .handle import Pipeline, check_options
 from .live_numbers import Expression, LiveFloat, LiveNumber, make_live, operand_of, to_plain
-from .liveness import RANDOM
-from .pending import Pending, PendingMemory, pending_type, storage_key
-from .session import Session
-from .stats import HOST_READ
-from .steps import Step, line_of
 
 #: How many steps one call may have.
 _MOST: Final = sys.maxsize

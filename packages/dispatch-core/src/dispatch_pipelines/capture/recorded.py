@@ -24,9 +24,7 @@ from ..run.planned_runs import number_values
 from .capture_inputs import describe_tensor
 from .capture_parts import Finish
 from .live_numbers import READERS, Expression, describe, evaluate, in_order
-from .pending import Pending, storage_key
-from .steps import Step, line_of
-from .structures import same_constant, skeleton, tensors_in
+from .structures import skeleton, tensors_in
 
 if TYPE_CHECKING:
     from .capture_inputs import HostData, Input
@@ -272,7 +270,7 @@ def _live(found: RecordedRun) -> list[str]:
 
 
 def _decisions(found: RecordedRun) -> list[Any]:
-    """Return the conditions on live numbers, without those that follow from another: what asks of a number whose value is known.
+    """Return the conditions on live numbers, without those that follow from another, of a number whose value is known.
 
     Whether an int's bounds are asked for first depends on whether the operator was called before.
     """

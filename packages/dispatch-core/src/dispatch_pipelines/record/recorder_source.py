@@ -23,17 +23,18 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.lent_memory import LENT, is_lent
-from ..calls import codegen
-from ..calls.boundary import Boundary
-from ..calls.emit import indent
-from ..calls.result_lines import left_out
-from ..calls.signature import CallParameter, CallSignature
-from ..calls.source import values
-from ..calls.traits import AnswerKey
-from ..keys import context
-from ..keys.table import DispatchKey
-from ..stages import watch
+from dispatch_core.arrays.lent_memory import LENT, is_lent
+from dispatch_core.calls import codegen
+from dispatch_core.calls.boundary import Boundary
+from dispatch_core.calls.emit import indent
+from dispatch_core.calls.result_lines import left_out
+from dispatch_core.calls.signature import CallParameter, CallSignature
+from dispatch_core.calls.source import values
+from dispatch_core.calls.traits import AnswerKey
+from dispatch_core.keys import context
+from dispatch_core.keys.table import DispatchKey
+from dispatch_core.stages import watch
+
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import innermost
 from .callers import INSIDE

@@ -43,6 +43,7 @@ from dispatch_core.arrays.lent_memory import LENT, is_lent
 from dispatch_core.calls import codegen
 from dispatch_core.calls.boundary import Boundary
 from dispatch_core.calls.signature import CallSignature
+from dispatch_core.calls.traits import traits_of
 from dispatch_core.errors import NoKernelError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import MARKERS, DispatchKey, keys_of
@@ -52,22 +53,6 @@ from dispatch_core.operators.runners import make_functional_runner
 from dispatch_core.operators.typed_calls import TypedCalls
 from dispatch_core.stages import watch
 
-from .._record import replace
-from ..arrays import access, owners
-from ..arrays.frontend import FRONTENDS, Frontend
-from ..arrays.lent_memory import LENT, is_lent
-from ..calls import codegen
-from ..calls.boundary import Boundary
-from ..calls.signature import CallSignature
-from ..calls.traits import traits_of
-from ..errors import NoKernelError
-from ..keys import context
-from ..keys.table import MARKERS, DispatchKey, keys_of
-from ..levels import Level
-from ..operators.resolution import Resolution, resolve
-from ..operators.runners import make_functional_runner
-from ..operators.typed_calls import TypedCalls
-from ..stages import watch
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
