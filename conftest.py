@@ -88,6 +88,8 @@ def _share(config):
 
 def is_drawn(seed, share, item):
     """Return whether a test is among the drawn share of its family."""
+    if (mark := item.get_closest_marker("drawn")) is not None:
+        share *= mark.args[0]
     place = hashlib.blake2b(f"{seed} {item.nodeid}".encode(), digest_size=4).digest()
     return not hasattr(item, "callspec") or int.from_bytes(place) < share * 2**32
 
