@@ -71,7 +71,7 @@ ATTRIBUTES: Final = (
     " runs_at_once serves stands_for"
 ).split()
 #: Names of the tables above that the sources define no longer.
-GONE: Final = frozenset[str]()
+GONE: Final = frozenset({"WrittenCall"})
 
 _FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCHEMA: Final = re.compile(r'(?<!def )(?<![\w.])([a-z_]\w*)(?:\.\w+)?\([^()"]*(?:\([^()]*\)[^()"]*)*\) -> ')
