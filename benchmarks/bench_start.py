@@ -116,7 +116,10 @@ def main() -> None:
         print(f"{name:<{width}} {found:>10.4f} {'' if goal is None else f'{goal:.3f}':>8}")
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        rows = [
+            {"name": name, "ours": found * 1e6, "goal": goal, "group": ""} for name, (found, goal) in figures.items()
+        ]
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ shows the machine's noise. Of each row the least time of all turns counts. Both 
 ``benchmarks/``. Their sources stand first on the path; what else they need comes from the environment that runs this tool,
 the entry points of plugins included. A script takes ``--json`` and ``--repeats``, as ``benchmarks/harness.py`` has them.
 
-Printed are, for each script, the geometric mean of new to old, every row above the limit, and the same figures of old to
-old. The status is 1 where a mean or a row is above its limit.
+Printed are, for each script and each group of its rows, the geometric mean of new to old, every row above the limit, and the
+same figures of old to old. The status is 1 where a group's mean or a row is above its limit.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-SCRIPTS: Final = ("bench_calls", "bench_steps", "bench_layers", "bench_pipeline")
+SCRIPTS: Final = ("bench_calls", "bench_breadth", "bench_steps", "bench_start", "bench_layers")
 
-#: Row → the least nanoseconds of a call.
-Times = dict[str, float]
+#: Group and name of a row → the least nanoseconds of a call.
+Times = dict[tuple[str, str], float]
 
 _FIND_SOURCES: Final = (
     "import importlib.util as u, sys; print(*[u.find_spec(name).origin for name in sys.argv[1:]], sep='\\n')"
@@ -43,12 +43,20 @@ class Comparison:
 
     script: str
     old: Times
-    ratios: Mapping[str, float]
-    noise: Mapping[str, float]
+    ratios: Mapping[tuple[str, str], float]
+    noise: Mapping[tuple[str, str], float]
+
+    def means(self, ratios: Mapping[tuple[str, str], float]) -> dict[str, float]:
+        """Return the geometric mean of each group's ratios."""
+        groups = dict.fromkeys(group for group, _ in ratios)
+        return {
+            group: statistics.geometric_mean(ratio for (other, _), ratio in ratios.items() if other == group)
+            for group in groups
+        }
 
     def is_within(self, mean: float, row: float) -> bool:
-        """Return whether the geometric mean and every row stay under their limits."""
-        return statistics.geometric_mean(self.ratios.values()) <= mean and max(self.ratios.values()) <= row
+        """Return whether every group's geometric mean and every row stay under their limits."""
+        return max(self.means(self.ratios).values()) <= mean and max(self.ratios.values()) <= row
 
     def describe(self, row: float) -> Iterator[str]:
         """Yield the lines of the report: the means, then each row above the limit, the worst first."""
@@ -58,10 +66,14 @@ class Comparison:
             f"{self.script}: geometric mean {mean:.3f} of {len(self.ratios)} rows (old/old {noise:.3f}); above {row:.2f}: "
             f"{sum(ratio > row for ratio in self.ratios.values())} (old/old {loud})"
         )
-        for name, ratio in sorted(self.ratios.items(), key=lambda item: -item[1]):
+        again = self.means(self.noise)
+        for group, each in self.means(self.ratios).items():
+            if group:
+                yield f"  {each:6.3f}  (old/old {again[group]:.3f})  geometric mean of {group}"
+        for key, ratio in sorted(self.ratios.items(), key=lambda item: -item[1]):
             if ratio > row:
-                old = self.old[name]
-                yield f"  {ratio:6.3f}  (old/old {self.noise[name]:.3f})  {old:,.0f} → {old * ratio:,.0f} ns  {name}"
+                old, name = self.old[key], ": ".join(filter(None, key))
+                yield f"  {ratio:6.3f}  (old/old {self.noise[key]:.3f})  {old:,.0f} → {old * ratio:,.0f} ns  {name}"
 
 
 def find_tree(version: str, folder: Path) -> Path:
@@ -102,8 +114,8 @@ def measure(script: Path, env: Mapping[str, str], options: Sequence[str], best: 
         if ended.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr}")
         for row in json.loads(path.read_text(encoding="utf-8")):
-            name = f"{row['group']}: {row['name']}" if row.get("group") else row["name"]
-            best[name] = min(row["ours"], best.get(name, row["ours"]))
+            key = row.get("group", ""), row["name"]
+            best[key] = min(row["ours"], best.get(key, row["ours"]))
 
 
 def compare(script: Path, environments: Sequence[Mapping[str, str]], times: int, options: Sequence[str]) -> Comparison:
@@ -130,7 +142,9 @@ def _read_arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--scripts", nargs="+", default=SCRIPTS, metavar="NAME", help=f"(default: {' '.join(SCRIPTS)})")
     parser.add_argument("--times", type=int, default=5, help="turns of each version (default: 5)")
     parser.add_argument("--repeats", help="samples of each row in a turn (default: the script's own)")
-    parser.add_argument("--mean", type=float, default=1.03, help="the limit of the geometric mean (default: 1.03)")
+    parser.add_argument(
+        "--mean", type=float, default=1.03, help="the limit of a group's geometric mean (default: 1.03)"
+    )
     parser.add_argument("--row", type=float, default=1.10, help="the limit of a row (default: 1.10)")
     return parser.parse_args(given)
 
