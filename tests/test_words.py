@@ -238,3 +238,21 @@ def attributes(init):
 def test_no_module_is_named_like_an_attribute_of_its_package():
     found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in folders()]
     assert [(str(folder), names) for folder, names in found if names] == []
+
+
+#: A line that has a note's title alone begins the note where text follows; other mentions cite it.
+NOTE = re.compile(r"^ *(?:# )?(?:\"\"\")?Note \[([^\]\n]+)\]\n(?! *\n)", re.MULTILINE)
+CITATION = re.compile(r"Note\s+(?:#:?\s+)?\[([^\]]+)\]")
+
+
+def test_each_note_is_cited_and_each_citation_has_a_note():
+    notes, cited = defaultdict(list), set()
+    for path in {path for where in PLACES for suffix in (".py", ".md") for path in files(where, suffix)}:
+        text = path.read_text(encoding="utf-8")
+        own = {found.end(1): found[1] for found in NOTE.finditer(text)}
+        for title in own.values():
+            notes[title].append(path.name)
+        others = (found[1] for found in CITATION.finditer(text) if found.end(1) not in own)
+        cited |= {re.sub(r"\s+(?:#:?\s+)?", " ", title) for title in others}
+    assert cited == notes.keys()
+    assert {title: places for title, places in notes.items() if len(places) > 1} == {}

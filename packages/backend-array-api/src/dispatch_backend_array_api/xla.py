@@ -10,8 +10,7 @@ Note [Overlapping slices]
     Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that
     it has written already. So a slice is written by a choice between the old elements and the new ones.
 
-Note [Numbers]
-    Numbers are arguments of the compiled function: a new learning rate compiles nothing.
+Numbers are arguments of the compiled function: a new learning rate compiles nothing.
 
 Note [Donated buffers]
     The array of a value with a successor is donated to the function that makes the successor, if that has its shape and
@@ -20,14 +19,12 @@ Note [Donated buffers]
     Memory that NumPy sees, or a DLPack capsule, JAX copies by itself. Of two arrays in one buffer, such as another placement
     of an array is, it refuses to take one as donated, before anything has run; then the function is called with a copy.
 
-Note [Checks of values]
-    Kernels check indices and probabilities; where these are traced the checks become a part of the program. In a pipeline
-    the outcome is read when the function has run, and a program in which one has failed raises: its nodes run one by one
-    then, and the wrong one says so. A program that is replayed hands the outcome on: see `error_words`.
+Kernels check indices and probabilities; where these are traced the checks become a part of the program. In a pipeline
+the outcome is read when the function has run, and a program in which one has failed raises: its nodes run one by one
+then, and the wrong one says so. A program that is replayed hands the outcome on: see `error_words`.
 
-Note [Errors of callbacks]
-    A function that calls back into Python (``jax.pure_callback``) may have been left when the callback raises: the error
-    stands in its results. It is waited for, so that it is the step's.
+A function that calls back into Python (``jax.pure_callback``) may have been left when the callback raises: the error
+stands in its results. It is waited for, so that it is the step's.
 """
 
 from __future__ import annotations

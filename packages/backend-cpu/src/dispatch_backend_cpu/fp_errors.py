@@ -3,7 +3,6 @@
 Torch divides by zero and overflows in silence; NumPy warns, and raises where the user asked for that by ``np.seterr`` or by
 turning warnings into errors.
 
-Note [Ignoring by context]
 NumPy keeps its error state in a context variable. A ``Context`` of our own, in which that state says "ignore", is entered
 for the length of one NumPy call by ``Context.run``: some 20 ns, against about 1 µs for ``np.errstate``. Only one thread can
 be inside a ``Context`` at a time, and only once. A thread that finds the process's context occupied takes a context of its

@@ -1,10 +1,9 @@
 """The report of the command ``explain`` on an operator, made in a process of its own.
 
-Note [Explaining loads plugins]
-    To explain a call, everything that the call would load is loaded: the operator library of its namespace, the backends of
-    the requested keys, and nothing else; without keys that is cpu, where a call without a device goes. All of it happens
-    in a child process. A plugin that ends that process, or does not come to an end, is left out, and the child begins
-    again; the output of plugins never gets between the lines of the report.
+To explain a call, everything that the call would load is loaded: the operator library of its namespace, the backends of
+the requested keys, and nothing else; without keys that is cpu, where a call without a device goes. All of it happens
+in a child process. A plugin that ends that process, or does not come to an end, is left out, and the child begins
+again; the output of plugins never gets between the lines of the report.
 """
 
 from __future__ import annotations

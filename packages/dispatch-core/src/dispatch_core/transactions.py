@@ -1,9 +1,8 @@
 """Transactions over registrations: one that fails half way leaves nothing behind.
 
-Note [Registrations are rolled back]
-    Every registration, in any registry or table of the process, says by `on_rollback` how to undo itself. Inside a
-    `transaction` of the same thread or task these functions are kept, and run newest first when the block raises. Outside of
-    one they are dropped.
+Every registration, in any registry or table of the process, says by `on_rollback` how to undo itself. Inside a
+`transaction` of the same thread or task these functions are kept, and run newest first when the block raises. Outside of
+one they are dropped.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """The loops that Numba compiles, over arrays without gaps: of one dimension, or of rows.
 
-Note [One module]
-    Numba keeps machine code on disk for as long as the file of a loop does not change. It does not see changes in another
-    file that a loop calls into, so all of them stand here.
+Numba keeps machine code on disk for as long as the file of a loop does not change. It does not see changes in another
+file that a loop calls into, so all of them stand here.
 
-Note [Loops become vector code]
-    LLVM makes vector instructions of straight-line arithmetic and choices. The C library's ``exp`` and ``erf`` stay calls
-    for each element, so `exp` and `erf` are polynomials here, for float32. Sums are vector code only where terms may be
-    added in another order: `_sum` allows that and nothing else, and sums of `_PART` terms are added in float64.
+LLVM makes vector instructions of straight-line arithmetic and choices. The C library's ``exp`` and ``erf`` stay calls
+for each element, so `exp` and `erf` are polynomials here, for float32. Sums are vector code only where terms may be
+added in another order: `_sum` allows that and nothing else, and sums of `_PART` terms are added in float64.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The function that runs a chain.
 
-Note [Two forms]
-    Small values are computed whole, one ufunc after the other, each into memory that NumPy provides: the number of calls
-    decides. Large ones are computed tile by tile in two or three buffers that stay in the cache, and only stored values
-    get memory of their own: the amount of memory that is touched decides.
+Small values are computed whole, one ufunc after the other, each into memory that NumPy provides: the number of calls
+decides. Large ones are computed tile by tile in two or three buffers that stay in the cache, and only stored values
+get memory of their own: the amount of memory that is touched decides.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The computation of element-wise kernels as a list of ufunc calls: formulas are run on symbols.
 
-Note [Formulas are traced]
-    A kernel's formula is a function of arrays. Run on symbols it records the ufuncs that it calls and their operands, with
-    the dtypes that NumPy would choose; run on tiles, these calls give the bits that the formula gives on whole arrays. A
-    formula that does anything else, such as to look at values, cannot be traced, and its operator is not fused.
+A kernel's formula is a function of arrays. Run on symbols it records the ufuncs that it calls and their operands, with
+the dtypes that NumPy would choose; run on tiles, these calls give the bits that the formula gives on whole arrays. A
+formula that does anything else, such as to look at values, cannot be traced, and its operator is not fused.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 ``bind(name)`` returns a function; ``call(name, *args)`` calls it and raises an error where it reports a failure. A caller
 on a hot path binds its functions once and checks their status itself: ``if status: fail(name, status)``.
 
-Note [One prototype for each function]
-    Types are declared as the toolkit's headers spell them, in ``prototypes`` and, for operators, in the table of ``aclnn``.
-    ``c_type`` maps such a spelling to ctypes' type, so that no call passes an argument of another size or layout.
+Types are declared as the toolkit's headers spell them, in ``prototypes`` and, for operators, in the table of ``aclnn``.
+``c_type`` maps such a spelling to ctypes' type, so that no call passes an argument of another size or layout.
 """
 
 from __future__ import annotations

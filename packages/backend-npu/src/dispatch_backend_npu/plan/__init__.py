@@ -12,10 +12,9 @@ Note [Executors are repeated]
     next run gets the same block, and no address changes. A first phase is done again when a number has changed, when a
     view begins elsewhere, and when the toolkit cannot repeat the executor.
 
-Note [Steps fail by themselves]
-    Each step covers one node, so that an error belongs to its operator and later steps still run. The error of a first
-    phase is kept until its own step. Each run has a `RunState`, the last of its values; the state of a run that did not
-    finish is not used again.
+Each step covers one node, so that an error belongs to its operator and later steps still run. The error of a first
+phase is kept until its own step. Each run has a `RunState`, the last of its values; the state of a run that did not
+finish is not used again.
 """
 
 from __future__ import annotations

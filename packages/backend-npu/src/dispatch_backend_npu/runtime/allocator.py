@@ -1,9 +1,8 @@
 """A caching allocator of device memory, and its statistics.
 
-Note [Size classes]
-    A request is rounded up to a size class, by at most an eighth, and a free chunk is cached by its class and stream.
-    Small chunks are carved from segments of ``_SEGMENT`` bytes; every larger chunk is a segment of its own. Segments
-    without a chunk in use are returned to the device by ``empty_cache``, and when the device is out of memory.
+A request is rounded up to a size class, by at most an eighth, and a free chunk is cached by its class and stream.
+Small chunks are carved from segments of ``_SEGMENT`` bytes; every larger chunk is a segment of its own. Segments
+without a chunk in use are returned to the device by ``empty_cache``, and when the device is out of memory.
 
 Note [Blocks and streams]
     A block is allocated for a stream, and its chunk is used again for that stream only: the work that was queued on it

@@ -1,9 +1,8 @@
 """Opening the runtime, the device of each thread, and closing the runtime.
 
-Note [Threads and contexts]
-    Calls of ACL act on the calling thread's current context. A device is opened once (``aclrtSetDevice``), which creates
-    its context; every other thread that uses it makes that context its own (``aclrtSetCurrentContext``), so that threads
-    can share memory and streams. ``ensure`` does so at a thread's first call, and only compares afterwards.
+Calls of ACL act on the calling thread's current context. A device is opened once (``aclrtSetDevice``), which creates
+its context; every other thread that uses it makes that context its own (``aclrtSetCurrentContext``), so that threads
+can share memory and streams. ``ensure`` does so at a thread's first call, and only compares afterwards.
 
 Note [Finalizers call nothing]
     An object may be collected in any thread, in the middle of any call, and after the runtime was closed. So no finalizer

@@ -1,13 +1,11 @@
 """The backends that array types belong to, and the dispatch keys of arrays and tensors.
 
-Note [Types are looked up once]
-    `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among the declarations of
-    installed plugins, which loads the one backend that claims it; a type that no plugin claims is kept by the plugin loader.
+`TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among the declarations of
+installed plugins, which loads the one backend that claims it; a type that no plugin claims is kept by the plugin loader.
 
-Note [Installed plugins own their declarations]
-    A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
-    key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
-    registry any backend may own such a type: there `Registry.translate_mask` puts its key in the place of the owner's.
+A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
+key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
+registry any backend may own such a type: there `Registry.translate_mask` puts its key in the place of the owner's.
 """
 
 from __future__ import annotations

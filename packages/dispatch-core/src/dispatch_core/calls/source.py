@@ -1,10 +1,9 @@
 """The text of the functions that `codegen` makes, written from an operator's signature.
 
-Note [Assumptions of the generated code]
-    A callable ors the masks of its tensor arguments without looking first. Where one has none, `reference` takes the call
-    over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
-    kernel's error is chained to the failed look.
-    An argument that is its own default, by identity, needs no check.
+A callable ors the masks of its tensor arguments without looking first. Where one has none, `reference` takes the call
+over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
+kernel's error is chained to the failed look.
+An argument that is its own default, by identity, needs no check.
 
 Names that begin with two underscores are constants, which `codegen` supplies, or the functions' own variables.
 """

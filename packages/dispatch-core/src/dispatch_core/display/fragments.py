@@ -1,9 +1,8 @@
 """Pieces of HTML for notebooks: a heading, figures, tables and pictures in a frame that light and dark pages can hold.
 
-Note [Colours of a page that is not ours]
-    A notebook is light or dark by its own theme, which no query of a style sheet tells. So text has the page's colour, and
-    lines, bars and backgrounds are greys and hues with half of their strength, which both stand. The styles travel with each
-    fragment, under names that nothing else has; there is no script, no font, no picture and nothing else to load.
+A notebook is light or dark by its own theme, which no query of a style sheet tells. So text has the page's colour, and
+lines, bars and backgrounds are greys and hues with half of their strength, which both stand. The styles travel with each
+fragment, under names that nothing else has; there is no script, no font, no picture and nothing else to load.
 """
 
 from __future__ import annotations

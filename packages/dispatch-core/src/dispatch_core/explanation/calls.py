@@ -1,9 +1,8 @@
 """Explaining a call: the overload, the keys, those that are passed over, the winner and the origin of its registration.
 
-Note [An explanation takes the steps of the call]
-    Overloads are matched by `schema.check`, keys walked by `resolution`, and a refusal is the error that the call raises.
-    No kernel runs and none is made; only the first effects of the call itself may come about: that the operator library
-    is loaded, the backend of an array, of a device or of a key, and that a frontend registers its Autograd kernels.
+Overloads are matched by `schema.check`, keys walked by `resolution`, and a refusal is the error that the call raises.
+No kernel runs and none is made; only the first effects of the call itself may come about: that the operator library
+is loaded, the backend of an array, of a device or of a key, and that a frontend registers its Autograd kernels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Cached files, which are hints: one that is not as it was written is not read, but deleted and made again.
 
-Note [Cached files are checked before they are read]
-    A flipped bit in machine code ends the process, and one in a pickle may do anything. So the SHA-256 of each file, with
-    its name, lies beside it, and a reader gets the bytes that were compared with it, not the file.
+A flipped bit in machine code ends the process, and one in a pickle may do anything. So the SHA-256 of each file, with
+its name, lies beside it, and a reader gets the bytes that were compared with it, not the file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Drafts: the files beside a file in which its next content is written.
 
-Note [Drafts of processes that were killed]
-    A process that is killed leaves its draft. The next writer of the same file knows it by its name, which is made of
-    the file's, and is short whatever that one's length, and deletes it where nothing holds its lock. A number tells the
-    drafts of writers at the same time apart. One that a writer has made and not yet locked may be deleted, too: so a writer
-    looks, once it has the lock, whether the name still is its draft's, and otherwise makes another.
+A process that is killed leaves its draft. The next writer of the same file knows it by its name, which is made of
+the file's, and is short whatever that one's length, and deletes it where nothing holds its lock. A number tells the
+drafts of writers at the same time apart. One that a writer has made and not yet locked may be deleted, too: so a writer
+looks, once it has the lock, whether the name still is its draft's, and otherwise makes another.
 
-    Where there are no such locks, a draft is left alone for `_AGE` seconds after it was last written to.
+Where there are no such locks, a draft is left alone for `_AGE` seconds after it was last written to.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Where the boxes of a layered drawing stand: every edge goes down, few cross, and long ones are straight.
 
-Note [How a drawing is laid out]
-    As Sugiyama, Tagawa and Toda do (1981): boxes are put into layers, each below everything it depends on; an edge over
-    several layers gets a point in each, shared by all edges from the same box; the layers are swept up and down, each
-    sorted by the mean of its neighbours' places; and then x comes from the neighbours again, as near to their mean as the
-    order and the gaps allow, which is a regression with a closed form.
-    A library was no help: the Python packages that lay graphs out call Graphviz's program or are not maintained.
+As Sugiyama, Tagawa and Toda do (1981): boxes are put into layers, each below everything it depends on; an edge over
+several layers gets a point in each, shared by all edges from the same box; the layers are swept up and down, each
+sorted by the mean of its neighbours' places; and then x comes from the neighbours again, as near to their mean as the
+order and the gaps allow, which is a regression with a closed form.
+A library was no help: the Python packages that lay graphs out call Graphviz's program or are not maintained.
 """
 
 from __future__ import annotations

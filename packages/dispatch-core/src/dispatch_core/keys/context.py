@@ -1,9 +1,8 @@
 """The context's masks: keys that every call in this thread or task includes or excludes.
 
-Note [Masks are per context]
-    The state is one immutable pair (include, exclude) in a ContextVar, or None when nothing is masked: right for threads,
-    which start with none, and for asyncio tasks, which do not see each other's. A call reads it once.
-    It holds keys only: a keyset that a kernel was given carries its frontend's marker, which is nothing to mask.
+The state is one immutable pair (include, exclude) in a ContextVar, or None when nothing is masked: right for threads,
+which start with none, and for asyncio tasks, which do not see each other's. A call reads it once.
+It holds keys only: a keyset that a kernel was given carries its frontend's marker, which is nothing to mask.
 """
 
 from __future__ import annotations

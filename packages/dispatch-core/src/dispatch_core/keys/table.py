@@ -1,8 +1,7 @@
 """Dispatch keys: one bit each, ordered by rank, in a table that vendors can add to while the process runs.
 
-Note [A bit is an identity, a rank is a priority]
-    A key's bit never changes and says nothing about its priority; the rank does, and is data (`_ORDERS`). So keys can be
-    added at run time anywhere in the order, and one process can hold any number of vendors.
+A key's bit never changes and says nothing about its priority; the rank does, and is data (`_ORDERS`). So keys can be
+added at run time anywhere in the order, and one process can hold any number of vendors.
 
 Note [Alternatives]
     Another distribution may bring kernels for a device's arrays. Its key ranks directly above the device's, is in no
@@ -10,10 +9,9 @@ Note [Alternatives]
     that are not for its device. Which of several stands above is the context's choice, and a rank never changes: so there
     is a key of the provider for each place above the device, and the first of them has the registrations.
 
-Note [Where the bits lie]
-    Bits 0 to 29 belong to the keys of everyday calls, because small integers are the fastest. Bits 30 to 63 belong to the
-    remaining functionality and alias keys. From bit 64 on every backend owns a row of eight bits (`_ROW`), so that a whole
-    class of keys (all Autograd keys, say) is one mask that also covers backends which register later.
+Bits 0 to 29 belong to the keys of everyday calls, because small integers are the fastest. Bits 30 to 63 belong to the
+remaining functionality and alias keys. From bit 64 on every backend owns a row of eight bits (`_ROW`), so that a whole
+class of keys (all Autograd keys, say) is one mask that also covers backends which register later.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The kernels of modes: for each operator a function that calls the innermost mode's handler.
 
-Note [Composites under a mode]
-    In torch every tensor has an Autograd key, under which a CompositeImplicitAutograd kernel is taken apart before a mode
-    sees the call. Here most tensors have none, so it is taken apart under ``Python``: a mode sees the parts, whether a
-    gradient may be asked for or not. Any other composite is one call.
+In torch every tensor has an Autograd key, under which a CompositeImplicitAutograd kernel is taken apart before a mode
+sees the call. Here most tensors have none, so it is taken apart under ``Python``: a mode sees the parts, whether a
+gradient may be asked for or not. Any other composite is one call.
 
 Note [Results of a mode]
     A result that the schema calls the written argument is that argument, whatever tensor the handler returns. Elsewhere the

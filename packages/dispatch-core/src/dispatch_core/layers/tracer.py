@@ -1,13 +1,12 @@
 """The Tracer layer: a fallback under the Tracer key that records every call as a step of a graph, and passes it on.
 
-Note [Values of a trace]
-    Tensors are followed by identity, and so is the array in each. A tensor that no recorded call has made is an input. A
-    tensor around the array of a known one is the same value; where only one of the two belongs to a frontend (a factory
-    returns a raw array, which the frontend wraps), the change is a step of its own.
-    A result that the schema calls the written argument is that argument's value; every other result is a new one.
-    A tensor that a composite made inside, and that backward brings back, is an input too, unless composites are taken apart.
-    A value that is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a
-    constant.
+Tensors are followed by identity, and so is the array in each. A tensor that no recorded call has made is an input. A
+tensor around the array of a known one is the same value; where only one of the two belongs to a frontend (a factory
+returns a raw array, which the frontend wraps), the change is a step of its own.
+A result that the schema calls the written argument is that argument's value; every other result is a new one.
+A tensor that a composite made inside, and that backward brings back, is an input too, unless composites are taken apart.
+A value that is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a
+constant.
 """
 
 from __future__ import annotations

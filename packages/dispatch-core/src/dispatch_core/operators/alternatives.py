@@ -1,11 +1,10 @@
 """Alternatives: further implementations of a device's operators, and which of them are on.
 
-Note [Where alternatives are on]
-    A provider's kernels stand under a key of their own (Note [Alternatives] in `keys.table`), so that switching them on is
-    to include a key: nothing is registered, and calls elsewhere are as they were. A context manager includes keys for its
-    thread or task, and ``DISPATCH_KERNELS`` for all: these are no part of the context's masks, which cost a look in every
-    call, but of each table's entries, and contexts may exclude them.
-    Of several for one device the one that was switched on last stands highest.
+A provider's kernels stand under a key of their own (Note [Alternatives] in `keys.table`), so that switching them on is
+to include a key: nothing is registered, and calls elsewhere are as they were. A context manager includes keys for its
+thread or task, and ``DISPATCH_KERNELS`` for all: these are no part of the context's masks, which cost a look in every
+call, but of each table's entries, and contexts may exclude them.
+Of several for one device the one that was switched on last stands highest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One line per call on stderr, nested, where the environment variable ``DISPATCH_TRACE`` asks for it; or for listeners.
 
-Note [A trace that is off costs nothing]
-    Whether calls are traced is decided when a runner is made for a slot of a table, never by a call. So a change of the
-    variable takes effect after ``dispatch_core.refresh()``, which empties the tables, and so does `listen`.
+Whether calls are traced is decided when a runner is made for a slot of a table, never by a call. So a change of the
+variable takes effect after ``dispatch_core.refresh()``, which empties the tables, and so does `listen`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The computed dispatch table: for one operator and one key, which kernel wins and by which rule.
 
-Note [The rules are torch's]
-    The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``. A slot is always computed from
-    the present registrations, so the outcome never depends on the order of registration, as torch's stored tables do.
+The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``. A slot is always computed from
+the present registrations, so the outcome never depends on the order of registration, as torch's stored tables do.
 """
 
 from __future__ import annotations

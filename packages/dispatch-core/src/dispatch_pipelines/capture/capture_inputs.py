@@ -1,9 +1,8 @@
 """The state before a call that is recorded, and the host's data that the call makes arrays of.
 
-Note [Inputs]
-    A tensor that was there before the call is an input: those among the arguments, and each that an operator meets and the
-    call has not made. A replay reads the array that the tensor holds then. A tensor that does not outlive the call, because
-    it was made of an array that was there, leaves that array as an input, which never changes.
+A tensor that was there before the call is an input: those among the arguments, and each that an operator meets and the
+call has not made. A replay reads the array that the tensor holds then. A tensor that does not outlive the call, because
+it was made of an array that was there, leaves that array as an input, which never changes.
 
 Note [The host's data]
     An array made of the host's data is a constant, if it is equal in both recordings. Where it shares memory with the data

@@ -1,10 +1,9 @@
 """Replays: generated functions that check a call's guards, run the kernels of a recorded call, and return its results.
 
-Note [Straight-line code]
-    A replay is one generated function without branches but for its guards: it takes the arguments apart, reads the arrays
-    that the inputs hold now, checks the conditions of the recording, and returns `MISS` where something is not as it was.
-    Then it runs the parts of the plan that the device's plugin made, the other steps' kernels one by one, and makes the
-    results. The list of values is each call's own, so that several threads may run one replay.
+A replay is one generated function without branches but for its guards: it takes the arguments apart, reads the arrays
+that the inputs hold now, checks the conditions of the recording, and returns `MISS` where something is not as it was.
+Then it runs the parts of the plan that the device's plugin made, the other steps' kernels one by one, and makes the
+results. The list of values is each call's own, so that several threads may run one replay.
 
 Note [When a replay is compared]
     The results of the first replay's kernels and planned steps are compared with the shape rules' answers; from the second

@@ -1,8 +1,7 @@
 """A pipeline's pending program, written down as a graph of numbers and text.
 
-Note [A picture holds nothing]
-    Results that nothing refers to are dropped when the pipeline is flushed. So the graph keeps numbers and text, and no
-    value, array or step: looking at a program changes nothing about it.
+Results that nothing refers to are dropped when the pipeline is flushed. So the graph keeps numbers and text, and no
+value, array or step: looking at a program changes nothing about it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Recording: the kernels under the Pipeline key.
 
-Note [Recorded calls]
-    A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can infer the
-    results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
-    once, after the steps that it needs: operators that return something else than tensors, operators without a shape rule,
-    results whose shape depends on values. A composite without a kernel of the backend runs at once too, and its calls are
-    recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
+A recorded call is one on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can
+infer the results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs
+at once, after the steps that it needs: operators that return something else than tensors, operators without a shape rule,
+results whose shape depends on values. A composite without a kernel of the backend runs at once too, and its calls are
+recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
 
 Note [Writes to arrays that cannot be written to]
     Where a backend's arrays cannot be written to, the functional overload computes the new value, and the tensor is bound to
@@ -24,10 +23,9 @@ Note [Copies of lent memory]
     arguments in one memory share one. Views lie in the memory itself, and calls that write to something, or would copy
     more than 64 KiB, run at once.
 
-Note [Recorders]
-    `Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
-    which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
-    the plain one.
+`Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
+which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
+the plain one.
 """
 
 from __future__ import annotations

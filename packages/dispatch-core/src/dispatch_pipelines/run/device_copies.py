@@ -1,9 +1,8 @@
 """Copies between devices in captured calls: values on their way through the host.
 
-Note [Copies through the host]
-    An operator that returns a tensor's elements on the host, and one that makes an array of the host's data, are together a
-    copy from one device to another. While a call is recorded the first one returns a `HostValue`, which can do nothing but
-    become the argument of the second one; the two are then recorded as one step. Looking at the elements is an error.
+An operator that returns a tensor's elements on the host, and one that makes an array of the host's data, are together a
+copy from one device to another. While a call is recorded the first one returns a `HostValue`, which can do nothing but
+become the argument of the second one; the two are then recorded as one step. Looking at the elements is an error.
 """
 
 from __future__ import annotations

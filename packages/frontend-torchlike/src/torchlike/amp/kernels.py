@@ -5,10 +5,9 @@ Note [Tensors that autocast casts]
     below the key, with the keys that are left: so it is composed, recorded, batched or deferred as any other. ``out=`` and
     in-place overloads stand on no list.
 
-Note [Composed here]
-    A block casts the parts of torch's composites, too. Operators with a kernel in torch, composed here, must not depend
-    on that: such operators pass with autocast off for their parts. So do in-place and ``out=`` overloads that are made of
-    their functional ones, which may stand on a list.
+A block casts the parts of torch's composites, too. Operators with a kernel in torch, composed here, must not depend
+on that: such operators pass with autocast off for their parts. So do in-place and ``out=`` overloads that are made of
+their functional ones, which may stand on a list.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The running context's choices for autocast: on which devices it is on, in which dtypes, and the cache of casts.
 
-Note [Autocast is a key and a setting]
-    A block includes the Autocast key of its device in the context's masks, and one that turns autocast off takes it out:
-    other calls know nothing of it. The setting, which the kernels read, says in which dtype. Threads start with neither, and
-    an asyncio task with those of its context.
+A block includes the Autocast key of its device in the context's masks, and one that turns autocast off takes it out:
+other calls know nothing of it. The setting, which the kernels read, says in which dtype. Threads start with neither, and
+an asyncio task with those of its context.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The history of tensors that are changed in place: the checks before, and the new history after.
 
-Note [A write through a view is a write to its base]
-    The base gets a `CopySlices` node: backward cuts the view's part out of the gradient, sends it through the operator's own
-    node, and puts the result back in its place. The view itself, and every other view of the base, sees that the version
-    has moved, and replays its history on the base (`View.replay_history`).
+The base gets a `CopySlices` node: backward cuts the view's part out of the gradient, sends it through the operator's own
+node, and puts the result back in its place. The view itself, and every other view of the base, sees that the version
+has moved, and replays its history on the base (`View.replay_history`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The code that makes, at every replay, the results of a recorded call besides arrays: states, nodes, gradients.
 
-Note [States are made again]
-    At the end of a recorded call its results, the gradients of leaves and the tensors that nodes saved refer to objects that
-    the call has made: nodes, views, storages. The code makes such objects again, attribute by attribute, in the order in
-    which nodes were made. Objects from before the call, such as an input's node or its storage, is read off the inputs
-    of each replay. So a result's graph is an ordinary one: saved tensors are checked for changes, freed, kept for another
-    backward, and differentiated again.
+At the end of a recorded call its results, the gradients of leaves and the tensors that nodes saved refer to objects that
+the call has made: nodes, views, storages. The code makes such objects again, attribute by attribute, in the order in
+which nodes were made. Objects from before the call, such as an input's node or its storage, is read off the inputs
+of each replay. So a result's graph is an ordinary one: saved tensors are checked for changes, freed, kept for another
+backward, and differentiated again.
 """
 
 from __future__ import annotations

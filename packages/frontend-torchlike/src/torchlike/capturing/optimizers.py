@@ -1,9 +1,8 @@
 """Optimizers and schedules in captured calls: their numbers are read at every replay, and go on as they do without capture.
 
-Note [Numbers of optimizers]
-    A setting such as the learning rate may be another number at every step, and so is the number of steps in a parameter's
-    state. While a call is recorded an optimizer computes with live numbers in their places, and its writes to its state
-    are effects of each replay. The tensors of the state, all other settings and the parameters' groups are guards.
+A setting such as the learning rate may be another number at every step, and so is the number of steps in a parameter's
+state. While a call is recorded an optimizer computes with live numbers in their places, and its writes to its state
+are effects of each replay. The tensors of the state, all other settings and the parameters' groups are guards.
 """
 
 from __future__ import annotations

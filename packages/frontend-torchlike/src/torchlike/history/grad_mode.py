@@ -1,8 +1,7 @@
 """Whether operators record for backward: one setting per thread and per asyncio task, apart from the dispatch masks.
 
-Note [Grad mode is no layer exclude]
-    ``no_grad`` stops recording, but the Autograd kernels still run: in-place checks, views that must know their base and
-    versions of saved tensors do not depend on it. So it is a setting that those kernels read, not a key that is masked.
+``no_grad`` stops recording, but the Autograd kernels still run: in-place checks, views that must know their base and
+versions of saved tensors do not depend on it. So it is a setting that those kernels read, not a key that is masked.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """The nodes of the autograd graph, which at the same time are the state of the tensors that they made.
 
-Note [A node is a tensor's state]
-    A tensor has one slot beside its mask and data: its state. For the only result of an operator that is recorded, the
-    node *is* the state, so that recording costs one object. A tensor's history never changes inside its state: an in-place
-    operator sets a new one, so a node that took the old state as an edge keeps the old history.
+A tensor has one slot beside its mask and data: its state. For the only result of an operator that is recorded, the
+node *is* the state, so that recording costs one object. A tensor's history never changes inside its state: an in-place
+operator sets a new one, so a node that took the old state as an edge keeps the old history.
 
-    ``Node``      the result of a recorded operator (or, with several results, the point that ``Output`` states refer to)
-    ``Output``    one of several results of a node
-    ``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
-    ``View``      an alias of another tensor, made under autograd or not; its history follows its base's
-    a tuple       the parts of a view's later state; see Note [The state of a view is made late] in `views`
+``Node``      the result of a recorded operator (or, with several results, the point that ``Output`` states refer to)
+``Output``    one of several results of a node
+``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
+``View``      an alias of another tensor, made under autograd or not; its history follows its base's
+a tuple       the parts of a view's later state; see Note [The state of a view is made late] in `views`
 
-    Class attributes hold the defaults, so making a node writes only the attributes that differ.
+Class attributes hold the defaults, so making a node writes only the attributes that differ.
 """
 
 from __future__ import annotations

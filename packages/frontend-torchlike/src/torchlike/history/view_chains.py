@@ -1,10 +1,9 @@
 """The chains of operators and arguments that lead to views, by which these can be made again.
 
-Note [Views can be replayed]
-    A view keeps the operators and arguments that lead to it. Replayed on its base they give the view's history after the
-    base was changed in place (`View.replay_history`), the part of a gradient that belongs to the view (`CopySlices`), and,
-    for backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
-    ``(chain before, operator, arguments after the first)``, so that views of views share it.
+A view keeps the operators and arguments that lead to it. Replayed on its base they give the view's history after the
+base was changed in place (`View.replay_history`), the part of a gradient that belongs to the view (`CopySlices`), and,
+for backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
+``(chain before, operator, arguments after the first)``, so that views of views share it.
 """
 
 from __future__ import annotations

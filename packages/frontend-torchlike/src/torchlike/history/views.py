@@ -1,6 +1,6 @@
 """Views: aliases of one storage that know how they were made, so that they can be made again.
 
-Note [Views of arrays without strides]
+Note [Tensors whose arrays have no strides]
     Where arrays have no strides, every tensor answers row-major ones, and ``view`` and ``reshape`` make views of whatever
     they are given, but for an expanded tensor: of that they make a copy, as ``reshape`` does elsewhere. ``as_strided``
     counts elements in memory, which only tensors have whose elements lie there in order.
@@ -277,7 +277,7 @@ def share_memory(tensor: Tensor, other: Tensor) -> None:
 
 
 def _keeps_view(tensor: Tensor, state: View, base: Tensor, op: Any) -> bool:
-    """Return whether a new view of an array without strides is one; see Note [Views of arrays without strides].
+    """Return whether a new view of an array without strides is one; see Note [Tensors whose arrays have no strides].
 
     Raises ``OperatorError`` for ``as_strided`` of elements whose places are not known.
     """

@@ -1,9 +1,8 @@
 """The layer of the levels: fallbacks that hand each call to the level on top of the stack.
 
-Note [A tensor of a closed level]
-    A tensor that outlives its level carries the layer's key still, so every call with it arrives here. One of a level that
-    differentiates then stands for its value; one under `vmap` has lost the meaning of its batch, and every operator
-    refuses it, in later transforms too (torch takes it in some).
+A tensor that outlives its level carries the layer's key still, so every call with it arrives here. One of a level that
+differentiates then stands for its value; one under `vmap` has lost the meaning of its batch, and every operator
+refuses it, in later transforms too (torch takes it in some).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The level of a transform that differentiates: its calls run the Autograd kernels of the device, then go on below.
 
-Note [Grad mode of a level]
-    A transform records whatever mode it is called in, and obeys ``no_grad`` inside the function, which transforms around it
-    obey too. So calls below a level are recorded where recording is on both in the function and around the transform.
+A transform records whatever mode it is called in, and obeys ``no_grad`` inside the function, which transforms around it
+obey too. So calls below a level are recorded where recording is on both in the function and around the transform.
 """
 
 from __future__ import annotations

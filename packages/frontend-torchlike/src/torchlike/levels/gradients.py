@@ -1,9 +1,8 @@
 """Gradients of functions, and products of vectors with their Jacobians (source: ``torch.func``).
 
-Note [Backward after the level]
-    The function runs on tensors of a level, which records it; backward runs once the level is closed. A closed level's
-    tensors are their values, so backward's calls belong to the transforms around, which record them where they differentiate
-    in turn. Nothing is recorded twice.
+The function runs on tensors of a level, which records it; backward runs once the level is closed. A closed level's
+tensors are their values, so backward's calls belong to the transforms around, which record them where they differentiate
+in turn. Nothing is recorded twice.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Operators as the rules of nested tensors call them, and the dimensions that they name.
 
-Note [Rules]
-    A rule is a function of an `Operator` and the arguments of a call, in the order of the schema. It calls the operator on
-    the values, with dimensions counted there, and makes nested tensors of the results: `wrap_values`. The values lack the
-    batch's dimension, so a dimension behind it is one less there, and the ragged one is the packed one.
+A rule is a function of an `Operator` and the arguments of a call, in the order of the schema. It calls the operator on
+the values, with dimensions counted there, and makes nested tensors of the results: `wrap_values`. The values lack the
+batch's dimension, so a dimension behind it is one less there, and the ragged one is the packed one.
 """
 
 from __future__ import annotations

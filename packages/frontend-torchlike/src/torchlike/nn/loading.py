@@ -1,9 +1,8 @@
 """Loading a module's state by name: ``load_state_dict``, and the hooks around it.
 
-Note [A load is checked before it is made]
-    As in torch, each module loads its own part, and subclasses may override how (``_load_from_state_dict``). Where no module
-    of the tree does, and none has a hook, all names and shapes are checked first, so that a load that fails has copied
-    nothing. The effects of an override or a hook are unknown; there a failing load may be half made, as torch's is.
+As in torch, each module loads its own part, and subclasses may override how (``_load_from_state_dict``). Where no module
+of the tree does, and none has a hook, all names and shapes are checked first, so that a load that fails has copied
+nothing. The effects of an override or a hook are unknown; there a failing load may be half made, as torch's is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Numbers that stand in an optimizer's state as tensors of one element, as in torch, and are read and written as numbers.
 
-Note [Numbers of a state]
-    The number of steps decides the next step's factors. Reading it by an operator would make a pipeline compute all that it
-    has recorded; so it is a cpu tensor of our own whose array is read and written here.
+The number of steps decides the next step's factors. Reading it by an operator would make a pipeline compute all that it
+has recorded; so it is a cpu tensor of our own whose array is read and written here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A nested structure as JSON: a plain value is itself, anything else an object with its kind as the first key.
 
-Note [References]
-    A container or tensor that is met again is ``{"ref": number}``; the first one has the number as its ``"id"``. So what was
-    one object is one again, also where a structure contains itself.
+A container or tensor that is met again is ``{"ref": number}``; the first one has the number as its ``"id"``. So what was
+one object is one again, also where a structure contains itself.
 
 Note [Deep structures and long keys]
     `load` must read the files of `save`, whatever the caller's stack, so the number of levels is limited. Places in

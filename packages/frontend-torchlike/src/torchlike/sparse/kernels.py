@@ -3,10 +3,9 @@
 They stand below autograd, whose formulas are those of strided tensors: a formula calls operators on sparse tensors. An
 operator without a rule is refused before anything is computed.
 
-Note [Rules]
-    A rule takes the operator and all its arguments in the order of the schema, calls operators on the components and
-    returns tensors. Grad mode is off: the history is that of the call. Where tensors of several layouts may meet, torch's
-    table, `mixed_layouts`, decides before.
+A rule takes the operator and all its arguments in the order of the schema, calls operators on the components and
+returns tensors. Grad mode is off: the history is that of the call. Where tensors of several layouts may meet, torch's
+table, `mixed_layouts`, decides before.
 """
 
 from __future__ import annotations

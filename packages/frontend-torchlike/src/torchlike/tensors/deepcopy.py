@@ -1,10 +1,9 @@
 """Deep copies of tensors: tensors that share memory share it in the copies too.
 
-Note [One copy of each storage]
-    The first tensor of a storage that is met copies it as a whole, and leaves the copy in ``copy.deepcopy``'s memo for the
-    others. On the cpu a storage is the array that the others are views of. On other devices it is the tensor whose views
-    they are, and each of them is made again from its copy; there an alias from ``detach`` or ``data``, of which no such
-    tensor is known, is copied alone, but for arrays that cannot be written: they need no copy, and know all their views.
+The first tensor of a storage that is met copies it as a whole, and leaves the copy in ``copy.deepcopy``'s memo for the
+others. On the cpu a storage is the array that the others are views of. On other devices it is the tensor whose views
+they are, and each of them is made again from its copy; there an alias from ``detach`` or ``data``, of which no such
+tensor is known, is copied alone, but for arrays that cannot be written: they need no copy, and know all their views.
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@
 too. No ``out=`` kernel is: autograd refuses requires_grad before anything is written. A backend that can write into
 its arrays directly registers its own.
 
-Note [Refused calls change nothing]
-    Every output is checked, against the result and against the other arguments, before the first one is resized or
-    written. After the checks every output is resized that must be, which fails where NumPy shares its memory; then come the
-    copies, which cannot fail.
+Every output is checked, against the result and against the other arguments, before the first one is resized or
+written. After the checks every output is resized that must be, which fails where NumPy shares its memory; then come the
+copies, which cannot fail.
 """
 
 from __future__ import annotations

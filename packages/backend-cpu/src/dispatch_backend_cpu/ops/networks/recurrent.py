@@ -1,9 +1,8 @@
 """Kernels of recurrent networks: all steps of one direction of a layer, and their gradients.
 
-Note [Gates of all steps]
-    The inputs' products of all steps come first, and the weights' gradients of all steps last, each as one product; a step
-    multiplies the state alone. A sigmoid is a tangent: ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``, so all gates of a step are
-    one call. Each step's values for backward stand in the workspace: the gates, and an LSTM's cell or a GRU's last term.
+The inputs' products of all steps come first, and the weights' gradients of all steps last, each as one product; a step
+multiplies the state alone. A sigmoid is a tangent: ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``, so all gates of a step are
+one call. Each step's values for backward stand in the workspace: the gates, and an LSTM's cell or a GRU's last term.
 """
 
 from __future__ import annotations

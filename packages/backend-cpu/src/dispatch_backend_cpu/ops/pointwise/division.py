@@ -1,9 +1,8 @@
 """Quotients and remainders of many elements, where NumPy divides one element after the other.
 
-Note [Remainders in double precision]
-    A float or integer of 32 bits and its divisor have a quotient in ``float64`` that is no integer where the exact one is
-    none, as long as it is not too large: so the integer beneath it, and the remainder, are exact. So are those of 64-bit
-    integers that a ``float64`` holds. The few elements beyond are left to NumPy.
+A float or integer of 32 bits and its divisor have a quotient in ``float64`` that is no integer where the exact one is
+none, as long as it is not too large: so the integer beneath it, and the remainder, are exact. So are those of 64-bit
+integers that a ``float64`` holds. The few elements beyond are left to NumPy.
 """
 
 from __future__ import annotations

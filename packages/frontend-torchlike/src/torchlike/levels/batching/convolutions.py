@@ -1,9 +1,8 @@
 """Convolutions: a batch of inputs is more samples, a batch of weights more groups or more channels of the result.
 
-Note [Weights of each row]
-    A convolution with groups computes each group by itself. With a weight for each row, the inputs of all rows become groups
-    of channels of one input. Where the inputs are shared, the weights of all rows are more channels of the result, group
-    by group.
+A convolution with groups computes each group by itself. With a weight for each row, the inputs of all rows become groups
+of channels of one input. Where the inputs are shared, the weights of all rows are more channels of the result, group
+by group.
 """
 
 from __future__ import annotations

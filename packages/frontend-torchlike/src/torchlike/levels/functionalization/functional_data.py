@@ -1,9 +1,8 @@
 """The data of tensors under `functionalize`: values, with the layouts that the program sees.
 
-Note [Layouts as in the program]
-    Whether ``view`` is refused, and ``reshape`` copies, depends on strides, and a value that takes the place of a written
-    one may have others. So a record keeps the layout that the program would see, which the shape rules give, and a value
-    with another one is reshaped where the program views.
+Whether ``view`` is refused, and ``reshape`` copies, depends on strides, and a value that takes the place of a written
+one may have others. So a record keeps the layout that the program would see, which the shape rules give, and a value
+with another one is reshaped where the program views.
 """
 
 from __future__ import annotations
