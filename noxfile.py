@@ -235,6 +235,7 @@ def light(session: nox.Session) -> None:
     # By their files, as an index may have names like ours; those of the extra ``cpu`` need no further library.
     parts = (
         "dispatch_core",
+        "dispatch_devkit",
         "dispatch_operators_aten",
         "dispatch_backend_meta",
         "dispatch_backend_cpu",

@@ -59,7 +59,7 @@ def test_a_recipe_requires_what_its_distribution_requires(tool, made):
 
 def test_a_recipe_has_the_commands_modules_and_the_archives_hash_of_its_distribution(tool, made):
     found = made(packages(tool)["dispatch-core"])
-    assert found["build"]["python"]["entry_points"] == ["dispatch = dispatch_core.command_line:main"]
+    assert found["build"]["python"]["entry_points"] == ["dispatch = dispatch_devkit.command_line:main"]
     assert found["tests"][0]["python"]["imports"] == ["dispatch_core"]
     (source,) = found["source"]
     assert source["sha256"] == hashlib.sha256(b"an archive").hexdigest()

@@ -284,7 +284,7 @@ def test_doctor_examines_what_it_is_asked_about(vendor):
 def test_no_kernel_of_the_projects_own_is_a_fault_and_none_is_missing():
     code = """
 import dispatch_core as dc
-from dispatch_core.plugins import examination
+from dispatch_devkit.doctor import examination
 for device in ("cpu", "meta", "npu"):
     dc.load_backend(device)
 for name in ("dispatch-backend-cpu", "dispatch-backend-meta", "dispatch-backend-npu", "dispatch-operators-aten"):

@@ -39,13 +39,14 @@ def project(name: str) -> dict:
     return tomllib.loads((DISTRIBUTIONS[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_there_are_eight_distributions():
+def test_there_are_nine_distributions():
     assert sorted(DISTRIBUTIONS) == [
         "dispatch-backend-array-api",
         "dispatch-backend-cpu",
         "dispatch-backend-meta",
         "dispatch-backend-npu",
         "dispatch-core",
+        "dispatch-devkit",
         "dispatch-frontend-torchlike",
         "dispatch-kernels-numba",
         "dispatch-operators-aten",
@@ -295,7 +296,7 @@ def test_the_command_is_installed_beside_python(tmp_path):
 
 def test_the_command_is_the_cores():
     (entry,) = [each for each in importlib.metadata.entry_points(group="console_scripts") if each.name == "dispatch"]
-    assert (entry.value, entry.dist.name) == ("dispatch_core.command_line:main", "dispatch-core")
+    assert (entry.value, entry.dist.name) == ("dispatch_devkit.command_line:main", "dispatch-devkit")
 
 
 def sh_blocks(text: str) -> list[str]:

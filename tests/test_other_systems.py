@@ -130,7 +130,7 @@ except NoCompilerError as error:
 """
 
 COMMANDS = """
-from dispatch_core.command_line import main
+from dispatch_devkit.command_line import main
 os.environ["DISPATCH_CACHE_DIR"] = os.path.join(folder, "caches")
 print("statuses", [main(line.split()) for line in ("list", "doctor npu", "cache")])
 """

@@ -269,10 +269,9 @@ def test_explain_survives_a_plugin_that_ends_the_process_later(tmp_path, run):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\nRequires-Dist: dispatch-core\n")
     (info / "entry_points.txt").write_text("[dispatch_core.backends]\nlate = late_plugin\n")
-    source = (
-        "import sys, os, json\nfrom dispatch_core import explanation\nexplanation.entries_of = lambda *a: os._exit(7)\n"
-    )
-    source += "import dispatch_core.operator_report as r; r.entries_of = explanation.entries_of\n"
+    source = "import sys, os, json\nfrom dispatch_devkit import explanation\n"
+    source += "explanation.entries_of = lambda *a: os._exit(7)\n"
+    source += "import dispatch_devkit.operator_report as r; r.entries_of = explanation.entries_of\n"
     (tmp_path / "late_plugin.py").write_text(source + PLUGIN.replace("{name!r}", "'late'") + "    pass\n")
     done = run(*EXPLAIN, "CPU", "--device", "late,cpu", "--json", site=tmp_path)
     # Which of the loaded plugins it was is not known, so all of them are left out.

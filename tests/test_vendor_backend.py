@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from dispatch_core.scaffold import new_backend, templates
+from dispatch_devkit.scaffold import new_backend, templates
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "vendor_backend"
 PACKAGE = EXAMPLE / "src" / "toy_backend"

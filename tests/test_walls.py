@@ -25,6 +25,7 @@ SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src
 #: Import name → the other packages of this project that it may import.
 WALLS = {
     "dispatch_core": set(),
+    "dispatch_devkit": {"dispatch_core"},
     "dispatch_aten": {"dispatch_core"},
     "dispatch_backend_array_api": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten"},
@@ -32,16 +33,19 @@ WALLS = {
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
     "dispatch_kernels_numba": {"dispatch_core"},
     "dispatch_pipelines": {"dispatch_core"},
-    "torchlike": {"dispatch_core", "dispatch_aten", "torchlike_array_api"},
+    "torchlike": {"dispatch_core", "dispatch_aten", "dispatch_devkit", "torchlike_array_api"},
     "torchlike_array_api": {"dispatch_core", "dispatch_aten", "torchlike"},
     "torchlike_distributions": {"dispatch_core", "dispatch_aten", "torchlike"},
 }
+#: The module by which the core reaches the devkit, and its types.
+DEVKIT = "dispatch-core/src/dispatch_core/devkit.py"
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
 FACES = {
     "dispatch_core": (
-        "cache_folders caches calls command_line.running devices display errors escapes files forks frontends interrupts"
+        "cache_folders caches calls devices display errors escapes files forks frontends inspection interrupts"
         " keys lazy_text logs planning schema signatures tools tracebacks"
     ),
+    "dispatch_devkit": "command_line.running",
     "dispatch_aten": (
         "decompositions derivatives dtypes errors fixed_point generator gradients host operators promotion shapes testing"
         " texts variants write_through"
@@ -142,7 +146,8 @@ def modules_of(package: str) -> dict[str, Path]:
 
 
 def imports_of(package: str) -> list[Import]:
-    return [found for path in modules_of(package).values() for found in imports(path)]
+    found = [found for path in modules_of(package).values() for found in imports(path)]
+    return [each for each in found if not (each.typed and each.where.startswith(DEVKIT))]
 
 
 def imported_module(found: Import) -> str:
@@ -160,6 +165,12 @@ def test_a_package_imports_only_what_stands_below_it(package):
     beyond = set(WALLS) - WALLS[package] - {package}
     taken = [f for f in imports_of(package) if f.module.partition(".")[0] in beyond]
     assert [f for f in taken if not (f.where.startswith(HAND_OVER) and f.module.startswith("dispatch_pipelines"))] == []
+
+
+def test_the_core_names_the_devkit_in_one_module_that_imports_it_late():
+    named = {path.name for path in modules_of("dispatch_core").values() if "dispatch_devkit" in path.read_text("utf-8")}
+    assert named == {Path(DEVKIT).name}
+    assert [f for f in imports(PACKAGES / DEVKIT) if "dispatch_devkit" in f.module and not f.typed] == []
 
 
 @pytest.mark.parametrize("package", WALLS)

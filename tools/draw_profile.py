@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from dispatch_core.layers.flame_graph import Cost, FlameGraph
+from dispatch_devkit.pictures.flame_graph import Cost, FlameGraph
 
 ROOT: Final = Path(__file__).parents[1]
 STACKS: Final = ROOT / "docs" / "digits_profile.folded"

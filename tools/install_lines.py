@@ -28,7 +28,7 @@ __all__ = ["FILES", "clone_file", "pages", "release_file", "state", "swap", "url
 ROOT = Path(__file__).parents[1]
 FRONTEND = "dispatch-frontend-torchlike"
 #: What `dispatch new-backend` writes.
-TEMPLATES = "packages/dispatch-core/src/dispatch_core/templates/**/*.template"
+TEMPLATES = "packages/dispatch-devkit/src/dispatch_devkit/templates/**/*.template"
 #: File of requirements → what it installs: a distribution with the extras that are asked for.
 FILES = {
     "core": "dispatch-core",

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from dispatch_core.layers.flame_graph import Cost, FlameGraph
+from dispatch_devkit.pictures.flame_graph import Cost, FlameGraph
 
 #: Page → its picture.
 PICTURES = {

@@ -12,7 +12,7 @@ import array_api_strict
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.scaffold import new_backend
+from dispatch_devkit.scaffold import new_backend
 
 #: Device → the sort of its package.
 DEVICES = {"gale": "array-api", "loam": "strided", "frost": "immutable"}

@@ -19,7 +19,7 @@ import pytest
 
 from dispatch_core import cache_folders
 from dispatch_core.cache_folders import cache_folder, cache_parts, cache_root, write_once
-from dispatch_core.command_line import main
+from dispatch_devkit.command_line import main
 
 #: How many folders of caches are drawn.
 FOLDERS = int(os.environ.get("DISPATCH_TEST_FOLDERS", "160"))

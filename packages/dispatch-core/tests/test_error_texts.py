@@ -13,6 +13,7 @@ import pytest
 
 import dispatch_core as dc
 import dispatch_pipelines
+from dispatch_core import devkit
 from dispatch_core.distributions import BACKENDS, Claim, Distribution, Scan
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
@@ -90,6 +91,11 @@ class Setting:
 
     def check(self):
         dc.opcheck(self.ops.t.liar.default, (self.array,))
+
+
+def ask_for_a_picture_without_the_devkit(monkeypatch):
+    monkeypatch.setattr(devkit, "_PACKAGE", "a_package_that_is_not_installed")
+    devkit.to_svg  # noqa: B018
 
 
 def ask_with_a_bad_switch(monkeypatch):
@@ -232,6 +238,10 @@ ROWS = {
             r"Hint: return tensors, numbers and containers of them"
         ),
     ),
+    dc.DevkitNotFoundError: (
+        ask_for_a_picture_without_the_devkit,
+        r"'to_svg' belongs to dispatch-devkit, which is not installed\nHint: pip install dispatch-devkit",
+    ),
     PipelineError: (
         Setting.fail_in_a_pipeline,
         rf"t::double\(float64\[1\]\) failed in a pipeline: RuntimeError: out of paper\nRecorded at {HERE}",
@@ -248,7 +258,7 @@ ROWS = {
 
 
 #: These need no operators but the environment.
-ABOUT_PLUGINS = (ask_with_a_bad_switch, open_an_absent_device)
+ABOUT_PLUGINS = (ask_with_a_bad_switch, open_an_absent_device, ask_for_a_picture_without_the_devkit)
 
 
 def test_every_error_has_a_row():

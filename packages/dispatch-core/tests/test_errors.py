@@ -20,6 +20,7 @@ BUILTINS = {
     "CaptureError": RuntimeError,
     "ClosedOperatorError": RuntimeError,
     "DeviceMismatchError": RuntimeError,
+    "DevkitNotFoundError": ImportError,
     "DispatchKeyError": LookupError,
     "EmptyKeysetError": NotImplementedError,
     "FrontendMismatchError": TypeError,

@@ -11,9 +11,9 @@ import random
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.layers.call_report import CallReport
 from dispatch_core.operators import call_trace
 from dispatch_core.operators.typed_calls import TypedCalls
+from dispatch_devkit.command_line.call_report import CallReport
 
 #: How many programs with drawn classes and sets are compared with the rule; `DISPATCH_TEST_PROGRAMS` says another number.
 PROGRAMS = int(os.environ.get("DISPATCH_TEST_PROGRAMS", "40"))
@@ -284,7 +284,7 @@ def test_reports_show_the_set(shop, monkeypatch, capsys):
     assert __file__ in str(winner)
     with pytest.raises(dc.NoKernelError, match=r"under types=\(Circle, Square\) \("):
         dc.call_direct("shop::meet", key_of(Circle), Circle(), Square())
-    from dispatch_core.explanation import list_registrations
+    from dispatch_devkit.explanation import list_registrations
 
     assert [row["key"] for row in list_registrations(dc.registry.get("shop::meet"))] == ["(Circle, Square)"]
     monkeypatch.setenv("DISPATCH_TRACE", "1")

@@ -13,7 +13,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.display import to_page
-from dispatch_core.graph.layered_layout import arrange, layers_of
+from dispatch_devkit.pictures.layered_layout import arrange, layers_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,7 +10,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 import torchlike.nn.functional as F
-from dispatch_core.plugins.examination import faults_of
+from dispatch_devkit.doctor.examination import faults_of
 from dispatch_kernels_numba.provider import EXACT, KERNELS
 
 #: Operator → a call; those of the first group serve float32 alone.

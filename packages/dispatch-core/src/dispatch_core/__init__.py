@@ -37,6 +37,7 @@ from .errors import (
     CaptureError,
     ClosedOperatorError,
     DeviceMismatchError,
+    DevkitNotFoundError,
     DispatchError,
     DispatchKeyError,
     EmptyKeysetError,
@@ -86,12 +87,11 @@ if TYPE_CHECKING:
         register_kernel,
         register_vmap,
     )
+    from .devkit import coverage, explain
     from .display.shown_progress import show_progress
-    from .explanation import explain
     from .layers.modes import DispatchMode
     from .layers.profiler import profile
     from .layers.tracer import trace
-    from .operator_coverage import coverage
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
     from .pipelines import PipelineError, PlannedStep, Program, capture, current_pipeline, pipeline
     from .plugins.hooks import hookimpl
@@ -134,12 +134,12 @@ _LATE = {
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "computed_for_sizes": ".synchronization",
-    "coverage": ".operator_coverage",
+    "coverage": ".devkit",
     "capture": ".pipelines",
     "current_pipeline": ".pipelines",
     "custom_op": ".custom_ops",
     "define": ".custom_ops",
-    "explain": ".explanation",
+    "explain": ".devkit",
     "fast_redispatch": ".operators.kernel_handle",
     "get_kernel": ".operators.kernel_handle",
     "hookimpl": ".plugins.hooks",
@@ -196,6 +196,7 @@ __all__ = [
     "CustomOpDef",
     "Device",
     "DeviceMismatchError",
+    "DevkitNotFoundError",
     "DispatchError",
     "DispatchKey",
     "DispatchKeyError",

@@ -13,6 +13,7 @@ __all__ = [
     "CaptureError",
     "ClosedOperatorError",
     "DeviceMismatchError",
+    "DevkitNotFoundError",
     "DispatchError",
     "DispatchKeyError",
     "EmptyKeysetError",
@@ -139,6 +140,10 @@ class BackendNotFoundError(BackendError):
 
 class BackendUnavailableError(BackendError):
     """The plugin is loaded, but its device cannot be opened on this machine."""
+
+
+class DevkitNotFoundError(DispatchError, ImportError):
+    """A tool was asked for that the distribution dispatch-devkit has, and it is not installed."""
 
 
 class UnknownOperatorWarning(UserWarning):

@@ -16,13 +16,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from .discovery import loader
 from .distributions import BACKENDS, FRONTENDS, TOOLS
-from .errors import BackendError
-from .plugins.doctor import Finding, examine
+from .errors import BackendError, DevkitNotFoundError
 from .plugins.import_rollback import import_object
+
+if TYPE_CHECKING:
+    from .devkit import Finding, examine
 
 __all__ = [
     "BRINGS",
@@ -36,6 +38,7 @@ __all__ = [
     "find_tool",
     "import_modules",
     "list_tools",
+    "main",
     "program_name",
 ]
 
@@ -45,6 +48,26 @@ BRINGS: Final = {
     "verify": "compare a device with the cpu, operator by operator (needs dispatch-operators-aten[testing])"
 }
 _HINTS: Final = {"verify": "pip install 'dispatch-operators-aten[testing]'"}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in ("Finding", "examine"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from . import devkit
+
+        return getattr(devkit, name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command ``dispatch`` and return its exit status: 2, with a line on standard error, without dispatch-devkit."""
+    try:
+        from .devkit import main as run
+    except DevkitNotFoundError as error:
+        sys.stderr.write(f"{program_name()} needs dispatch-devkit: {error.hint}\n")
+        return 2
+    return run(arguments)
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from dispatch_core.command_line.running import FORMS, run_program
+from dispatch_devkit.command_line.running import FORMS, run_program
 
 from .surface import stand_in
 

@@ -65,19 +65,19 @@ class Drawable:
 
     def svg(self) -> str:
         """Return a picture as SVG, which needs nothing else: no style sheet, no script, no font."""
-        from .svg import to_svg
+        from ..devkit import to_svg
 
         return to_svg(self.picture())
 
     def dot(self) -> str:
         """Return the graph in Graphviz's language."""
-        from .dot_and_mermaid import to_dot
+        from ..devkit import to_dot
 
         return to_dot(self.picture())
 
     def mermaid(self) -> str:
         """Return the graph as a Mermaid flow chart."""
-        from .dot_and_mermaid import to_mermaid
+        from ..devkit import to_mermaid
 
         return to_mermaid(self.picture())
 

@@ -25,7 +25,7 @@ from ..stages import StageKind, active
 from .profile_events import CallEvent, EventKind, OperatorStats, group_events
 
 if TYPE_CHECKING:
-    from .flame_graph import FlameGraph
+    from ..devkit import FlameGraph
 
 __all__ = ["CallEvent", "OperatorStats", "profile"]
 
@@ -244,7 +244,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
 
         It has the forms of a trace's picture: ``svg()``, ``html()`` and ``save(path)``; a notebook shows it.
         """
-        from .flame_graph import make_flame_graph
+        from ..devkit import make_flame_graph
 
         return make_flame_graph([*self.events, *self.stages], self._threads)
 
@@ -263,7 +263,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
         kernel that ran it.
         """
-        from .chrome_trace import write_chrome_trace
+        from ..devkit import write_chrome_trace
 
         every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
         write_chrome_trace(path, every, self._threads)

@@ -1,0 +1,60 @@
+"""The names that the distribution dispatch-devkit gives the core, imported when one is first used.
+
+Nothing else in this package names it. Without it each name ends in `DevkitNotFoundError`, and all that computes works.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import DevkitNotFoundError
+
+if TYPE_CHECKING:
+    from dispatch_devkit.command_line import main
+    from dispatch_devkit.doctor import Finding, examine
+    from dispatch_devkit.explanation import explain
+    from dispatch_devkit.operator_coverage import coverage
+    from dispatch_devkit.pictures import FlameGraph, make_flame_graph, to_dot, to_mermaid, to_svg, write_chrome_trace
+
+__all__ = [
+    "Finding",
+    "FlameGraph",
+    "coverage",
+    "examine",
+    "explain",
+    "main",
+    "make_flame_graph",
+    "to_dot",
+    "to_mermaid",
+    "to_svg",
+    "write_chrome_trace",
+]
+
+_PACKAGE: Final = "dispatch_devkit"
+#: Name → its module below the package.
+_MODULES: Final = {
+    "main": "command_line",
+    "coverage": "operator_coverage",
+    "explain": "explanation",
+    **dict.fromkeys(("Finding", "examine"), "doctor"),
+    **dict.fromkeys(
+        ("FlameGraph", "make_flame_graph", "to_dot", "to_mermaid", "to_svg", "write_chrome_trace"), "pictures"
+    ),
+}
+
+
+if not TYPE_CHECKING:  # it would make every misspelt name one of any type
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            module = import_module(f"{_PACKAGE}.{_MODULES[name]}")
+        except ModuleNotFoundError as error:
+            if error.name != _PACKAGE:  # a requirement of its own
+                raise
+            raise DevkitNotFoundError(
+                f"{name!r} belongs to dispatch-devkit, which is not installed", hint="pip install dispatch-devkit"
+            ) from None
+        return getattr(module, name)

@@ -1,0 +1,119 @@
+"""The API for tools that explain calls and examine plugins: a call's resolution, registrations, claims, graphs.
+
+It follows the core: names come and go with it, in releases of both distributions that require each other.
+"""
+
+from __future__ import annotations
+
+from ._record import Record
+from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from .arrays.late_arrays import COMPUTED_FOR
+from .arrays.owners import KEY_DEVICES, KEY_TYPES, is_tensor, mask_of
+from .calls import codegen
+from .calls.reference import arguments_mask, unchecked_mask
+from .discovery import loader
+from .distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
+from .environment import parse_names
+from .graph.model import ValueInfo
+from .graph.picture import FORMS, DrawnStep, Edge, Picture
+from .keys import context
+from .keys.table import BACKEND_PREFIXES, MARKERS
+from .layers.profile_events import STAGES, CallEvent
+from .layers.profiler import ProfileSession
+from .operators import call_trace, near_misses
+from .operators.alternatives import included_mask
+from .operators.call_tables import closed_error
+from .operators.call_trace import TracedCall
+from .operators.dispatch_table import Slot
+from .operators.kernel_names import kernel_name, kernel_place
+from .operators.late_calls import computes_late, takes_one_unknown
+from .operators.operator_index import load_operators
+from .operators.registration import Registration
+from .operators.registries import the_registry
+from .operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
+from .operators.runners import find_functional, find_masked_off, unwritable_error
+from .operators.short_ways import find_short_way
+from .operators.typed_calls import TypedCalls
+from .plugins import BackendState, ProviderState, loading
+from .plugins.array_types import device_of, owners_of
+from .plugins.catalog import OWNERS, Catalog, is_device_name, is_own
+from .plugins.messages import switch_reason
+from .plugins.policy import kept_out_by
+from .plugins.settings import ALLOW, AUTOLOAD, BLOCK, Settings
+from .plugins.settings import KERNELS as SWITCHED_ON
+from .plugins.state import explain_exception
+
+__all__ = [
+    "ALLOW",
+    "ARRAY_TYPES",
+    "AUTOLOAD",
+    "BACKENDS",
+    "BACKEND_PREFIXES",
+    "BLOCK",
+    "COMPUTED_FOR",
+    "FORMS",
+    "FRONTENDS",
+    "KERNELS",
+    "KEY_DEVICES",
+    "KEY_TYPES",
+    "MARKERS",
+    "OPERATORS",
+    "OWNERS",
+    "STAGES",
+    "SWITCHED_ON",
+    "BackendState",
+    "CallEvent",
+    "Catalog",
+    "Claim",
+    "DrawnStep",
+    "Edge",
+    "Picture",
+    "ProfileSession",
+    "ProviderState",
+    "Record",
+    "Registration",
+    "Resolution",
+    "Settings",
+    "Slot",
+    "TracedCall",
+    "TypedCalls",
+    "ValueInfo",
+    "arguments_mask",
+    "call_trace",
+    "closed_error",
+    "codegen",
+    "computes_late",
+    "context",
+    "device_of",
+    "explain_exception",
+    "explain_passing_over",
+    "find_functional",
+    "find_masked_off",
+    "find_short_way",
+    "frontend_of",
+    "included_mask",
+    "installed_version",
+    "is_device_name",
+    "is_own",
+    "is_tensor",
+    "kept_out_by",
+    "kernel_name",
+    "kernel_place",
+    "load_operators",
+    "loader",
+    "loading",
+    "mask_of",
+    "near_misses",
+    "no_kernel_error",
+    "normalize",
+    "owners_of",
+    "parse_names",
+    "refuse_mixed",
+    "resolve",
+    "switch_reason",
+    "takes_one_unknown",
+    "the_registry",
+    "unchecked_mask",
+    "unwritable_error",
+    "walk_keys",
+]

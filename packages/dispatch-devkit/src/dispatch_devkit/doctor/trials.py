@@ -1,0 +1,198 @@
+"""Try every installed plugin in a process of its own, with a time limit, and report its faults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Final
+
+from dispatch_core.errors import BackendError
+from dispatch_core.escapes import to_printable
+from dispatch_core.inspection import (
+    ALLOW,
+    ARRAY_TYPES,
+    AUTOLOAD,
+    BACKENDS,
+    BLOCK,
+    KERNELS,
+    OPERATORS,
+    SWITCHED_ON,
+    Catalog,
+    Claim,
+    Settings,
+    device_of,
+    kept_out_by,
+    normalize,
+    owners_of,
+    switch_reason,
+)
+
+from ..children import end_children, run_in_child
+from . import probe
+
+#: Imports that take longer than this are remarked on, in seconds.
+SLOW: Final = 1.0
+_WORKERS: Final = 4
+_LAST_LINES: Final = 20
+_KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type", KERNELS: "kernels"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The doctor's findings on one claim.
+
+    ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
+    ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported), ``"blocked"`` (kept out on
+    purpose), ``"absent"`` (its library is not installed) or ``"outranked"`` (another's claim goes first). ``seconds`` is the
+    time that it took to import and register, ``output`` the last lines that it printed before it went wrong.
+    """
+
+    kind: str
+    name: str
+    distribution: str
+    version: str
+    outcome: str
+    reason: str = ""
+    seconds: float | None = None
+    notes: tuple[str, ...] = ()
+    output: str = ""
+
+    @property
+    def fine(self) -> bool:
+        """Tell whether nothing is wrong: it loads, or does not on purpose."""
+        return self.outcome in {"ok", "blocked", "absent", "outranked"}
+
+
+def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
+    """Examine the installed plugins, or those with one of ``names``; each plugin has ``timeout`` seconds.
+
+    A name is that of a device, an operator namespace, a provider of kernels, an array type, or a distribution.
+    Raises ``BackendError`` for a name that nothing installed has.
+
+    >>> all(finding.outcome for finding in examine())
+    True
+    """
+    catalog = Catalog.from_installed()
+    wanted = _wanted_claims(catalog, names)
+    try:
+        settings = Settings.from_environment()
+        catalog.chosen = settings.chosen
+        findings = list(_switches(catalog, settings))
+    except BackendError as error:
+        settings = Settings()
+        findings = [Finding("variable", AUTOLOAD, "", "", "failed", str(error))]
+    findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
+    if names:
+        findings = []
+    findings += [found for claim, found in _array_types(catalog) if claim in wanted]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
+        tried = pool.map(lambda each: each[1] or _try_plugin(catalog, each[0], timeout), claims)
+        try:
+            return [*findings, *tried]
+        except BaseException:
+            # After Ctrl-C there is no waiting for plugins that hang.
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_children()
+            raise
+
+
+def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
+    """Return the claims to names, and those of the distributions that are called so; without names every one."""
+    claims = {*catalog.scan.claims}
+    if not names:
+        return claims
+    found: set[Claim] = set()
+    for name in names:
+        by_name = {each for each in claims if each.name == name or normalize(each.distribution.name) == normalize(name)}
+        if not by_name:
+            known = sorted({each.name for each in claims} | {each.distribution.name for each in claims})
+            near = [f"{each!r}" for each in get_close_matches(name, known, n=3)]
+            there_are = f"there are {', '.join(map(to_printable, known)) or 'none'}"
+            raise BackendError(
+                f"Nothing that is installed is called {name!r}",
+                hint=f"did you mean {' or '.join(near)}? Else {there_are}" if near else there_are,
+            )
+        found |= by_name
+    return found
+
+
+def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
+    for variable, names, outcome in ((ALLOW, settings.allow or (), "failed"), (BLOCK, settings.block, "ok")):
+        for name in names:
+            if not catalog.claims(BACKENDS, name):
+                text = f"names {name!r}, which no installed distribution provides"
+                yield Finding("variable", variable, "", "", outcome, text)
+    for name in settings.kernels:
+        if not catalog.claims(KERNELS, name):
+            text = f"names {name!r}, which no installed distribution provides"
+            yield Finding("variable", SWITCHED_ON, "", "", "failed", text)
+
+
+def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
+    """Find the claims to array types that lead nowhere, and those that several devices make."""
+    for name in catalog.names(ARRAY_TYPES):
+        owners = owners_of(catalog, name)
+        for claim in catalog.claims(ARRAY_TYPES, name):
+            device = device_of(catalog, claim)
+            if device is None:
+                reason = f"{claim.distribution.name} provides no device {claim.value!r}"
+            elif device not in owners:
+                reason = f"the array type belongs to the device {next(iter(owners))!r}"
+            elif len(owners) > 1:
+                reason = f"the array type is claimed by the devices {', '.join(sorted(owners))}"
+            else:
+                continue
+            yield claim, _finding(claim, "refused", reason)
+
+
+def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
+    """Yield every claim, with the findings that need no trial."""
+    for group in (BACKENDS, OPERATORS, KERNELS):
+        for name in catalog.names(group):
+            variable = kept_out_by(settings, name) if group == BACKENDS else None
+            for verdict in catalog.verdicts(group, name):
+                finding = None
+                if verdict.refusal:
+                    finding = _finding(verdict.claim, verdict.state, verdict.refusal)
+                elif variable is not None:
+                    finding = _finding(verdict.claim, "blocked", switch_reason(variable))
+                yield verdict.claim, finding
+
+
+def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Finding:
+    distribution = claim.distribution
+    return Finding(_KINDS[claim.group], claim.name, distribution.name, distribution.version, outcome, reason, **more)
+
+
+def _try_plugin(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
+    finding = try_in_subprocess(claim, timeout)
+    absent = [f"it requires {name}, which is not installed" for name in catalog.absent(claim.distribution)]
+    return replace(finding, notes=(*absent, *finding.notes))
+
+
+def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
+    """Load one plugin in a process of its own, and end it when its time is over."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK, SWITCHED_ON}
+    }
+    ended = run_in_child(probe.__name__, {"group": claim.group, "name": claim.name}, timeout, environment)
+    output = _tail(ended.output.splitlines())
+    if ended.fault:
+        return _finding(claim, "timed out" if ended.timed_out else "crashed", ended.fault, output=output)
+    facts, notes = ended.facts, [*ended.notes]
+    if facts["outcome"] == "failed":
+        return _finding(claim, "failed", facts["reason"], notes=tuple(notes), output=output)
+    seconds = float(facts["seconds"])
+    if seconds > SLOW:
+        notes.append(f"slow import: {seconds:.1f} s")
+    reason = facts.get("reason", "")
+    return _finding(claim, facts["outcome"], reason, seconds=round(seconds, 4), notes=tuple(notes))
+
+
+def _tail(lines: list[str]) -> str:
+    """Return the last lines; the import system's own frames in the trace of a crash say nothing."""
+    return "\n".join([line for line in lines if "<frozen importlib" not in line][-_LAST_LINES:])

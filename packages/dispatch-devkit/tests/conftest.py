@@ -1,0 +1,17 @@
+"""Shared parts of the devkit's tests."""
+
+from __future__ import annotations
+
+from core_fixtures import (  # noqa: F401
+    install,
+    library,
+    make_backend,
+    make_frontend,
+    meta,
+    numbers,
+    registry,
+    run_python,
+    tensors,
+    toy,
+    work,
+)
