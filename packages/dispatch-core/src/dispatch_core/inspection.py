@@ -14,6 +14,7 @@ from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
 from .environment import parse_names
+from .errors import ArgumentError
 from .graph.model import ValueInfo
 from .graph.picture import FORMS, DrawnStep, Edge, Picture
 from .keys import context
@@ -25,11 +26,14 @@ from .operators.alternatives import included_mask
 from .operators.call_tables import closed_error
 from .operators.call_trace import TracedCall
 from .operators.dispatch_table import Slot
+from .operators.entry import OperatorEntry
 from .operators.kernel_names import kernel_name, kernel_place
 from .operators.late_calls import computes_late, takes_one_unknown
+from .operators.namespaces import OpOverloadPacket
 from .operators.operator_index import load_operators
+from .operators.overloads import OpOverload
 from .operators.registration import Registration
-from .operators.registries import the_registry
+from .operators.registries import Registry, the_registry
 from .operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
 from .operators.runners import find_functional, find_masked_off, unwritable_error
 from .operators.short_ways import find_short_way
@@ -85,6 +89,7 @@ __all__ = [
     "computes_late",
     "context",
     "device_of",
+    "entries_of",
     "explain_exception",
     "explain_passing_over",
     "find_functional",
@@ -117,3 +122,13 @@ __all__ = [
     "unwritable_error",
     "walk_keys",
 ]
+
+
+def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
+    """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
+    found = the_registry(registry).find(op) if isinstance(op, str) else op
+    if isinstance(found, OpOverload):
+        return [found._entry]
+    if not isinstance(found, OpOverloadPacket):
+        raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")
+    return list(found._registry.overloads(found.name).values())

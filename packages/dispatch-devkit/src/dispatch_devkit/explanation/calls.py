@@ -12,7 +12,7 @@ from typing import Any
 
 from dispatch_core import OperatorEntry, OpOverload, OpOverloadPacket, Registry, device_key
 from dispatch_core.devices import Device
-from dispatch_core.errors import ArgumentError, DispatchError, DispatchKeyError
+from dispatch_core.errors import DispatchError, DispatchKeyError
 from dispatch_core.inspection import (
     COMPUTED_FOR,
     FRONTENDS,
@@ -26,6 +26,7 @@ from dispatch_core.inspection import (
     codegen,
     computes_late,
     context,
+    entries_of,
     explain_passing_over,
     find_masked_off,
     find_short_way,
@@ -38,7 +39,6 @@ from dispatch_core.inspection import (
     refuse_mixed,
     resolve,
     takes_one_unknown,
-    the_registry,
     unchecked_mask,
     unwritable_error,
     walk_keys,
@@ -109,16 +109,6 @@ def explain(
     # As the masked table does.
     as_given = context.current() is None or (own & ARRAYS).bit_count() > 1
     return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
-
-
-def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
-    """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
-    found = the_registry(registry).find(op) if isinstance(op, str) else op
-    if isinstance(found, OpOverload):
-        return [found._entry]
-    if not isinstance(found, OpOverloadPacket):
-        raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")
-    return list(found._registry.overloads(found.name).values())
 
 
 def _all_keys() -> int:
