@@ -1,9 +1,8 @@
-"""The user's caches: where they lie, what happens where they cannot lie there, and the command that shows them."""
+"""The user's caches: where they lie, and what happens where they cannot lie there."""
 
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import random
@@ -19,7 +18,6 @@ import pytest
 
 from dispatch_core import cache_folders
 from dispatch_core.cache_folders import cache_folder, cache_parts, cache_root, write_once
-from dispatch_devkit.command_line import main
 
 #: How many folders of caches are drawn.
 FOLDERS = int(os.environ.get("DISPATCH_TEST_FOLDERS", "160"))
@@ -106,36 +104,6 @@ def test_a_file_that_another_process_has_open_is_taken_as_it_is(tmp_path, monkey
     with pytest.raises(FileNotFoundError):
         write_once(path, "ours")
     assert not path.exists()
-
-
-def test_the_command_shows_and_deletes_parts(caches, capsys):
-    for part, size in (("cpu", 10), ("npu", 3000)):
-        (cache_folder(part) / "file").write_bytes(b"x" * size)
-    mine = caches / "mine"
-    mine.mkdir()
-    assert main(["cache"]) == 0
-    head, *rows = capsys.readouterr().out.splitlines()
-    assert head == f"caches in {caches} (DISPATCH_CACHE_DIR names another folder)"
-    assert [row.split()[0] for row in rows] == ["part", "cpu", "npu"]
-    assert rows[2].split()[1:] == ["2", "3.0", "KiB"]
-    assert main(["cache", "--clear", "cpu", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert (data["folder"], data["cleared"], [row["part"] for row in data["parts"]]) == (str(caches), True, ["cpu"])
-    assert [each.name for each in sorted(caches.iterdir())] == ["mine", "npu"]
-    assert main(["cache", "--clear"]) == 0
-    assert [each.name for each in caches.iterdir()] == ["mine"]
-    capsys.readouterr()
-    assert main(["cache"]) == 0
-    assert capsys.readouterr().out.endswith("There is nothing.\n")
-
-
-def test_a_part_that_there_is_not_is_an_error_with_a_hint(caches, capsys):
-    cache_folder("numba")
-    assert main(["cache", "--clear", "numbb"]) == 2
-    assert capsys.readouterr().err == f"{caches} has no cache 'numbb'\nHint: did you mean numba?\n"
-    (caches / "mine").mkdir()
-    assert main(["cache", "--clear", "mine"]) == 2
-    assert (caches / "mine").is_dir()
 
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX's owners and modes")
