@@ -37,7 +37,7 @@ class Executor:
 
     def __init__(self, options: Mapping[str, Any], stats: Stats) -> None:
         self.options, self.stats = options, stats
-        #: What the user wants of plans.
+        #: The user's options of plans.
         self.planning = PlanOptions(options["fuse"], options["check_indices"])
         #: The plans that are being run.
         self.runs: list[PlanRun] = []
