@@ -225,6 +225,10 @@ def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
     return f", or register a kernel for all of their types: Library.impl({op.name!r}, kernel, types=({names}))"
 
 
+#: The fields of a frontend that are members of its class, each with the prefix ``_dispatch_``.
+_HOOKS: Final = tuple(field for field in Frontend.__match_args__ if field not in ("name", "tensor_type", "marker"))
+
+
 @api_boundary
 def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
     """Register ``tensor_type``: operators take and return tensors of it and of its subclasses.
@@ -249,31 +253,9 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
         bit = next((1 << bit for bit in MARKER_BITS if 1 << bit not in FRONTENDS), 0)
         if not bit:
             raise RegistrationError(f"no room for frontend {name!r}: {len(MARKER_BITS)} are registered")
-        frontend = Frontend(
-            name,
-            tensor_type,
-            bit,
-            getattr(tensor_type, "_dispatch_new", _bare(tensor_type)),
-            getattr(tensor_type, "_dispatch_view", None),
-            getattr(tensor_type, "_dispatch_mutated", None),
-            getattr(tensor_type, "_dispatch_rebind", bind),
-            getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
-            getattr(tensor_type, "_dispatch_autograd", None),
-            getattr(tensor_type, "_dispatch_prepare", None),
-            getattr(tensor_type, "_dispatch_writing", None),
-            getattr(tensor_type, "_dispatch_become", None),
-            getattr(tensor_type, "_dispatch_views", None),
-            getattr(tensor_type, "_dispatch_capture", None),
-            getattr(tensor_type, "_dispatch_environment", None),
-            getattr(tensor_type, "_dispatch_has_history", None),
-            getattr(tensor_type, "_dispatch_view_code", None),
-            getattr(tensor_type, "_dispatch_short_gradient", None),
-            getattr(tensor_type, "_dispatch_records", None),
-            getattr(tensor_type, "_dispatch_remake", None),
-            getattr(tensor_type, "_dispatch_functional", None),
-            getattr(tensor_type, "_dispatch_batching", None),
-            getattr(tensor_type, "_dispatch_autocast", None),
-        )
+        usual = {"new": _bare(tensor_type), "rebind": bind, "mixed": refuse_mixed}
+        hooks = {hook: getattr(tensor_type, f"_dispatch_{hook}", usual.get(hook)) for hook in _HOOKS}
+        frontend = Frontend(name=name, tensor_type=tensor_type, marker=bit, **hooks)
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))
     return frontend

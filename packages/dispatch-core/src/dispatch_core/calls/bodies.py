@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from .._record import replace
 from ..arrays.frontend import Frontend, ViewCode
 from .boundary import Boundary, make_coercer, make_view_checker
-from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
+from .engine import KernelCall
+from .signature import CallSignature, bad_count, bad_list
 from .source import body_lines
 
 if TYPE_CHECKING:
-    from ..operators.entry import OperatorEntry
+    pass
 
 Runner = Callable[..., Any]
 
@@ -23,25 +24,15 @@ class Body:
 
     __slots__ = ("_options", "_shape", "constants")
 
-    def __init__(
-        self,
-        entry: OperatorEntry,
-        signature: CallSignature,
-        boundary: Boundary,
-        kernel: Runner,
-        prefix: tuple[Any, ...],
-        specialized: SpecializedKernels,
-        below: Runner | None,
-        *,
-        is_short: bool,
-        itself: bool,
-    ) -> None:
+    def __init__(self, call: KernelCall, signature: CallSignature) -> None:
+        entry, boundary, kernel, prefix = call.entry, call.boundary, call.kernel, call.prefix
+        specialized, below = call.specialized, call.below
         self._shape: tuple[Boundary, int, list[int]] = boundary, len(prefix), [index for index, _, _ in specialized]
         in_order = not prefix and takes_in_order(kernel, signature)
         self._options: dict[str, Any] = {
             "declines": below is not None,
-            "is_short": is_short,
-            "itself": itself,
+            "is_short": call.is_short,
+            "itself": call.itself,
             "in_order": in_order,
         }
         count = len(signature.results)

@@ -34,13 +34,14 @@ from ..tracebacks import trim_traceback
 from . import reference
 from .adapters import NOTHING, SignatureAdapter, adapt_signature, has_stop, make_refusal
 from .bodies import Body, takes_in_order
-from .boundary import Boundary, frontend_of_type, make_wrapper
+from .boundary import frontend_of_type, make_wrapper
 from .emit import indent, make_function, prefix_constant, rename_constants, rename_parameters
+from .engine import KernelCall
 from .first_calls import Found
 from .first_calls import make_first_calls as plain_first_calls
 from .lazy_function import FirstCalls, LazyFunction
 from .result_lines import all_values
-from .signature import CallSignature, ResultCheck, SpecializedKernels
+from .signature import CallSignature, ResultCheck
 from .source import (
     SpecializedMask,
     SpecializedState,
@@ -57,7 +58,6 @@ from .traits import RunnerTraits
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
-    from ..operators.result_watch import Watch
     from ..operators.runners import DeviceChoice
 
 Runner = Callable[..., Any]
@@ -299,31 +299,16 @@ def make_caller_runner(
     return _compile(runner_source(signature, lines), "kernel", names, signature)
 
 
-def make_backend_runner(
-    entry: OperatorEntry,
-    boundary: Boundary,
-    kernel: Runner,
-    prefix: tuple[Any, ...],
-    specialized: SpecializedKernels = (),
-    watch: Watch | None = None,
-    below: Runner | None = None,
-    *,
-    is_short: bool = False,
-    itself: bool = False,
-) -> Runner:
+def make_backend_runner(call: KernelCall) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
     A caller can run the ``body`` of its traits in its place, once the kernel is watched no longer.
     """
-    signature = entry.signature
+    entry, watch, signature = call.entry, call.watch, call.entry.signature
+    plain = reference.make_backend_runner(call)
     if signature is None or not signature.is_specializable:
-        return reference.make_backend_runner(
-            entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
-        )
-    body = Body(entry, signature, boundary, kernel, prefix, specialized, below, is_short=is_short, itself=itself)
-    plain = reference.make_backend_runner(
-        entry, boundary, kernel, prefix, specialized, watch, below, is_short=is_short, itself=itself
-    )
+        return plain
+    body = Body(call, signature)
 
     def make() -> Runner:
         lines = body.lines(signature)  # which completes the constants

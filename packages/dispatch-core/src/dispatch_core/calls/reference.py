@@ -17,13 +17,14 @@ from ..keys.keyset import as_mask
 from ..keys.table import AUTOGRAD, MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, make_coercer, make_view_checker
-from .signature import CallSignature, Result, ResultCheck, SpecializedKernels, bad_count, bad_list, copies_signature
+from .engine import KernelCall
+from .signature import CallSignature, Result, ResultCheck, bad_count, bad_list, copies_signature
 from .traits import RunnerTraits
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
     from ..operators.entry import OperatorEntry
-    from ..operators.result_watch import Watch
+    from .adapters import SignatureAdapter
 
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
@@ -66,11 +67,11 @@ def make_caller(entry: OperatorEntry) -> Runner:
     return call
 
 
-def make_first_calls(entry: OperatorEntry, adapter: Any = None) -> None:
+def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> None:
     """Return None: plain code is the same for every call."""
 
 
-def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
+def make_adapted_caller(entry: OperatorEntry, adapter: SignatureAdapter) -> Runner:
     """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
     if adapter.missing is not None:
         return adapter.slow_path  # it takes every call
@@ -166,26 +167,10 @@ def make_caller_runner(
     return run
 
 
-def make_backend_runner(
-    entry: OperatorEntry,
-    boundary: Boundary,
-    kernel: Runner,
-    prefix: tuple[Any, ...],
-    specialized: SpecializedKernels = (),
-    watch: Watch | None = None,
-    below: Runner | None = None,
-    *,
-    is_short: bool = False,
-    itself: bool = False,
-) -> Runner:
-    """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
-
-    ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares
-    the kernels' results with the shape rule's answer, for as long as it takes. A runner ``below`` runs the
-    calls for which the kernel returns ``NotImplemented``. A kernel that ``is_short`` leaves a call to
-    it by an error, too; with ``itself`` a result that is the array of the argument it belongs to stands for the argument,
-    and any other is a copy.
-    """
+def make_backend_runner(call: KernelCall) -> Runner:
+    """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says."""
+    entry, boundary, kernel, prefix, watch = call.entry, call.boundary, call.kernel, call.prefix, call.watch
+    specialized, below, is_short, itself = call.specialized, call.below, call.is_short, call.itself
     signature = entry.signature
     if signature is None:
         return _unchecked_runner(boundary, kernel, prefix)

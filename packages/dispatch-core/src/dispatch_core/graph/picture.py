@@ -143,16 +143,16 @@ class Picture(Drawable):
             )
             steps.append(
                 DrawnStep(
-                    step.op.name if isinstance(step, Call) else "unwrap" if step.frontend is None else "wrap",
-                    to_printable(str(step)),
-                    taken,
-                    made,
-                    writes,
-                    views,
-                    is_dropped,
-                    is_seen and not is_dropped,
-                    places[index] if places else "",
-                    groups.get(index),
+                    name=step.op.name if isinstance(step, Call) else "unwrap" if step.frontend is None else "wrap",
+                    text=to_printable(str(step)),
+                    inputs=taken,
+                    results=made,
+                    writes=writes,
+                    views=views,
+                    is_dropped=is_dropped,
+                    is_output=is_seen and not is_dropped,
+                    where=places[index] if places else "",
+                    group=groups.get(index),
                 )
             )
         return cls(program, tuple(steps))

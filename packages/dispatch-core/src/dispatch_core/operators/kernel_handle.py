@@ -190,8 +190,7 @@ def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = 
     41
     """
     entry = as_overload(op, registry)._entry
-    found: Callable[..., Any] = entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
-    return found
+    return entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
 
 
 def find_composite(op: Any, key: KeyLike) -> Callable[..., Any] | None:
@@ -231,8 +230,7 @@ def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Callable[..., Any
     fn = make_kernel(registration.fn, entry, keyset)
     if isinstance(registration.fn, KernelFactory) and registration.fn.in_order:
         return fn
-    found: Callable[..., Any] = entry.registry.engine.make_caller_runner(entry, fn, prefix)
-    return found
+    return entry.registry.engine.make_caller_runner(entry, fn, prefix)
 
 
 def find_functional(op: Any) -> OpOverload | None:

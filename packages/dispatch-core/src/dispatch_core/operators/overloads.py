@@ -163,7 +163,18 @@ def rename_arguments(
     engine = entry.registry.engine
     types = frozenset(slow_path_types)
     adapter = SignatureAdapter(
-        name, names, extra, tensor_type, types, slow_path, takes_more, missing, star, alone, with_out, fill
+        name=name,
+        names=names,
+        extra=extra,
+        tensor_type=tensor_type,
+        slow_path_types=types,
+        slow_path=slow_path,
+        takes_more=takes_more,
+        missing=missing,
+        star=star,
+        alone=alone,
+        with_out=with_out,
+        fill=fill,
     )
     first_calls = engine.make_first_calls(entry, adapter)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)

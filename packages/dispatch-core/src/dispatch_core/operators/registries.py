@@ -12,6 +12,7 @@ from ..arrays import owners
 from ..arrays.frontend import refuse_tensors
 from ..arrays.types import BackendInfo
 from ..calls import codegen, reference
+from ..calls.engine import Engine
 from ..changes import on_change
 from ..errors import ArgumentError, NoKernelError, RegistrationError, short_repr
 from ..forks import Order, forkable
@@ -58,7 +59,7 @@ class Registry(KernelStore):
             )
         super().__init__()
         self.profile = profile
-        self.engine: Any = reference if interpreted else codegen
+        self.engine: Engine = reference if interpreted else codegen
         #: Array types of other backends that backends of this registry own here; see `translate_mask`.
         self._claims: dict[type, int] = {}
         #: namespace → where its one DEF library was opened.

@@ -25,6 +25,7 @@ from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
+from ..calls.engine import KernelCall
 from ..calls.reference import unchecked_mask
 from ..calls.traits import RunnerTraits
 from ..discovery import loader
@@ -176,7 +177,7 @@ class Resolution(Record):
             specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
             below = None if key.target is None else self._make_below(key)
-            run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch, below)
+            run = engine.make_backend_runner(KernelCall(entry, boundary, fn, prefix, specialized, watch, below))
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         who = partial(describe_kernel, key or registration.key, registration)

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
 from ..calls.boundary import make_boundary
+from ..calls.engine import KernelCall
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, keys_of
 from ..levels import Level
@@ -164,9 +165,9 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
     if kernel is not None and kernel.fn is way.registration.fn:
         found = run  # the way is there for its gradient alone
     else:
-        found = entry.registry.engine.make_backend_runner(
-            entry, boundary, way.function(entry.registry, mask), (), (), watch, run, is_short=True, itself=way.itself
-        )
+        short = way.function(entry.registry, mask)
+        call = KernelCall(entry, boundary, short, watch=watch, below=run, is_short=True, itself=way.itself)
+        found = entry.registry.engine.make_backend_runner(call)
     if way.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
         return found
     if way.gradient is not None and frontend.short_gradient is not None and way.gradient.serves(entry, way, mask):
@@ -177,8 +178,7 @@ def shorten(resolution: Resolution, run: Runner) -> Runner:
     # A view has the history of its base even where nothing records, and the other operator is as quick there.
     always = way.arguments is not None or any(each.alias is not None for each in signature.schema.returns)
     records = None if always else frontend.records
-    chosen: Runner = entry.registry.engine.make_history_choice(entry, redirect, found, frontend.has_history, records)
-    return chosen
+    return entry.registry.engine.make_history_choice(entry, redirect, found, frontend.has_history, records)
 
 
 def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
@@ -187,8 +187,7 @@ def _make_redirect(entry: OperatorEntry, way: ShortWay, run: Runner) -> Runner:
     assert found is not None  # it is a part, and find_short_way has found all
     if way.arguments is None:
         return found.op
-    redirect: Runner = entry.registry.engine.make_redirect(entry, found.op, way.arguments, run)
-    return redirect
+    return entry.registry.engine.make_redirect(entry, found.op, way.arguments, run)
 
 
 def _serves(way: ShortWay, mask: int) -> bool:

@@ -24,6 +24,7 @@ from ..arrays.owners import TYPE_MASKS, is_of_types, is_tensor
 from ..caches import is_lasting, keep
 from ..calls.boundary import Boundary
 from ..calls.declared_results import check_plain, check_results, check_types, plain_checks, plain_error
+from ..calls.engine import KernelCall
 from ..calls.signature import CallSignature
 from ..errors import NoKernelError
 from ..keys.keyset import DispatchKeySet
@@ -190,7 +191,7 @@ def _make_runner(calls: TypedCalls, registration: Registration, frontend: Fronte
     if signature is None:
         device = next(key for key in keys_of(calls.mask) if key.owns_arrays)
         boundary = Boundary(device, frontend, ())
-        found: Runner = entry.registry.engine.make_backend_runner(entry, boundary, kernel, prefix)
+        found = entry.registry.engine.make_backend_runner(KernelCall(entry, boundary, kernel, prefix))
         return found
     deliver = _make_delivery(entry, signature, registration, frontend)
     is_positional = not any(parameter.keyword_only for parameter in signature.parameters)
