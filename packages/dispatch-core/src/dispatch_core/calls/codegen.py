@@ -371,7 +371,7 @@ def make_history_choice(
     def make() -> Runner:
         return _compile(runner_source(signature, lines), "choice", names, signature)
 
-    return LazyFunction(make, first_calls=lambda args, _: (plain, args), is_inside=True).function
+    return LazyFunction(make, first_calls=lambda args, _: (plain, args, False), is_inside=True).function
 
 
 class Inlined:
