@@ -254,7 +254,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
         if not bit:
             raise RegistrationError(f"no room for frontend {name!r}: {len(MARKER_BITS)} are registered")
         usual = {"new": _bare(tensor_type), "rebind": bind, "mixed": refuse_mixed}
-        hooks = {hook: getattr(tensor_type, f"_dispatch_{hook}", usual.get(hook)) for hook in _HOOKS}
+        hooks: dict[str, Any] = {hook: getattr(tensor_type, f"_dispatch_{hook}", usual.get(hook)) for hook in _HOOKS}
         frontend = Frontend(name=name, tensor_type=tensor_type, marker=bit, **hooks)
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))

@@ -40,6 +40,7 @@ from dispatch_core.arrays.frontend import FRONTENDS, Frontend
 from dispatch_core.arrays.lent_memory import LENT, is_lent
 from dispatch_core.calls import codegen
 from dispatch_core.calls.boundary import Boundary
+from dispatch_core.calls.engine import KernelCall
 from dispatch_core.calls.signature import CallSignature
 from dispatch_core.calls.traits import traits_of
 from dispatch_core.errors import NoKernelError
@@ -117,7 +118,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
     marking = boundary if frontend is None else replace(boundary, frontend=_mark_views(frontend))
-    record = entry.registry.engine.make_backend_runner(entry, marking, plain, ())
+    record = entry.registry.engine.make_backend_runner(KernelCall(entry, marking, plain))
     if frontend is None and "inplace_view" not in entry.tags:
         record = _return_arguments(signature, record)
     unread = _unread(entry)
