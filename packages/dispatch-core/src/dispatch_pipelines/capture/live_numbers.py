@@ -9,8 +9,8 @@ Note [Live numbers]
 
 Note [Live numbers are read]
     Python reads a number's value without a call of ours, in ``range``, as an index, by ``math.sqrt``, or in C code that
-    knows floats. So a live number is an object that says it is an int or a float, and is none: there Python asks
-    ``__index__`` or ``__float__``, and the value is a condition, as everywhere but in arithmetic and comparisons.
+    knows floats. So a live number is an object that says it is an int or a float, and is none: there Python asks ``__index__``
+    or ``__float__``, and the value is a condition. So it is for all that is no arithmetic and no comparison.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class LiveNumber(SymbolicNumber):
         raise TypeError(f"__class__ assignment: a captured number stays {self.kind.__name__}")
 
     def resolve(self) -> Any:
-        """Return the number itself while its call is recorded, afterwards its value."""
+        """Return the number itself while the call is recorded, and later an ordinary one."""
         return self if self.recording.is_open else self.value
 
     def resolve_float(self) -> Any:
-        """Return the number as a float, in the same way."""
+        """Return the number as a float that is live while the call is recorded."""
         return self.resolve() if self.kind is float else self * 1.0
 
     def __hash__(self) -> int:

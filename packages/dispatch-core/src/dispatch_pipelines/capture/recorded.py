@@ -270,7 +270,7 @@ def _live(found: RecordedRun) -> list[str]:
 
 
 def _decisions(found: RecordedRun) -> list[Any]:
-    """Return the conditions on live numbers, without those that follow from another, of a number whose value is known.
+    """Return the conditions on live numbers, without those that follow from another, which ask of a known value.
 
     Whether an int's bounds are asked for first depends on whether the operator was called before.
     """

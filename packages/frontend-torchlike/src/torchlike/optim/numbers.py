@@ -49,7 +49,7 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
     old = state[name]
     array = _array_of(old) if isinstance(old, Tensor) else None
     if PARTS and (part := current_part()) is not None and array is not None and array.flags.writeable:
-        array[...] = value
+        array[...] = getattr(value, "value", value)  # a replay writes its own
         old._dispatch_mutated()
         part.optimizers.write(old, value)
         return
