@@ -9,8 +9,8 @@ Note [Live numbers]
 
 Note [Live numbers are read]
     Python reads a number's value without a call of ours, in ``range``, as an index, by ``math.sqrt``, or in C code that
-    knows floats. So a live number is an object that says it is an int or a float, and is none: there Python asks ``__index__``
-    or ``__float__``, and the value is a condition. So it is for all that is no arithmetic and no comparison.
+    knows floats. So a live number is an object that says it is an int or a float, and is none: there Python asks
+    ``__index__`` or ``__float__``, and the value is a condition. So it is for all that is no arithmetic and no comparison.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class LiveNumber(SymbolicNumber):
 
     def resolve_float(self) -> Any:
         """Return the number as a float that is live while the call is recorded."""
-        return self.resolve() if self.kind is float else self * 1.0
+        found: Any = self.resolve()
+        return found if self.kind is float else found * 1.0
 
     def __hash__(self) -> int:
         if self.recording.is_asking:
