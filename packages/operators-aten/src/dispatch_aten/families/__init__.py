@@ -26,6 +26,7 @@ deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of al
   gradient of its own or without any; ``composite``: one that is differentiable through its parts
   (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name; see `dispatch_aten.kinds`.
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
+* ``sample``: the arguments of a right call, in which ``r`` draws arrays; see `dispatch_aten.testing.samples`.
 * ``gradient``, ``flows``, ``refuses``, ``tangent``: see `dispatch_aten.derivatives`.
 
 The names of all overloads are found at import; a block is read when one of its operators is first named.

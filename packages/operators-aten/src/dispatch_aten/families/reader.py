@@ -16,7 +16,7 @@ FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls".spli
 """The words of facts that stand below a block's header."""
 
 OVERLOAD_FACTS: Final = frozenset(
-    "variants functional shape formula composite calls gradient flows refuses tangent".split()
+    "variants functional shape formula composite calls gradient flows refuses tangent sample".split()
 )
 """The words of facts that stand below an overload's schema."""
 

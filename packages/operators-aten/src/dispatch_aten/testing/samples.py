@@ -8,23 +8,29 @@ add.Tensor(float64[], float64[])  0-d
 
 from __future__ import annotations
 
+import ast
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core import exclude_keys, registry
+from dispatch_core import Device, exclude_keys, ops, registry
 from dispatch_core.schema import FunctionSchema
 
 from ..decompositions.aliases import TARGETS
+from ..dtypes import BY_NAME
+from ..families import facts_of
 from ..operators import ATEN_BY_NAME, KIND_OF
 from ..variants import functional_of, is_inplace, written_names
 from .changes import CHANGES, LAYOUTS, arrays_in
-from .drawing import CallRow, Draw
+from .drawing import MASKS, CallRow, Draw, Make
 
 #: Part of an operator's name → changes that are no calls of it: a degree of inf is computed for ever, unsorted elements are
 #: not found, gradients are floats, and the place of an element in memory is no matter of values.
@@ -136,19 +142,45 @@ def rows_of(name: str) -> tuple[tuple[str, CallRow], ...]:
         if each in seen or each not in ATEN_BY_NAME:
             continue
         seen.append(each)
-        if found := _table(KIND_OF[each]).get(each):
+        if found := _calls_of(each):
             return tuple((each, row) for row in sorted(found, key=lambda row: len(row.options)))  # the plainest first
         todo += [other for other in (functional_of(each), TARGETS.get(each)) if other]
     return ()
 
 
 @cache
-def _table(kind: str) -> dict[str, list[CallRow]]:
-    found: dict[str, list[CallRow]] = {}
-    for row in import_module(f"{__package__}.calls.{kind}").CALLS:
-        for name in row.names:
-            found.setdefault(name, []).append(row)
-    return found
+def _calls_of(name: str) -> tuple[CallRow, ...]:
+    """Return the calls of an operator's row, and those that a module of its kind makes for many operators at once."""
+    module = _module(KIND_OF[name])
+    names = _NAMES if module is None else {**_NAMES, **vars(module)}
+    made = (row for row in getattr(module, "CALLS", ()) if name in row.names)
+    return (*(_read_call(name, text, names) for text in facts_of(name).get("sample", ())), *made)
+
+
+#: What the text of a call may read beside ``r`` and the functions of ``calls/KIND.py``.
+_NAMES: Final[dict[str, Any]] = {
+    "np": np,
+    "ops": ops,
+    "math": math,
+    "BY_NAME": BY_NAME,
+    "Device": Device,
+    "MASKS": MASKS,
+}
+
+
+@cache
+def _module(kind: str) -> ModuleType | None:
+    return import_module(f"{__package__}.calls.{kind}") if find_spec(f"{__package__}.calls.{kind}") else None
+
+
+def _read_call(name: str, text: str, names: dict[str, Any]) -> CallRow:
+    """Read the arguments of a call, those by keyword as options."""
+    tree = ast.parse(f"call({text})", name, "eval").body
+    assert isinstance(tree, ast.Call)
+    options = {each.arg or "": eval(ast.unparse(each.value), names) for each in tree.keywords}  # noqa: S307  # our text
+    arguments = ast.unparse(ast.Tuple(tree.args, ast.Load()))
+    make: Make = eval(f"lambda r: {arguments}", names)  # noqa: S307  # our text
+    return CallRow((name,), make, options)
 
 
 def _broadcast(source: str, arguments: dict[str, Any]) -> Any:

@@ -1,1 +1,1 @@
-"""Right calls of aten's operators, a module for each kind as in ``operators``; `samples` makes further calls of them."""
+"""Functions that the samples of rows call, and calls that follow one pattern; `samples` makes further calls of them."""

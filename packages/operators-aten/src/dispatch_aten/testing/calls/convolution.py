@@ -1,4 +1,4 @@
-"""Right calls of the operators of ``operators.convolution``: names, and a function that draws their arguments."""
+"""Right calls of operators of ``convolution.rows`` that follow one pattern."""
 
 from __future__ import annotations
 

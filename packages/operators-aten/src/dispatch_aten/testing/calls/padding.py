@@ -1,4 +1,4 @@
-"""Right calls of the operators of ``operators.padding``: names, and a function that draws their arguments."""
+"""Right calls of operators of ``padding.rows`` that follow one pattern."""
 
 from __future__ import annotations
 

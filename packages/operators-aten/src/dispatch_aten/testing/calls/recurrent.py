@@ -1,14 +1,14 @@
-"""Right calls of the operators of ``operators.recurrent``: names, and a function that draws their arguments."""
+"""Functions that draw arguments of the operators of ``recurrent.rows``."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from dispatch_core import ops
 
-from ..drawing import CallRow, Draw, Make, call
+from ..drawing import Draw, Make
 
 
 def _ctc(r: Draw) -> tuple[Any, ...]:
@@ -38,23 +38,3 @@ def _layer(r: Draw, gates: int) -> tuple[Any, ...]:
 def _pack(r: Draw) -> tuple[Any, ...]:
     data, sizes = ops.aten._pack_padded_sequence(r.f(4, 3, 2), np.array([4, 2, 1]), False)
     return data, sizes, False, 1.5, 5
-
-
-CALLS: Final[tuple[CallRow, ...]] = (
-    call("_ctc_loss", lambda r: (*_ctc(r), [6, 6], [2, 2])),
-    call("_ctc_loss_backward", _ctc_backward),
-    call("ctc_loss.IntList", lambda r: (*_ctc(r), [6, 5], [2, 1])),
-    call("ctc_loss.Tensor", lambda r: (*_ctc(r), np.array([6, 5]), np.array([2, 1]))),
-    call("gru_cell", _cell(3)),
-    call("rnn_relu_cell rnn_tanh_cell", _cell(1)),
-    call("lstm_cell", _cell(4, cells=True)),
-    call("_pack_padded_sequence", lambda r: (r.f(4, 3, 2), np.array([4, 2, 1]), False)),
-    call("_pad_packed_sequence", _pack),
-    call("pad_sequence", lambda r: ([r.f(3, 2), r.f(1, 2)], True, 2.5)),
-    call("lstm.input", lambda r: (r.f(3, 2, 3), [r.f(1, 2, 4)] * 2, *_layer(r, 4))),
-    call("gru.input", lambda r: (r.f(3, 2, 3), r.f(1, 2, 4), *_layer(r, 3))),
-    call("rnn_tanh.input rnn_relu.input", lambda r: (r.f(3, 2, 3), r.f(1, 2, 4), *_layer(r, 1))),
-    call("lstm.data", lambda r: (r.f(5, 3), np.array([2, 2, 1]), [r.f(1, 2, 4)] * 2, *_layer(r, 4)[:-1])),
-    call("gru.data", lambda r: (r.f(5, 3), np.array([2, 2, 1]), r.f(1, 2, 4), *_layer(r, 3)[:-1])),
-    call("rnn_tanh.data rnn_relu.data", lambda r: (r.f(5, 3), np.array([2, 2, 1]), r.f(1, 2, 4), *_layer(r, 1)[:-1])),
-)

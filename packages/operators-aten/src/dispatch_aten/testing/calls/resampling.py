@@ -1,4 +1,4 @@
-"""Right calls of the operators of ``operators.resampling``: names, and a function that draws their arguments."""
+"""Right calls of operators of ``resampling.rows`` that follow one pattern."""
 
 from __future__ import annotations
 
