@@ -10,8 +10,10 @@ import pytest
 
 import dispatch_aten
 from dispatch_aten.decompositions import _shared
+from dispatch_aten.expressions import read_expression
 from dispatch_aten.gradients import FUNCTIONS
 from dispatch_aten.kinds import FOLDERS, find_function, is_operator, names_with, place_of
+from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.shapes import elementwise
 
 FOLDER = Path(dispatch_aten.__file__).parent
@@ -31,6 +33,8 @@ def test_every_function_that_a_row_names_is_there(fact):
     for name in names_with(fact):
         module, expression = place_of(fact, name)
         there = vars(import_module(f"dispatch_aten.{FOLDERS[fact]}.{module}")) | vars(SHARED[FOLDERS[fact]])
+        if fact != "shape":
+            expression = read_expression(ATEN_BY_NAME[name].schema, expression, there) or expression
         assert _names_read(expression) <= there.keys(), name
         assert callable(find_function(fact, name)), name
 

@@ -12,8 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from .expressions import read_expression
 from .families import facts_of
-from .operators import KIND_OF
+from .operators import KIND_OF, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +74,10 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     'dispatch_aten.shapes.pointwise'
     """
     module, expression = place_of(fact, name)
-    found: Callable[..., Any] = eval(expression, _names(FOLDERS[fact], module), {"name": name})  # noqa: S307  # our text
-    return found
+    names = _names(FOLDERS[fact], module)
+    source = None if fact == "shape" else read_expression(row_of(name).schema, expression, names)
+    found: Callable[..., Any] = eval(source or expression, names, {"name": name})  # noqa: S307  # our text
+    return found if source is None else names["check_by_rule"](name, found)
 
 
 @cache

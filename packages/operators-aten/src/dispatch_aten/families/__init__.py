@@ -24,8 +24,11 @@ deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of al
 * ``says``, ``means``, ``returns``: the sentence, and the phrases of arguments and results; see `dispatch_aten.texts`.
 * ``shape``: the shape rule; ``formula``: the composite below autograd (CompositeExplicitAutograd), of an operator with a
   gradient of its own or without any; ``composite``: one that is differentiable through its parts
-  (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name; see `dispatch_aten.kinds`.
+  (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name (`dispatch_aten.kinds`), or one on the
+  operator's arguments, in which names of operators and signs stand for calls (`dispatch_aten.expressions`).
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
+* ``vmap``: ``broadcast`` where it follows from no tag that tensors broadcast, ``other`` for another rule, or none; see
+  `broadcasts`.
 * ``sample``: the arguments of a right call, in which ``r`` draws arrays; see `dispatch_aten.testing.samples`.
 * ``gradient``, ``flows``, ``refuses``, ``tangent``: see `dispatch_aten.derivatives`.
 
@@ -56,6 +59,7 @@ __all__ = [
     "OperatorDef",
     "RowError",
     "all_families",
+    "broadcasts",
     "facts_of",
     "family_of",
     "general_facts",
@@ -72,6 +76,7 @@ KINDS: Final = (
 """The kinds of operators, in the order in which they are listed."""
 
 _FOLDER: Final = Path(__file__).parent
+_COMPOSED: Final = frozenset({"alias", "calls", "composite"})
 _NO_FACTS: Final[Facts] = MappingProxyType({})
 
 
@@ -147,6 +152,28 @@ def facts_of(name: str) -> Facts:
     (('self: mul(grad, other)',), 0, 0)
     """
     return family_of(name).rows.get(name, _NO_FACTS) if name in FAMILY_TEXTS else _NO_FACTS
+
+
+def broadcasts(name: str) -> bool:
+    """Return whether the tensors of an operator's family broadcast, so that ``vmap`` may call it on batches.
+
+    A family with the tag ``pointwise`` does, unless it is composed of other operators, which ``vmap`` sees.
+
+    >>> broadcasts("mul_.Scalar"), broadcasts("square"), broadcasts("floor_divide"), broadcasts("sum")
+    (True, False, True, False)
+    """
+    if name not in FAMILY_TEXTS:
+        return False
+    family = family_of(name)
+    if "vmap" in family.facts:
+        return family.facts["vmap"] == ("broadcast",)
+    elementwise = {
+        each.name
+        for each in family.overloads
+        if {"pointwise", "nondeterministic_seeded"} & {*each.tags} == {"pointwise"}
+    }
+    composed = {name for name, facts in family.rows.items() if _COMPOSED & facts.keys()}
+    return not _COMPOSED & family.facts.keys() and bool(elementwise & family.rows.keys() - composed)
 
 
 def overloads_with(fact: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILY_FACTS", "OVERLOAD_FACTS", "Facts", "Family", "OperatorDef", "RowError", "read_block", "split_blocks"]
 
-FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls".split())
+FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls vmap".split())
 """The words of facts that stand below a block's header."""
 
 OVERLOAD_FACTS: Final = frozenset(

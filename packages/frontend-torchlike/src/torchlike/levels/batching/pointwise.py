@@ -85,42 +85,15 @@ def fill_where(call: BatchedCall) -> Any:
     return aten.where.self(align(call["mask"], rank), align(Batch(value), rank), align(call["self"], rank))
 
 
-_ARITHMETIC: Final = """
-    add sub rsub mul div remainder fmod pow neg abs sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos
-    tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sigmoid erf erfc floor ceil round trunc frac clamp clamp_min
-    clamp_max maximum minimum lerp addcmul addcdiv nan_to_num floor_divide copysign nextafter hypot fmax fmin gcd
-    lcm frexp heaviside logaddexp logaddexp2 deg2rad rad2deg
-"""
-_LOGIC: Final = """
-    logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-    bitwise_right_shift bitwise_not isnan isinf signbit isposinf isneginf eq ne lt le gt ge
-"""
-_ACTIVATIONS: Final = """
-    relu silu gelu leaky_relu softplus elu threshold threshold_backward sigmoid_backward tanh_backward silu_backward
-    gelu_backward hardtanh celu mish hardsigmoid hardshrink softshrink hardswish hardsigmoid_backward hardswish_backward
-    hardshrink_backward softshrink_backward mish_backward _prelu_kernel hardtanh_backward
-    log_sigmoid_forward log_sigmoid_backward leaky_relu_backward softplus_backward elu_backward
-    native_dropout_backward
-"""
-_SPECIAL: Final = """
-    xlogy sinc i0 igamma igammac lgamma digamma polygamma erfinv logit logit_backward special_airy_ai special_bessel_j0
-    special_bessel_j1 special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t special_chebyshev_polynomial_u
-    special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_entr special_erfcx special_hermite_polynomial_h
-    special_hermite_polynomial_he special_i0e special_i1 special_i1e special_laguerre_polynomial_l
-    special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1
-    special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0
-    special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
-    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0
-    special_xlog1py special_zeta angle _conj_physical sgn complex _standard_gamma_grad _dirichlet_grad
-"""
-
 FAMILIES: Final[dict[str, Rule]] = {
-    **dict.fromkeys(f"{_ARITHMETIC} {_LOGIC} {_ACTIVATIONS} {_SPECIAL}".split(), broadcast),
     "copy": _copy,
     "fill": _fill,
     "zero": _fill,
 }
-"""Rules of all overloads of an operator, in-place ones included, by its name without underscore and overload."""
+"""Rules of all overloads of an operator, in-place ones included, by its name without underscore and overload.
+
+Those of operators whose rows say that they broadcast are not listed; see `dispatch_aten.families.broadcasts`.
+"""
 
 RULES: Final[dict[str, Rule]] = {
     "_prelu_kernel_backward": same_shapes,

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dispatch_aten.errors import AtenError
+from dispatch_aten.families import broadcasts
 from dispatch_aten.variants import functional_of, is_inplace
 
 from . import (
@@ -94,9 +95,9 @@ def _rule_of(qualified: str) -> Rule | None:
         return RULES[name]
     base = name.partition(".")[0]
     if not is_inplace(name):
-        return pointwise.FAMILIES.get(base)
-    if (rule := pointwise.FAMILIES.get(base[:-1])) is not None:
-        return rule  # the operator writes into the batch itself
+        return pointwise.FAMILIES.get(base, pointwise.broadcast if broadcasts(name) else None)
+    if base[:-1] in pointwise.FAMILIES or broadcasts(name):
+        return pointwise.FAMILIES.get(base[:-1], pointwise.broadcast)  # the operator writes into the batch itself
     functional = functional_of(name)
     if functional is None or "inplace_view" in overload(name).tags:
         return None
