@@ -16,12 +16,21 @@ from typing import Any
 from dispatch_core import backends as installed_backends
 from dispatch_core.errors import BackendError, BackendNotFoundError, DispatchError
 from dispatch_core.escapes import to_printable
-from dispatch_core.inspection import BACKEND_PREFIXES, BACKENDS, BLOCK, included_mask, is_own, loader, parse_names
+from dispatch_core.inspection import (
+    BACKEND_PREFIXES,
+    BACKENDS,
+    BLOCK,
+    entries_of,
+    included_mask,
+    is_own,
+    loader,
+    parse_names,
+)
 from dispatch_core.keys import DispatchKey, DispatchKeySet
 from dispatch_core.tools import import_modules
 
 from .children import end_child, run_in_child, teller
-from .explanation import entries_of, explain, list_registrations, list_slots, source_of
+from .explanation import explain, list_registrations, list_slots, source_of
 
 
 class _FailedError(DispatchError):

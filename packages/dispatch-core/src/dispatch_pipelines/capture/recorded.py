@@ -171,11 +171,11 @@ class RecordedRun:
                 return f"guard {number} is {short_repr(function())}, and was {short_repr(value)}"
         for expression, answer in self.recording.decisions:
             try:
-                found = evaluate(expression)
+                now: object = evaluate(expression)
             except Exception as error:  # noqa: BLE001  # the program's own: a replay misses, too
-                found = error
-            if found != answer:
-                return f"{describe(expression)} is {found}, and was {answer}"
+                now = error
+            if now != answer:
+                return f"{describe(expression)} is {now}, and was {answer}"
         return "the masks, settings or registrations are others, or tensors lie elsewhere in memory"
 
     def release(self) -> None:

@@ -1,6 +1,6 @@
 """Explanations of calls as data and as text, and tables of an operator's registrations."""
 
-from .calls import entries_of, explain, source_of
+from .calls import explain, source_of
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload
 from .tables import list_registrations, list_slots
 
@@ -9,7 +9,6 @@ __all__ = [
     "Explanation",
     "KeyOutcome",
     "Overload",
-    "entries_of",
     "explain",
     "list_registrations",
     "list_slots",
