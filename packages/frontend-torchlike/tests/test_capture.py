@@ -1,5 +1,7 @@
 """Captured functions: what tensors, modules, optimizers and schedules keep besides arrays is as without capture."""
 
+import subprocess
+import sys
 from copy import deepcopy
 from functools import partial
 
@@ -437,3 +439,46 @@ def test_the_place_of_an_argument_in_its_base(words, order):
         return [*map(float, results)], matrix.tolist(), leaf.grad.tolist()
 
     assert run(torchlike.capture) == run(lambda function: function)
+
+
+FIRST_CAPTURES = """
+import random, sys, threading
+import torchlike
+
+sys.setswitchinterval(1e-6)
+draw, threads = random.Random(int(sys.argv[1])), 6
+names = "exp sin cos tanh sigmoid neg square erf sinh cosh atan asinh expm1 log1p relu abs".split()
+classes, errors = [], []
+for _ in range(len(names) // 2):
+    chosen, barrier = [names.pop(draw.randrange(len(names))) for _ in range(2)], threading.Barrier(threads)
+
+    @torchlike.capture
+    def chain(x):
+        for name in chosen:
+            x = getattr(torchlike, name)(x)
+        return x
+
+    def work(kinds):
+        x = torchlike.full((2,), 0.25, requires_grad=True)
+        barrier.wait()
+        try:
+            for _ in range(3):
+                found = chain(x)
+                kinds.add(type(found.grad_fn))
+        except RuntimeError as error:
+            errors.append(error)
+
+    classes.append(set())
+    running = [threading.Thread(target=work, args=(classes[-1],)) for _ in range(threads)]
+    for each in running:
+        each.start()
+    for each in running:
+        each.join()
+print(errors, [len(each) for each in classes])
+"""
+
+
+@pytest.mark.parametrize("seed", ["1"])
+def test_first_captures_of_operators_in_several_threads(seed):
+    found = subprocess.run([sys.executable, "-c", FIRST_CAPTURES, seed], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == f"[] {[1] * 8}", found.stdout + found.stderr

@@ -241,9 +241,8 @@ class Tables:
             else:
                 with entry.registry.lock:
                     if generation == entry.generation:
-                        if is_current:
-                            table[index] = runner
-                        return runner
+                        # Another thread may have made one meanwhile: all calls share what it keeps.
+                        return table.setdefault(index, runner) if is_current else runner
 
     def _under_old_schema(self) -> OperatorEntry:
         """Return the operator as it is now, with the schema of these tables; see Note [Tables belong to a schema]."""

@@ -213,13 +213,21 @@ class Function:
         return cls._run(args, kwargs)
 
     @classmethod
+    def _make_context(cls) -> type[Context]:
+        """Return the class of the function's nodes, which the first call makes."""
+        with dc.registry.lock:
+            if "_context" not in vars(cls):
+                cls._context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})
+            return cls._context
+
+    @classmethod
     def _run(
         cls, args: tuple[Any, ...], kwargs: dict[str, Any], compute: Callable[[Context], Any] | None = None
     ) -> Any:
         """Compute the results and record them; ``compute`` takes the place of the user's functions."""
         kind = vars(cls).get("_context")
         if kind is None:
-            kind = cls._context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})
+            kind = cls._make_context()
         context = kind()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)

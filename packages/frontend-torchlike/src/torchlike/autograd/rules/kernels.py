@@ -101,8 +101,11 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
     )
 
     def record_first(*args: Any) -> Any:
-        made: Any = _make_recording_kernel(op, mask, describe(), scope)
-        kernel.__code__ = made.__code__
+        # Under the lock: an operator's nodes have one class, in whichever threads it is called first.
+        with dc.registry.lock:
+            if "Node_" not in scope:
+                made: Any = _make_recording_kernel(op, mask, describe(), scope)
+                kernel.__code__ = made.__code__
         return kernel(*args)
 
     scope["_record_first"] = record_first
