@@ -52,8 +52,8 @@ FACES = {
     ),
     "torchlike": (
         "autograd creation.factories creation.sources distributions fft functions.arrangements"
-        " functions.operator_functions linalg names.lazy_names nn nn.functional special tensors.tensor"
-        " values.devices values.dtypes"
+        " functions.operator_functions linalg names.lazy_names nn nn.functional special tensors.tensor values.devices"
+        " values.dtypes"
     ),
     "torchlike_array_api": "",
 }

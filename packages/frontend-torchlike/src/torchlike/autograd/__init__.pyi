@@ -22,15 +22,15 @@ from .anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_e
 from .anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
-from . import functional as functional
+from torchlike.levels import functional as functional
 from . import graph as graph
 from .multithreading import is_multithreading_enabled as is_multithreading_enabled
 from .multithreading import set_multithreading_enabled as set_multithreading_enabled
 from . import multithreading as multithreading
-from .numerical_check import GradcheckError as GradcheckError
-from .numerical_check import gradcheck as gradcheck
-from .numerical_check import gradgradcheck as gradgradcheck
-from . import numerical_check as numerical_check
+from torchlike.testing.numerical_check import GradcheckError as GradcheckError
+from torchlike.testing.numerical_check import gradcheck as gradcheck
+from torchlike.testing.numerical_check import gradgradcheck as gradgradcheck
+from torchlike.testing import numerical_check as numerical_check
 from .variable import Variable as Variable
 from . import variable as variable
 __all__ = [

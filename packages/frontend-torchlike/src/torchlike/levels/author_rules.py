@@ -13,7 +13,7 @@ import dispatch_core as dc
 from dispatch_core.frontends import call_signature
 
 from ..tensors.tensor import Tensor
-from ..utils.pytree import tree_flatten, tree_structure, tree_unflatten
+from ..values.pytree import tree_flatten, tree_structure, tree_unflatten
 from .calls import tensors_of, wrap_result, written_tensors
 from .mapping import broadcast_to_leaves
 from .stack import below, current_levels

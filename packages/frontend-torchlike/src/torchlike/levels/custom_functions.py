@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..autograd.function import IN_TRANSFORMS, Function, find_backward
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
-from ..utils.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..values.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .author_rules import run_rule, wrap_outputs
 from .custom_tangents import keep_call, make_pushing
 from .dual_level import DualLevel, push_function

@@ -25,7 +25,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled, set_grad_enabled
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
-from ..utils.pytree import tree_map
+from ..values.pytree import tree_map
 from .calls import call_in_order, map_tensors, shape_of, written_tensors
 from .loop import has_fresh_results
 from .stack import above, below

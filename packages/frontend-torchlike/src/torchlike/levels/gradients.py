@@ -17,7 +17,7 @@ from ..autograd.gradients import grad as differentiate
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
-from ..utils.pytree import tree_flatten, tree_map, tree_unflatten
+from ..values.pytree import tree_flatten, tree_map, tree_unflatten
 from .grad_level import GradLevel
 from .stack import above
 from .tensors import keep_histories, require_grad

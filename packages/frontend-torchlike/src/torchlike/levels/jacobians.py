@@ -18,7 +18,7 @@ from ..autograd.gradients import grad as differentiate
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
-from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap

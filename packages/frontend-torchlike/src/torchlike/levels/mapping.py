@@ -10,7 +10,7 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from ..utils.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
+from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
 from .randomness import check_randomness
 from .stack import above
 from .vmap_level import VmapLevel

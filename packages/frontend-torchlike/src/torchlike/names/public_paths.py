@@ -20,6 +20,14 @@ __all__ = ["PUBLIC_PATHS", "AliasLoader", "Finder"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
+    ("torchlike.autograd", "torchlike.levels"): "functional",
+    ("torchlike.autograd", "torchlike.testing"): "numerical_check",
+    (
+        "torchlike.nn.modules",
+        "torchlike.nn.modules.arrangement",
+    ): "channelshuffle flatten fold padding pixelshuffle upsampling",
+    ("torchlike.nn.modules", "torchlike.nn.modules.parts"): "multihead parameter_container rnn_cells",
+    ("torchlike.utils", "torchlike.values"): "pytree",
     ("torchlike.distributions", "torchlike_distributions"): (
         "constraint_registry constraints distribution independent kl mixture_same_family transformed_distribution transforms"
         " utils"

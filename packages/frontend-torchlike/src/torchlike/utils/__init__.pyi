@@ -11,7 +11,7 @@ from . import dlpack as dlpack
 from . import flop_counter as flop_counter
 from . import hooks as hooks
 from . import module_tracker as module_tracker
-from . import pytree as pytree
+from torchlike.values import pytree as pytree
 from . import tensorboard as tensorboard
 __all__ = [
 ]

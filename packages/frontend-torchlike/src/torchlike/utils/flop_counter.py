@@ -17,9 +17,9 @@ import dispatch_core as dc
 from dispatch_core.display import Column, DataTable
 
 from ..tensors.tensor import Tensor
+from ..values.pytree import tree_map
 from ._python_dispatch import TorchDispatchMode
 from .module_tracker import ModuleTracker
-from .pytree import tree_map
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 

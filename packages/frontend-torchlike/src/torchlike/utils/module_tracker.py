@@ -10,7 +10,7 @@ from ..autograd.engine import is_running, queue_callback
 from ..autograd.graph import register_multi_grad_hook
 from ..nn.global_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ..tensors.tensor import Tensor
-from .pytree import tree_leaves
+from ..values.pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]
 

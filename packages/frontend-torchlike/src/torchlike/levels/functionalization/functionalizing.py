@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary
 
-from ...utils.pytree import tree_map
+from ...values.pytree import tree_map
 from .. import front  # noqa: F401  # registers the layer
 from ..stack import above
 from .functional_level import FunctionalLevel

@@ -12,7 +12,7 @@ from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-from .multihead import MultiheadAttention  # noqa: F401  # torch has it here
+from .parts.multihead import MultiheadAttention  # noqa: F401  # torch has it here
 
 
 class _InplaceActivation(Module):

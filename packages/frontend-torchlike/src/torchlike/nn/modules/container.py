@@ -11,10 +11,6 @@ from typing import Any, Self, overload
 
 from ...tensors.tensor import Tensor
 from .module import Module
-from .parameter_container import (
-    ParameterDict,  # noqa: F401  # torch has it here
-    ParameterList,  # noqa: F401  # torch has it here
-)
 
 
 class Container(Module):

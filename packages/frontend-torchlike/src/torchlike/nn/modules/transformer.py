@@ -22,8 +22,8 @@ from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
 from .module import Module
-from .multihead import MultiheadAttention
 from .normalization import LayerNorm
+from .parts.multihead import MultiheadAttention
 
 __all__ = [
     "Transformer",

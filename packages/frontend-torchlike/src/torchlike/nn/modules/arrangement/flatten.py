@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.flatten"  # see Note [Public paths]
+
 from collections.abc import Sequence
 from typing import Any
 
-from ...functions.operator_functions import FUNCTIONS
-from ...tensors.tensor import Tensor
-from .module import Module
+from ....functions.operator_functions import FUNCTIONS
+from ....tensors.tensor import Tensor
+from ..module import Module
 
 
 class Flatten(Module):

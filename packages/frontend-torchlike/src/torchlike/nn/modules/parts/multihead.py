@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.multihead"  # see Note [Public paths]
+
 from typing import Any
 
-from ...creation.factories import FACTORIES
-from ...tensors.arguments import check_tensor
-from ...tensors.tensor import Tensor
-from ...values.argument_types import DeviceLike, DTypeLike
-from .. import functional as F  # noqa: N812  # torch's own abbreviation
-from .. import init
-from ..parameter import Parameter
-from .linear import Linear
-from .module import Module
+from ....creation.factories import FACTORIES
+from ....tensors.arguments import check_tensor
+from ....tensors.tensor import Tensor
+from ....values.argument_types import DeviceLike, DTypeLike
+from ... import functional as F  # noqa: N812  # torch's own abbreviation
+from ... import init
+from ...parameter import Parameter
+from ..linear import Linear
+from ..module import Module
 
 __all__ = ["MultiheadAttention", "NonDynamicallyQuantizableLinear"]
 

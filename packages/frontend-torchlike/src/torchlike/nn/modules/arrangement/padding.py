@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.padding"  # see Note [Public paths]
+
 from typing import Any, ClassVar
 
-from ...tensors.arguments import check_tensor
-from ...tensors.tensor import Tensor
-from .. import functional as F  # noqa: N812  # torch's own abbreviation
-from .module import Module
-from .utils import _ntuple
+from ....tensors.arguments import check_tensor
+from ....tensors.tensor import Tensor
+from ... import functional as F  # noqa: N812  # torch's own abbreviation
+from ..module import Module
+from ..utils import _ntuple
 
 __all__ = [
     f"{kind}Pad{count}d"

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
+from ..autograd.gradients import grad
 from ..creation.factories import as_tensor
 from ..tensors.tensor import Tensor
 from ..values.layouts import sparse_coo
-from .forward_ad import dual_level, make_dual, unpack_dual
-from .gradients import grad
 
 
 def to_tuple(values: Any) -> tuple[Any, ...]:

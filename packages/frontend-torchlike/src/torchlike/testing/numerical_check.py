@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.autograd.numerical_check"  # see Note [Public paths]
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,13 +11,13 @@ import numpy as np
 
 from dispatch_core.tracebacks import api_boundary, warn_caller
 
+from ..autograd.gradients import grad
 from ..functions.operator_functions import FUNCTIONS
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad
 from ..history.node import Node, next_sequence
 from ..tensors.tensor import Tensor
-from .gradients import grad
-from .jacobians import (
+from .numerical_jacobians import (
     Directions,
     analytical_jacobian,
     differentiable,

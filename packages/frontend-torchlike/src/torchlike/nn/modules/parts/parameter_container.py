@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.parameter_container"  # see Note [Public paths]
+
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from operator import index as as_index
 from typing import Any, Self
 
-from ...tensors.tensor import Tensor
-from ...values.dtypes import format_type
-from ..parameter import Parameter
-from .module import Module
+from ....tensors.tensor import Tensor
+from ....values.dtypes import format_type
+from ...parameter import Parameter
+from ..module import Module
 
 
 def _to_parameter(value: Any) -> Any:

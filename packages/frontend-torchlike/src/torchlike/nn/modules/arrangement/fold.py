@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.fold"  # see Note [Public paths]
+
 from typing import Any
 
-from ...tensors.tensor import Tensor
-from .. import functional as F  # noqa: N812  # torch's own abbreviation
-from .module import Module
+from ....tensors.tensor import Tensor
+from ... import functional as F  # noqa: N812  # torch's own abbreviation
+from ..module import Module
 
 
 class Unfold(Module):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.nn.modules.rnn_cells"  # see Note [Public paths]
+
 import math
 from typing import Any
 
 import dispatch_core as dc
 
-from ...creation.factories import FACTORIES
-from ...tensors.arguments import check_tensor
-from ...tensors.tensor import Tensor
-from ...values.argument_types import DeviceLike, DTypeLike
-from .. import init
-from ..parameter import Parameter
-from .module import Module
+from ....creation.factories import FACTORIES
+from ....tensors.arguments import check_tensor
+from ....tensors.tensor import Tensor
+from ....values.argument_types import DeviceLike, DTypeLike
+from ... import init
+from ...parameter import Parameter
+from ..module import Module
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 

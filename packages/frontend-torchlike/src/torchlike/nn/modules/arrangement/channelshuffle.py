@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ...tensors.tensor import Tensor
-from .. import functional as F  # noqa: N812  # torch's own abbreviation
-from .module import Module
+__name__ = "torchlike.nn.modules.channelshuffle"  # see Note [Public paths]
+
+from ....tensors.tensor import Tensor
+from ... import functional as F  # noqa: N812  # torch's own abbreviation
+from ..module import Module
 
 
 class ChannelShuffle(Module):

@@ -6,18 +6,20 @@ and outputs are single, and tuples where they are not.
 
 from __future__ import annotations
 
+__name__ = "torchlike.autograd.functional"  # see Note [Public paths]
+
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from dispatch_core.tracebacks import api_boundary
 
+from ..autograd.gradients import grad
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
-from ..levels.jacobians import jvp as push
-from ..levels.jacobians import list_bases
-from ..levels.mapping import vmap
 from ..tensors.tensor import Tensor
-from .gradients import grad
+from .jacobians import jvp as push
+from .jacobians import list_bases
+from .mapping import vmap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -1,0 +1,1 @@
+"""Layers that arrange elements: their order, their shape, borders around them, copies between them."""
