@@ -52,18 +52,18 @@ def packages(tool):
 
 
 def test_a_recipe_requires_what_its_distribution_requires(tool, made):
-    assert len(packages(tool)) == 8
+    assert len(packages(tool)) == 9
     for package in packages(tool).values():
         assert list(tool.faults(package, made(package))) == []
 
 
 def test_a_recipe_has_the_commands_modules_and_the_archives_hash_of_its_distribution(tool, made):
-    found = made(packages(tool)["dispatch-core"])
+    found = made(packages(tool)["dispatch-devkit"])
     assert found["build"]["python"]["entry_points"] == ["dispatch = dispatch_devkit.command_line:main"]
-    assert found["tests"][0]["python"]["imports"] == ["dispatch_core"]
+    assert found["tests"][0]["python"]["imports"] == ["dispatch_devkit"]
     (source,) = found["source"]
     assert source["sha256"] == hashlib.sha256(b"an archive").hexdigest()
-    assert source["url"] == "https://pypi.org/packages/source/d/dispatch-core/dispatch_core-0.1.0.tar.gz"
+    assert source["url"] == "https://pypi.org/packages/source/d/dispatch-devkit/dispatch_devkit-0.1.0.tar.gz"
 
 
 def test_libraries_of_extras_are_constraints_by_their_names_in_conda(tool, made):

@@ -63,9 +63,16 @@ def test_the_files_of_requirements_are_made_of_the_packages_metadata(lines):
     assert found == {name: lines.clone_file(ROOT, name) for name in lines.FILES}
 
 
-def test_the_file_for_cpu_lists_five_folders(lines):
+def test_the_file_for_cpu_lists_six_folders(lines):
     folders = {folder for folder, _ in lines.wanted(ROOT, "cpu").values()}
-    assert folders == {"backend-cpu", "backend-meta", "dispatch-core", "frontend-torchlike", "operators-aten"}
+    assert folders == {
+        "backend-cpu",
+        "backend-meta",
+        "dispatch-core",
+        "dispatch-devkit",
+        "frontend-torchlike",
+        "operators-aten",
+    }
     assert {folder for folder, _ in lines.wanted(ROOT, "core").values()} == {"dispatch-core"}
 
 
@@ -116,7 +123,7 @@ def test_a_file_of_a_release_has_the_address_and_the_hash_of_each_wheel(lines, t
     text = lines.release_file(ROOT, "jax", tmp_path, RELEASE)
     first, *rest = text.splitlines()
     assert first == f"# python -m pip install -r {RELEASE}/jax.txt"
-    assert len(rest) == 7
+    assert len(rest) == 8
     digest = hashlib.sha256(b"dispatch-core").hexdigest()
     assert f"dispatch-core @ {RELEASE}/dispatch_core-0.1.0-py3-none-any.whl#sha256={digest}" in rest
     assert any(line.startswith("dispatch-frontend-torchlike[jax] @ ") for line in rest)

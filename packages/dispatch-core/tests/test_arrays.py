@@ -250,42 +250,6 @@ def test_a_base_class_that_is_anothers_takes_no_declared_type(install, run_pytho
     ]
 
 
-@needs_cpu
-@pytest.mark.parametrize("engine", ["--generated", "--interpreted"])
-def test_a_private_registry_may_have_any_owner_for_numpys_arrays(run_python, engine):
-    program = OWNED + (
-        "private()\n"
-        "if sys.argv[2] == 'first': dc.load_backend('cpu')\n"
-        "check(*made[0], 1)\n"
-        "private()\n"
-        "for number, each in enumerate(made): check(*each, 2)\n"
-        "assert dc.ops.aten.add.Tensor(np.ones(2), np.ones(2)).tolist() == [2, 2]\n"
-        "assert dc.device(np.ones(2)).type == 'cpu'\n"
-    )
-    for order in ("first", "later"):
-        done = run_python("-c", program, engine, order)
-        assert done.returncode == 0, done.stderr
-
-
-def test_where_cpu_is_not_installed_any_backend_owns_numpys_arrays(install, run_python, tmp_path):
-    """The scan is made to see no distribution of ours but the core."""
-    program = (
-        "from dispatch_core.plugins import catalog, loading\n"
-        "loading.BackendLoader.catalog = catalog.Catalog(catalog.Scan(()), '0.1.0')\n"
-        + OWNED
-        + "key = dc.registry.add_backend(dc.BackendInfo('mine', 'CPU', (array_type(np.ndarray),)))\n"
-        "library = dc.Library('t', 'DEF')\n"
-        "library.define('f(Tensor x) -> Tensor')\n"
-        "library.impl('f', lambda x: x + 1, key)\n"
-        "assert dc.ops.t.f(np.zeros(2)).tolist() == [1, 1]\n"
-        "private(); private()\n"
-        "for each in made: check(*each, 2)\n"
-        "assert dc.ops.t.f(np.zeros(2)).tolist() == [1, 1]\n"
-    )
-    done = run_python("-c", program)
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
     with pytest.raises(ZeroDivisionError), registry.transaction():
         key = registry.add_backend(dc.BackendInfo("gone", array_types=toy.info.array_types))

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core.calls import codegen, lazy_function, signature
-from dispatch_core.operators import result_watch
 from dispatch_core.schema.tokens import is_identifier
 
 #: type in a schema → values that it takes, some of which need coercion.
@@ -453,25 +452,6 @@ def test_masks_that_are_not_the_usual_one_go_by_the_table(registry, library, toy
             for wrong in ((None,), (3,), (x, 3), (x._dispatch_data, x), (x, x._dispatch_data)):
                 with pytest.raises(TypeError):
                     op(*wrong)
-
-
-def test_a_device_kernel_takes_the_place_of_what_came_first(toy, tensors):
-    registry = dc.Registry()
-    registry.register_schema("t::f", "f(Tensor x) -> Tensor")
-    registry.register_kernel("t::f", toy.key, lambda x: x)
-    registry.register_kernel("t::f", "AutogradToy", lambda x: x)
-    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([1]))
-    graded = tensors.wrap(toy.array([1]))
-    graded._dispatch_mask |= dc.DispatchKey.AutogradToy
-    op(graded)
-    assert op._entry.specialized_mask == graded._dispatch_mask
-    for _ in range(result_watch._QUIET + 1):  # until the results are no longer compared
-        assert op._entry.specialized_mask == graded._dispatch_mask
-        op(x)
-    assert op._entry.specialized_mask == x._dispatch_mask
-    op(graded)
-    assert op._entry.specialized_mask == x._dispatch_mask
-    assert str(x._dispatch_mask) in dc.explain(op, x).source
 
 
 def test_an_error_about_missing_arguments_names_the_function_before_its_first_call(library):

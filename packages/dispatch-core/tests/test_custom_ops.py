@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import Tensor
+from dispatch_core import Tensor, devkit
 
 
 @pytest.fixture
@@ -579,22 +579,6 @@ def test_rules_of_layers_are_replaced_without_a_warning_and_go_with_the_operator
     assert not registry.entries
 
 
-def test_kernels_are_named_by_the_authors_parts(double, toy):
-    def backward(ctx, grad): ...
-
-    def explain():
-        with dc.include_keys("FuncTorchBatched", "AutocastToy", "AutogradToy"):
-            return str(dc.explain(double.op, toy.array([1])))
-
-    assert "made on first use by no formula (autograd kernel)" in explain()
-    double.register_autograd(backward)
-    double.register_vmap(rows)
-    double.register_autocast("toy", Half())
-    functions = [f"{each.__module__}.{each.__qualname__} at " for each in (rows, backward)]
-    for text in (*functions, "casts to Half (kernel)"):
-        assert f"made on first use by {text}" in explain()
-
-
 def test_a_batching_rule_that_was_rolled_back_is_gone(double, registry):
     with pytest.raises(ZeroDivisionError), registry.transaction():
         double.register_vmap(rows)
@@ -827,5 +811,5 @@ def test_a_handle_of_a_fallback_and_of_an_operator_without_schema(registry, toy)
 
 
 def test_everything_public_is_there():
-    assert [name for name in dc.__all__ if not hasattr(dc, name)] == []
+    assert [name for name in {*dc.__all__} - {*devkit.__all__} if not hasattr(dc, name)] == []
     assert set(dc.__all__) <= set(dir(dc))

@@ -1,6 +1,5 @@
 """Devices that the program registers itself: the rules of plugins hold, and closing a handle leaves nothing."""
 
-import json
 import threading
 from importlib.util import find_spec
 
@@ -241,12 +240,3 @@ def test_of_threads_that_register_one_device_one_succeeds():
     assert dc.ops.crate.double(Box(2)).values == 4
     handle.close()
     assert not loader()._handles
-
-
-def test_the_list_shows_the_devices_of_a_module_that_it_imports(run_python, tmp_path):
-    (tmp_path / "mine.py").write_text("import dispatch_core as dc\ndc.register_backend(dc.BackendInfo('mine'), {})\n")
-    shown = run_python("-m", "dispatch_core", "list", "--import", "mine", site=[tmp_path])
-    assert any(line.split()[:5] == ["mine", "-", "-", "loaded", "Mine"] for line in shown.stdout.splitlines()), shown
-    rows = json.loads(run_python("-m", "dispatch_core", "list", "--json", "--import", "mine", site=[tmp_path]).stdout)
-    (row,) = [row for row in rows["devices"] if row["device"] == "mine"]
-    assert row["place"] == f"{tmp_path / 'mine.py'}:2"

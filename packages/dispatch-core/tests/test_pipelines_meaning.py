@@ -212,18 +212,6 @@ def test_a_trace_around_a_pipeline_records_each_call_once_and_can_be_replayed(wo
     assert again.result() == [8]
 
 
-def test_explain_shows_the_pipeline_where_a_call_would_go_there(work):
-    assert "Pipeline" not in str(dc.explain(work.ops.double.default, work.array(1)))
-    with work.pipeline():
-        told = str(dc.explain(work.ops.double.default, work.array(1)))
-        pending = work.ops.double(work.array(1))
-    assert "Pipeline" in told
-    assert work.ran == ["double"]
-    # A value that was pending still comes by, to be given its array.
-    assert "Pipeline" in str(dc.explain(work.ops.double.default, pending))
-    assert work.ran == ["double"]
-
-
 def test_dispatch_trace_shows_the_recording_and_the_run(work, monkeypatch, capsys):
     monkeypatch.setattr(call_trace.TRACE, "_on", True)
     with work.pipeline():

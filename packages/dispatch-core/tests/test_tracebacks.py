@@ -90,16 +90,6 @@ def test_an_error_shows_at_most_two_frames_of_ours(ops, x, fault):
     assert not hasattr(caught.value, "__notes__")
 
 
-@pytest.mark.parametrize(
-    "fault", ["a kernel's result", "a packet's argument", "a schema", "no kernel", "an explanation"]
-)
-def test_all_frames_are_shown_on_demand(ops, x, fault, monkeypatch):
-    monkeypatch.setenv("DISPATCH_TRACEBACK", "full")
-    with pytest.raises(dc.DispatchError) as caught:
-        FAULTS[fault](ops, x)
-    assert sum(map(is_ours, frames(caught.value))) > 2
-
-
 CALLS = {
     "a packet": lambda ops, x: ops.fail(x),
     "an overload": lambda ops, x: ops.fail.default(x),

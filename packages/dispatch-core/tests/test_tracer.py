@@ -563,49 +563,6 @@ def test_a_closed_library_ends_the_replay(registry, library, ops, tensor):
         t.replay(tensor([1]))
 
 
-def test_a_trace_is_drawn_with_shapes_views_and_writes(registry, ops, tensor, tmp_path):
-    x, y, total = tensor([1, 2]), tensor([3, 4]), tensor([0])
-    with dc.trace(registry=registry) as t:
-        z = ops.add(x, y)
-        ops.add_(total, ops.first(z))
-        ops.item(z)
-        t.returns(z, total)
-    picture = t.picture()
-    assert repr(picture) == "<Picture: 4 steps, 3 inputs>"
-    assert picture.code.splitlines() == [
-        "trace(%0, %1, %4):",
-        "    %0                            # (2,) float64",
-        "    %1                            # (2,) float64",
-        "    %4                            # (1,) float64",
-        "    %2 = t::add(%0, %1, alpha=1)  # (2,) float64",
-        "    %3 = t::first(%2)             # (1,) float64, view of %2",
-        "    t::add_(%4, %3)               # writes %4 (1,) float64",
-        "    %5 = t::item(%2)              # float",
-        "    return %2, %4",
-    ]
-    assert [(step.name, step.is_output, step.writes, step.views) for step in picture.steps] == [
-        ("t::add", True, (), ()),
-        ("t::first", False, (), (2,)),
-        ("t::add_", True, (4,), ()),
-        ("t::item", False, (), ()),
-    ]
-    assert picture.values[3].memory == 2
-    assert [(e.value, e.source, e.target, e.kind) for e in picture.edges()] == [
-        (0, None, 0, "data"),
-        (1, None, 0, "data"),
-        (2, 0, 1, "view"),
-        (4, None, 2, "write"),
-        (3, 1, 2, "data"),
-        (2, 0, 3, "data"),
-    ]
-    for text in (t.svg(), t._repr_svg_(), t._repr_html_(), t.dot(), t.mermaid()):
-        assert "t::add_" in text or "t#58;#58;add_" in text
-    assert "4 steps, 3 inputs" in t.svg()
-    assert t.save(tmp_path / "graph.txt").read_text() == picture.code + "\n"
-    with pytest.raises(dc.ArgumentError, match=r"trace\.save: the suffix '\.png'"):
-        t.save(tmp_path / "graph.png")
-
-
 def test_a_tensor_that_a_frontend_makes_of_an_array_is_drawn_in_the_arrays_memory(registry, ops, toy, tensors):
     with dc.trace(registry=registry) as t:
         array = ops.full(3, device="toy")

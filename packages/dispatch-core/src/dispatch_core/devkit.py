@@ -5,8 +5,10 @@ Nothing else in this package names it. Without it each name ends in `DevkitNotFo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .errors import DevkitNotFoundError
 
@@ -23,6 +25,7 @@ __all__ = [
     "coverage",
     "examine",
     "explain",
+    "for_notebooks",
     "main",
     "make_flame_graph",
     "to_dot",
@@ -31,6 +34,7 @@ __all__ = [
     "write_chrome_trace",
 ]
 
+_Shown = TypeVar("_Shown")
 _PACKAGE: Final = "dispatch_devkit"
 #: Name → its module below the package.
 _MODULES: Final = {
@@ -58,3 +62,16 @@ if not TYPE_CHECKING:  # it would make every misspelt name one of any type
                 f"{name!r} belongs to dispatch-devkit, which is not installed", hint="pip install dispatch-devkit"
             ) from None
         return getattr(module, name)
+
+
+def for_notebooks(show: Callable[[_Shown], str | None]) -> Callable[[_Shown], str | None]:
+    """Make a method for notebooks return None without dispatch-devkit, which means that they show the text."""
+
+    @wraps(show)
+    def shown(self: _Shown) -> str | None:
+        try:
+            return show(self)
+        except DevkitNotFoundError:
+            return None
+
+    return shown

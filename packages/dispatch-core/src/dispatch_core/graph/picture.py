@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
+from ..devkit import for_notebooks
 from ..display import show_number_of, to_block, to_details, to_fragment, to_note, to_page
 from ..escapes import to_printable
 from ..files import write_form
@@ -87,10 +88,12 @@ class Drawable:
         drawing = f'<div class="dispatch-picture">{self.svg()}</div>'
         return to_fragment(picture.title, [picture.heading], [drawing, to_details("code", to_block(picture.code))])
 
+    @for_notebooks
     def _repr_svg_(self) -> str | None:
         return self.svg() if len(self.picture().steps) <= MOST_DRAWN else None
 
-    def _repr_html_(self) -> str:
+    @for_notebooks
+    def _repr_html_(self) -> str | None:
         picture = self.picture()
         if len(picture.steps) <= MOST_DRAWN:
             return self.html()

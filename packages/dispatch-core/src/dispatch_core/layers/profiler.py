@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from ..arrays import access, owners
 from ..arrays.layouts import find_layout
+from ..devkit import for_notebooks
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
@@ -232,7 +233,8 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         facts = [show_number_of("call", calls), show_time(time)]
         return [*facts, show_size(memory)] if self._profile_memory else facts
 
-    def _repr_html_(self) -> str:
+    @for_notebooks
+    def _repr_html_(self) -> str | None:
         from ..display import to_fragment
 
         parts = [self._table("self_total", _SHOWN).html()]

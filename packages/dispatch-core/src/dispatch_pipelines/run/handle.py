@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.arrays import owners
+from dispatch_core.devkit import for_notebooks
 from dispatch_core.display import show_number_of, to_block, to_details, to_fragment, to_note
 from dispatch_core.display.progress_bar import ProgressBar, choose_progress
 from dispatch_core.display.shown_progress import find_progress
@@ -170,7 +171,8 @@ class Pipeline:
             f"{show_number_of('step', session.waiting)} wait{'s' if session.waiting == 1 else ''}",
         ]
 
-    def _repr_html_(self) -> str:
+    @for_notebooks
+    def _repr_html_(self) -> str | None:
         """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""
         from dispatch_core.graph.picture import MOST_DRAWN
 
