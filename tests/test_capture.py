@@ -5,6 +5,7 @@ import dataclasses
 import gc
 import math
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -218,6 +219,66 @@ def test_what_changes_from_call_to_call():
             captured(x)
         assert f"{call + 1.5}, then {call + 2.5}" in str(caught.value)
         assert "test_capture.py" in str(caught.value)
+
+
+def _draw_steps(draw):
+    """Return steps as data: the name of a method, and a number or the index of an earlier value."""
+    steps = []
+    for count in range(2, draw.randrange(4, 9)):
+        steps.append((draw.choice(["mul", "add", "sub"]), draw.choice([0.5, 2.0, -1.25, draw.randrange(count)])))
+    return steps
+
+
+def _change(draw, steps):
+    """Return the steps with one of them changed, and its index."""
+    place, changed = draw.randrange(len(steps)), list(steps)
+    name, operand = steps[place]
+    if draw.random() < 0.3:
+        changed[place] = {"mul": "add", "add": "sub", "sub": "mul"}[name], operand
+    else:
+        others = [0.5, 2.0, -1.25, -0.0, 0, 1]
+        changed[place] = name, draw.choice([each for each in others if (each, type(each)) != (operand, type(operand))])
+    return changed, place
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_two_recordings_that_differ_in_one_step_are_told_apart_by_it(seed):
+    draw = random.Random(seed)
+    steps = _draw_steps(draw)
+    changed, place = _change(draw, steps)
+    plays = iter([steps, changed])
+
+    def run(x, y):
+        values = [x, y]
+        for name, operand in next(plays):
+            other = values[operand] if type(operand) is int else operand
+            values.append(getattr(values[-1], name)(other))
+        return sum(values[2:], torchlike.zeros(3))  # each is needed
+
+    captured = dc.capture(run)
+    captured(tensor(3), tensor(3))
+    with pytest.raises(dc.CaptureError) as caught:
+        captured(tensor(3), tensor(3))
+    text = str(caught.value)
+    assert re.search(r"step \d+ is aten::| gets ", text)
+    assert f"{__file__}:" in text
+    assert re.search(rf"aten::({steps[place][0]}|{changed[place][0]})\b", text)
+
+
+def test_two_equal_recordings_are_replayed():
+    for seed in range(10):
+        steps = _draw_steps(random.Random(seed))
+
+        def run(x, y, steps=steps):
+            values = [x, y]
+            for name, operand in steps:
+                values.append(getattr(values[-1], name)(values[operand] if type(operand) is int else operand))
+            return values[-1]
+
+        captured, x, y = dc.capture(run), tensor(3), tensor(3)
+        expected = run(x, y).tolist()
+        assert [captured(x, y).tolist() for _ in range(3)] == [expected] * 3
+        assert captured.stats().replays == 1
 
 
 def test_check_finds_what_changes_later():

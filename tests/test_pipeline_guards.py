@@ -13,9 +13,13 @@ import dispatch_core as dc
 import torchlike
 from dispatch_pipelines.program import guards
 from dispatch_pipelines.program import plan as plans
+from dispatch_pipelines.program.fingerprints import build, fingerprint, fingerprint_node
+from dispatch_pipelines.program.model import DEFAULTS
+from dispatch_pipelines.record.steps import step_type
 from dispatch_pipelines.run import scheduler
 
 aten = dc.ops.aten
+CPU = dc.DispatchKey.CPU
 
 
 @pytest.fixture(autouse=True)
@@ -272,3 +276,16 @@ def test_masks_are_those_of_the_call(hits):
         total = (leaf * 2.0 + 1.0).sum()
     total.backward()
     assert leaf.grad.tolist() == [2.0, 2.0]
+
+
+def test_steps_on_two_streams_have_two_structures():
+    entry, array = aten.exp.default._entry, ones(3)._dispatch_data
+    streams = (None, "a", None)
+    kinds = [step_type(entry, CPU.value, (), device=CPU, stream=stream) for stream in streams]
+    assert kinds[0] is kinds[2] is not kinds[1]
+    found = [fingerprint([kind.of((array,), (None,), None, 0)], DEFAULTS) for kind in kinds]
+    assert found[0].key == found[2].key != found[1].key
+    nodes = [build(each, DEFAULTS).nodes[0] for each in found]
+    assert [(node.device, node.stream) for node in nodes] == [(CPU, stream) for stream in streams]
+    parts = [fingerprint_node(node, ["input"]) for node in nodes]
+    assert parts[0] == parts[2] != parts[1]

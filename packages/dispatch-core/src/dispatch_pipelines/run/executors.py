@@ -39,6 +39,10 @@ class Executor:
         self.options, self.stats = options, stats
         #: The user's options of plans.
         self.planning = PlanOptions(options["fuse"], options["check_indices"])
+        #: Whether steps run by plans: no trace of single steps is asked for.
+        self.allows_plans = not options["trace"]
+        #: Whether all records may run by one plan, without a report of single steps.
+        self.allows_whole_plans = self.allows_plans and options["progress"] is None
         #: The plans that are being run.
         self.runs: list[PlanRun] = []
 
@@ -53,7 +57,7 @@ class Executor:
         started = perf_counter_ns()
         try:
             for device, group in _by_device(steps):
-                plan = None if self.options["trace"] or len(group) < 2 else self._find_plan(device, group)
+                plan = self._find_plan(device, group) if self.allows_plans and len(group) > 1 else None
                 failed |= self.run_one_by_one(group, report) if plan is None else self.run_plan(*plan, report)
         finally:
             stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)

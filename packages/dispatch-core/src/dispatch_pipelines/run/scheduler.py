@@ -66,8 +66,6 @@ class Scheduler(StepQueue):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
-        self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
         self.executor = Executor(options, self.stats)
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
@@ -174,7 +172,13 @@ class Scheduler(StepQueue):
 
     def _may_run_whole(self) -> bool:
         """Return whether the records may run by one plan; see Note [Whole plans]."""
-        if not self._allows_whole_plans or self._steps or self._running or len(self.records) < 2:
+        if (
+            not self.executor.allows_whole_plans
+            or self.limits.has_bytes
+            or self._steps
+            or self._running
+            or len(self.records) < 2
+        ):
             return False
         return not has_poisoned_arrays() and (self.outer is None or self.outer.is_empty)
 
