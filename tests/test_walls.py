@@ -362,23 +362,31 @@ def test_late_imports_close_no_cycle(package):
     assert len(_import_order(package, late=True)) > 0
 
 
-def _rows(text: str) -> list[set[str]]:
-    """Return the rows of the document's table of the core's modules, the lowest first, each a set of names."""
-    _, _, table = text.partition("## The core, lowest modules first")
-    rows = [line.split("|")[1] for line in table.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+#: Package → the title of the document's table of its modules and folders, the lowest first.
+TABLES = {
+    "dispatch_core": "## The core, lowest modules first",
+    "torchlike": "### The frontend, lowest folder first",
+}
+
+
+def _rows(text: str, title: str) -> list[set[str]]:
+    """Return the rows of a document's table of modules, the lowest first, each a set of names."""
+    _, _, table = text.partition(title)
+    rows = [line.split("|")[1] for line in table.partition("\n##")[0].splitlines() if line.startswith("| `")]
     return [{name.strip("/") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
 
 
-def test_the_core_imports_only_lower_rows_of_its_document(root):
-    rows = _rows((root / "docs" / "architecture.md").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("package", TABLES)
+def test_a_package_imports_only_higher_rows_of_its_document(package, root):
+    rows = _rows((root / "docs" / "architecture.md").read_text(encoding="utf-8"), TABLES[package])
     row = {name: number for number, names in enumerate(rows) for name in names}
-    source = SOURCES["dispatch_core"]
+    source = SOURCES[package]
     modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert set(row) == modules - {"__init__"}
     upward = []
-    for found in imports_of("dispatch_core"):
-        imported = imported_module(found).split(".") if found.module.startswith("dispatch_core") else []
-        importer = found.where.partition("dispatch_core/")[2].partition("/")[0].partition(":")[0].removesuffix(".py")
+    for found in imports_of(package):
+        imported = imported_module(found).split(".") if found.module.partition(".")[0] == package else []
+        importer = found.where.partition(f"/{package}/")[2].partition("/")[0].partition(":")[0].removesuffix(".py")
         if len(imported) > 1 and not found.typed and importer != "__init__":
             upward += [found] if row[imported[1]] > row[importer] else []
     assert upward == []
