@@ -1,6 +1,7 @@
 """Devices that the program registers itself: the rules of plugins hold, and closing a handle leaves nothing."""
 
 import threading
+import typing
 from importlib.util import find_spec
 
 import numpy as np
@@ -240,3 +241,53 @@ def test_of_threads_that_register_one_device_one_succeeds():
     assert dc.ops.crate.double(Box(2)).values == 4
     handle.close()
     assert not loader()._handles
+
+
+def test_the_list_shows_the_devices_of_a_module_that_it_imports(run_python, tmp_path):
+    (tmp_path / "mine.py").write_text("import dispatch_core as dc\ndc.register_backend(dc.BackendInfo('mine'), {})\n")
+    shown = run_python("-m", "dispatch_core", "list", "--import", "mine", site=[tmp_path])
+    assert any(line.split()[:5] == ["mine", "-", "-", "loaded", "Mine"] for line in shown.stdout.splitlines()), shown
+    rows = json.loads(run_python("-m", "dispatch_core", "list", "--json", "--import", "mine", site=[tmp_path]).stdout)
+    (row,) = [row for row in rows["devices"] if row["device"] == "mine"]
+    assert row["place"] == f"{tmp_path / 'mine.py'}:2"
+
+
+class Unaskable(typing.Protocol):
+    """A protocol that ``isinstance`` refuses."""
+
+
+class FrontendTensor:
+    __slots__ = ("_dispatch_data", "_dispatch_mask")
+
+
+NO_ARRAYS = [list, tuple, dict, set, frozenset, type(None), Unaskable]
+
+
+@pytest.mark.parametrize("kind", [*NO_ARRAYS, FrontendTensor, type("Derived", (FrontendTensor,), {}), int])
+def test_classes_that_are_no_arrays_are_refused_with_a_reason(kind):
+    with dc.Library("refused_types", "DEF") as library:
+        library.define("f(Tensor a) -> Tensor")
+        with pytest.raises(
+            dc.RegistrationError, match=rf"types=\.\.\. of refused_types::f has .*\b{kind.__qualname__}\b"
+        ):
+            library.impl("f", lambda a: a, types=(kind,))
+        with pytest.raises(dc.RegistrationError, match="takes a tuple of classes, not "):
+            library.impl("f", lambda a: a, types=())
+        with pytest.raises(dc.NoKernelError):
+            dc.ops.refused_types.f(np.zeros(1))
+    if kind in NO_ARRAYS:
+        with pytest.raises(dc.ArgumentError, match=rf"ArrayType\({kind.__qualname__}\): "):
+            dc.ArrayType(kind, subclasses=True)
+
+
+def test_sets_of_classes_with_one_name_are_told_apart():
+    kinds = [type("Same", (), {"__module__": name}) for name in ("one", "other")]
+    with dc.Library("same_names", "DEF") as library:
+        library.define("f(Tensor a) -> Tensor")
+        library.impl("f", lambda a: a, types=tuple(kinds))
+        [
+            dc.register_backend(dc.BackendInfo(f"s{n}", array_types=(dc.ArrayType(k),)), {})
+            for n, k in enumerate(kinds)
+        ]
+        (found,) = dc.registry.find_entry("same_names::f").for_types()
+        assert found[0].key.label == "types=(one.Same, other.Same)"

@@ -51,6 +51,7 @@ from ..changes import notify_change
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS, DispatchKey
+from ..keys.type_sets import name_types
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .access import is_mutable, to_data
@@ -221,7 +222,7 @@ def _list_sets(op: Any) -> str:
 
 
 def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
-    names = ", ".join(kind.__qualname__ for kind in kinds)
+    names = ", ".join(name_types(kinds))
     return f", or register a kernel for all of their types: Library.impl({op.name!r}, kernel, types=({names}))"
 
 

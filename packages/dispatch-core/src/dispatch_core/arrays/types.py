@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from .._record import Record
 from ..errors import ArgumentError, BackendError, short_repr
+from ..keys.type_sets import CONTAINERS, is_unaskable
 
 
 def _no_shape(array: Any) -> Any:
@@ -81,6 +82,16 @@ class ArrayType(Record):
         """Refuse values that are not a class or a function."""
         if not isinstance(self.type, type):
             raise _misfit("ArrayType(type=...)", "the class of the backend's arrays", self.type)
+        if self.type in CONTAINERS:
+            raise ArgumentError(
+                f"ArrayType({self.type.__qualname__}): operators take these as containers of arrays, or as no array",
+                hint="name the class of the backend's arrays; a subclass of the container is one, too",
+            )
+        if self.subclasses and is_unaskable(self.type):
+            raise ArgumentError(
+                f"ArrayType({self.type.__qualname__}): the protocol cannot be asked for its instances",
+                hint="decorate the protocol with typing.runtime_checkable",
+            )
         for name in _READERS:
             reader = getattr(self, name)
             if not callable(reader) and (reader is not None or name in _REQUIRED):

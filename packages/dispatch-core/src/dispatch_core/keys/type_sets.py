@@ -8,14 +8,17 @@ Note [Sets of types stand where keys do]
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, cast
 
 from .._record import Record
 from ..errors import RegistrationError, short_repr
 from .table import DispatchKey
 
+#: Types that arguments of every schema have which hold arrays, or stand for none.
+CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset, type(None)})
 #: Types whose values are numbers, text or containers to every schema.
-_NEVER_ARRAYS: Final = frozenset({object, bool, int, float, complex, str, bytes, list, tuple, dict, type(None)})
+_NEVER_ARRAYS: Final = CONTAINERS | {object, bool, int, float, complex, str, bytes}
 
 
 class TypeSet(Record, aside=("order",)):
@@ -58,13 +61,23 @@ class TypeSet(Record, aside=("order",)):
                     f"types=... of {owner} has {each.__qualname__}, which operators take as no array",
                     hint="name the classes of the arrays",
                 )
+            if hasattr(each, "_dispatch_data") and hasattr(each, "_dispatch_mask"):
+                raise RegistrationError(
+                    f"types=... of {owner} has {each.__qualname__}, a frontend's tensors; kernels get their arrays",
+                    hint="name the classes of the arrays, which the tensors hold",
+                )
+            if is_unaskable(each):
+                raise RegistrationError(
+                    f"types=... of {owner} has the protocol {each.__qualname__}, which cannot be asked for its instances",
+                    hint="decorate the protocol with typing.runtime_checkable",
+                )
         widest = [each for each in dict.fromkeys(types) if not any(_derives(each, other) for other in types)]
         return cls(frozenset(widest), tuple(widest))
 
     @property
     def name(self) -> str:
         """Return the types' names in parentheses."""
-        names = [each.__qualname__ for each in self.order]
+        names = name_types(self.order)
         return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
 
     @property
@@ -80,6 +93,24 @@ class TypeSet(Record, aside=("order",)):
     def is_within(self, other: TypeSet) -> bool:
         """Return whether each type is, or derives from, one of another set."""
         return all(issubclass(each, other.order) for each in self.order)
+
+
+def name_types(types: Iterable[type]) -> list[str]:
+    """Return the names of classes, with their modules where two would read alike.
+
+    >>> name_types((int, str)), name_types((type("A", (), {"__module__": "x"}), type("A", (), {"__module__": "y"})))
+    (['int', 'str'], ['x.A', 'y.A'])
+    """
+    types = list(types)
+    names = [each.__qualname__ for each in types]
+    return [
+        name if names.count(name) == 1 else f"{each.__module__}.{name}" for name, each in zip(names, types, strict=True)
+    ]
+
+
+def is_unaskable(cls: type) -> bool:
+    """Return whether a class is a protocol that ``isinstance`` refuses."""
+    return bool(getattr(cls, "_is_protocol", False)) and not getattr(cls, "_is_runtime_protocol", False)
 
 
 def _derives(cls: type, other: type) -> bool:

@@ -186,7 +186,7 @@ class Library:
         *,
         with_keyset: bool = ...,
         when: tuple[str, Any] | None = ...,
-        types: tuple[type, ...] = ...,
+        types: tuple[type, ...] | None = ...,
         allow_override: bool | None = ...,
     ) -> _Kernel: ...
     @overload
@@ -198,7 +198,7 @@ class Library:
         *,
         with_keyset: bool = ...,
         when: tuple[str, Any] | None = ...,
-        types: tuple[type, ...] = ...,
+        types: tuple[type, ...] | None = ...,
         allow_override: bool | None = ...,
     ) -> Callable[[_Kernel], _Kernel]: ...
     @api_boundary
@@ -210,7 +210,7 @@ class Library:
         *,
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
-        types: tuple[type, ...] = (),
+        types: tuple[type, ...] | None = None,
         allow_override: bool | None = None,
     ) -> Any:
         """Register a kernel; as a decorator where ``fn`` is left out.
@@ -246,7 +246,7 @@ class Library:
             raise RegistrationError(
                 f"library {self.ns!r} cannot register a kernel for {full}", hint="open a library for that namespace"
             )
-        if types == ():
+        if types is None:
             chosen = self._key(key) or as_key("CompositeImplicitAutograd")
         else:
             chosen = as_place(types, full, beside=key or when or self.dispatch_key)

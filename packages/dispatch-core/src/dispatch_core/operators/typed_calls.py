@@ -29,7 +29,7 @@ from ..calls.signature import CallSignature
 from ..errors import NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, MARKERS, keys_of
-from ..keys.type_sets import TypeSet
+from ..keys.type_sets import TypeSet, name_types
 from . import call_trace
 from .conformance import describe_kernel
 from .registration import Registration
@@ -112,7 +112,7 @@ class TypedCalls:
         if len(least) == 1:
             return least[0]
         kinds = list(dict.fromkeys(type(array) for array in arrays))
-        names = ", ".join(kind.__qualname__ for kind in kinds)
+        names = ", ".join(name_types(kinds))
         places = " and ".join(f"{each.key.label} ({each.origin})" for each in least)
         raise NoKernelError(
             f"{self.entry.name}: {len(least)} kernels for sets of types serve ({names}), and no set lies within the others:"
