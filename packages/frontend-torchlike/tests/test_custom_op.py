@@ -339,3 +339,31 @@ def test_a_dtype_default_arrives_as_it_is(define):
         return x.to(dtype)
 
     assert define(cast)(torchlike.ones(1)).dtype is torchlike.float64
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("is_operator", [False, True])
+def test_gradients_that_are_no_tensors_or_do_not_fit_are_named_by_their_index(is_operator, place):
+    returned = [None]
+
+    def give(ctx, grad):
+        return tuple(returned[0] if index == place else grad for index in range(3))
+
+    if is_operator:
+        call = dc.custom_op(
+            f"misfits::f{place}",
+            lambda x, y, z: x * y * z,
+            mutates_args=(),
+            schema="(Tensor x, Tensor y, Tensor z) -> Tensor",
+        )
+        call.register_autograd(give)
+    else:
+        members = {"forward": staticmethod(lambda ctx, x, y, z: x * y * z), "backward": staticmethod(give)}
+        call = type("Misfit", (torchlike.autograd.Function,), members).apply
+    for returned[0], text in (
+        (1.5, rf"at index {place}: expected Tensor or None \(got float\)"),
+        (torchlike.ones(3), rf"invalid gradient at index {place} - got \[3\] but expected shape compatible with \[2\]"),
+    ):
+        inputs = [torchlike.ones(2, requires_grad=True) for _ in range(3)]
+        with pytest.raises(RuntimeError, match=text):
+            call(*inputs).sum().backward()

@@ -92,6 +92,7 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
     name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
     # An operator is declared to follow its schema; see ``dispatch_core.capture.traceable``.
     members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward), "_dispatch_traceable": True}
+    members["_unnumbered"] = 1  # the call
     return type(name, (Function,), members)
 
 

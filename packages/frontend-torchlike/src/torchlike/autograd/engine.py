@@ -319,6 +319,7 @@ def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     found_shape, found_dtype = grad._meta()
     if found_shape != shape:
         if not _can_expand_to(shape, found_shape):
+            index -= getattr(node, "unnumbered", 0)
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient at index {index} - got {list(found_shape)} "
                 f"but expected shape compatible with {list(shape)}"

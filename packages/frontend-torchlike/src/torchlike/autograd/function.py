@@ -39,6 +39,8 @@ class Context(Node):
     """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""
 
     function: ClassVar[Any]
+    #: How many inputs stand before those that the author counts.
+    unnumbered: ClassVar[int] = 0
     #: The tensors given to ``save_for_backward``, each with its version; None once they were freed.
     saved: tuple[Any, ...] | None = ()
     needs_input_grad: tuple[bool, ...] = ()
@@ -103,6 +105,12 @@ class Context(Node):
                 f"function {self.name()} returned an incorrect number of gradients "
                 f"(expected {len(self.next)}, got {len(results)})"
             )
+        for index, grad in enumerate(results):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient at index {index - self.unnumbered}: expected Tensor or None"
+                    f" (got {type(grad).__name__})\nHint: return a tensor of the input's shape, or None for a zero"
+                )
         return results
 
     def _zeros(self, number: int) -> Tensor | None:
@@ -140,6 +148,7 @@ class Function:
     """
 
     _context: ClassVar[type[Context] | None] = None
+    _unnumbered: ClassVar[int] = 0
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Warn that a function is called by ``apply``, and never made."""
@@ -217,7 +226,9 @@ class Function:
         """Return the class of the function's nodes, which the first call makes."""
         with dc.registry.lock:
             if "_context" not in vars(cls):
-                cls._context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})
+                cls._context = type(
+                    f"{cls.__name__}Backward", (Context,), {"function": cls, "unnumbered": cls._unnumbered}
+                )
             return cls._context
 
     @classmethod
