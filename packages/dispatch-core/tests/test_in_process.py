@@ -243,15 +243,6 @@ def test_of_threads_that_register_one_device_one_succeeds():
     assert not loader()._handles
 
 
-def test_the_list_shows_the_devices_of_a_module_that_it_imports(run_python, tmp_path):
-    (tmp_path / "mine.py").write_text("import dispatch_core as dc\ndc.register_backend(dc.BackendInfo('mine'), {})\n")
-    shown = run_python("-m", "dispatch_core", "list", "--import", "mine", site=[tmp_path])
-    assert any(line.split()[:5] == ["mine", "-", "-", "loaded", "Mine"] for line in shown.stdout.splitlines()), shown
-    rows = json.loads(run_python("-m", "dispatch_core", "list", "--json", "--import", "mine", site=[tmp_path]).stdout)
-    (row,) = [row for row in rows["devices"] if row["device"] == "mine"]
-    assert row["place"] == f"{tmp_path / 'mine.py'}:2"
-
-
 class Unaskable(typing.Protocol):
     """A protocol that ``isinstance`` refuses."""
 
@@ -285,9 +276,6 @@ def test_sets_of_classes_with_one_name_are_told_apart():
     with dc.Library("same_names", "DEF") as library:
         library.define("f(Tensor a) -> Tensor")
         library.impl("f", lambda a: a, types=tuple(kinds))
-        [
-            dc.register_backend(dc.BackendInfo(f"s{n}", array_types=(dc.ArrayType(k),)), {})
-            for n, k in enumerate(kinds)
-        ]
+        [dc.register_backend(dc.BackendInfo(f"s{n}", array_types=(dc.ArrayType(k),)), {}) for n, k in enumerate(kinds)]
         (found,) = dc.registry.find_entry("same_names::f").for_types()
         assert found[0].key.label == "types=(one.Same, other.Same)"

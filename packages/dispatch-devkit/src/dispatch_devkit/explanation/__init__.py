@@ -1,7 +1,5 @@
 """Explanations of calls as data and as text, and tables of an operator's registrations."""
 
-from dispatch_core.inspection import entries_of
-
 from .calls import explain, source_of
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload
 from .tables import list_registrations, list_slots

@@ -225,11 +225,11 @@ class Function:
     def _make_context(cls) -> type[Context]:
         """Return the class of the function's nodes, which the first call makes."""
         with dc.registry.lock:
-            if "_context" not in vars(cls):
-                cls._context = type(
-                    f"{cls.__name__}Backward", (Context,), {"function": cls, "unnumbered": cls._unnumbered}
-                )
-            return cls._context
+            made: type[Context] | None = vars(cls).get("_context")
+            if made is None:
+                members = {"function": cls, "unnumbered": cls._unnumbered}
+                made = cls._context = type(f"{cls.__name__}Backward", (Context,), members)
+            return made
 
     @classmethod
     def _run(
