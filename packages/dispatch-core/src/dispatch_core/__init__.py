@@ -7,26 +7,6 @@ from sys import modules as _modules
 from typing import TYPE_CHECKING, Any
 
 from . import discovery
-from .arrays import (
-    ArrayType,
-    AutogradFormula,
-    Availability,
-    BackendInfo,
-    Frontend,
-    device,
-    device_key,
-    dtype,
-    has_strides,
-    is_mutable,
-    rebind,
-    register_frontend,
-    shape,
-    storage_of,
-    storage_offset,
-    strides,
-    wrap_like,
-)
-from .calls import KernelTraits
 from .devices import Device
 from .errors import (
     AmbiguousOverloadError,
@@ -53,26 +33,30 @@ from .errors import (
     UnknownOperatorWarning,
 )
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey, DispatchKeySet, apply_masks, exclude_keys, include_keys
-from .operators import (
-    KernelFactory,
-    KernelProvider,
-    LazyDefinition,
-    Library,
-    OperatorEntry,
-    OpOverload,
-    OpOverloadPacket,
-    Origin,
-    Registry,
-    fallthrough_kernel,
-    kernel_factory,
-    registry,
-    rename_arguments,
-    use_kernels,
-)
-from .operators.overloads import respell as respell  # the old name of rename_arguments, until 0.2
-from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .arrays import (
+        ArrayType,
+        AutogradFormula,
+        Availability,
+        BackendInfo,
+        Frontend,
+        device,
+        device_key,
+        dtype,
+        has_strides,
+        is_mutable,
+        rebind,
+        register_frontend,
+        shape,
+        storage_of,
+        storage_offset,
+        strides,
+        wrap_like,
+    )
+    from .calls import KernelTraits
     from .custom_ops import (
         CustomOpDef,
         Tensor,
@@ -92,11 +76,29 @@ if TYPE_CHECKING:
     from .layers.modes import DispatchMode
     from .layers.profiler import profile
     from .layers.tracer import trace
+    from .operators import (
+        KernelFactory,
+        KernelProvider,
+        LazyDefinition,
+        Library,
+        OperatorEntry,
+        OpOverload,
+        OpOverloadPacket,
+        Origin,
+        Registry,
+        fallthrough_kernel,
+        kernel_factory,
+        registry,
+        rename_arguments,
+        use_kernels,
+    )
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
+    from .operators.overloads import respell as respell  # the old name of rename_arguments, until 0.2
     from .pipelines import PipelineError, PlannedStep, Program, capture, current_pipeline, pipeline
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
+    from .schema import FunctionSchema, declare_dtypes
     from .synchronization import computed_for_sizes, synchronize
 
 __version__ = "0.1.0"
@@ -110,73 +112,119 @@ if "DISPATCH_LOG" in _environ or "logging" in _modules:
 def _make_loader() -> BackendLoader:
     from .plugins.loading import BackendLoader  # it imports the plugin libraries
 
-    return BackendLoader(registry)
+    return BackendLoader(_find_late("registry"))
 
 
 discovery.provide(_make_loader)
-ops = registry.ops
-dispatch = registry.dispatch
-dispatch_with_keyset = registry.dispatch_with_keyset
-redispatch = registry.redispatch
-call_direct = registry.call_direct
 
-#: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
-#: must not be named like a name that it hands on, because importing it would put it in the name's place.
+#: Names whose modules `import dispatch_core` does not load: those of calls and registrations, which a program without
+#: either does without, the plugins', with their libraries, and the tools'. A module must not be named like a name that it
+#: hands on, because importing it would put it in the name's place.
 _LATE = {
+    "ArrayType": ".arrays",
+    "AutogradFormula": ".arrays",
+    "Availability": ".arrays",
     "BackendHandle": ".plugins.in_process",
-    "CustomOpDef": ".custom_ops",
-    "DispatchMode": ".layers.modes",
-    "KernelHandle": ".operators.kernel_handle",
-    "PipelineError": ".pipelines",
-    "PlannedStep": ".pipelines",
-    "Program": ".pipelines",
-    "Tensor": ".custom_ops",
+    "BackendInfo": ".arrays",
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
+    "capture": ".pipelines",
     "computed_for_sizes": ".synchronization",
     "coverage": ".devkit",
-    "capture": ".pipelines",
     "current_pipeline": ".pipelines",
     "custom_op": ".custom_ops",
+    "CustomOpDef": ".custom_ops",
+    "declare_dtypes": ".schema",
     "define": ".custom_ops",
+    "device": ".arrays",
+    "device_key": ".arrays",
+    "DispatchMode": ".layers.modes",
+    "dtype": ".arrays",
     "explain": ".devkit",
+    "fallthrough_kernel": ".operators",
     "fast_redispatch": ".operators.kernel_handle",
+    "Frontend": ".arrays",
+    "FunctionSchema": ".schema",
     "get_kernel": ".operators.kernel_handle",
+    "has_strides": ".arrays",
     "hookimpl": ".plugins.hooks",
     "impl": ".custom_ops",
     "infer_schema": ".custom_ops",
+    "is_mutable": ".arrays",
+    "kernel_factory": ".operators",
     "kernel_providers": ".plugins.loading",
+    "KernelFactory": ".operators",
+    "KernelHandle": ".operators.kernel_handle",
+    "KernelProvider": ".operators",
+    "KernelTraits": ".calls",
+    "LazyDefinition": ".operators",
+    "Library": ".operators",
     "load_backend": ".plugins.loading",
     "opcheck": ".custom_ops",
-    "profile": ".layers.profiler",
+    "OperatorEntry": ".operators",
+    "OpOverload": ".operators",
+    "OpOverloadPacket": ".operators",
+    "Origin": ".operators",
     "pipeline": ".pipelines",
+    "PipelineError": ".pipelines",
+    "PlannedStep": ".pipelines",
+    "profile": ".layers.profiler",
+    "Program": ".pipelines",
+    "rebind": ".arrays",
     "refresh": ".plugins.loading",
     "register_autocast": ".custom_ops",
     "register_autograd": ".custom_ops",
     "register_backend": ".plugins.in_process",
     "register_fake": ".custom_ops",
+    "register_frontend": ".arrays",
     "register_kernel": ".custom_ops",
     "register_vmap": ".custom_ops",
+    "Registry": ".operators",
+    "registry": ".operators",
+    "rename_arguments": ".operators",
+    "respell": ".operators.overloads",
+    "shape": ".arrays",
     "show_progress": ".display.shown_progress",
+    "storage_of": ".arrays",
+    "storage_offset": ".arrays",
+    "strides": ".arrays",
     "synchronize": ".synchronization",
+    "Tensor": ".custom_ops",
     "trace": ".layers.tracer",
+    "use_kernels": ".operators",
+    "wrap_like": ".arrays",
 }
 
 
-if not TYPE_CHECKING:  # it would make every misspelt name one of any type
+#: What is an attribute of `registry`, too.
+_OF_REGISTRY = ("call_direct", "dispatch", "dispatch_with_keyset", "ops", "redispatch")
 
-    def __getattr__(name: str) -> Any:
-        module = _LATE.get(name)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def _find_late(name: str) -> Any:
+    if name in _OF_REGISTRY:
+        found = getattr(_find_late("registry"), name)
+    elif (module := _LATE.get(name)) is not None:
         from importlib import import_module
 
-        found = globals()[name] = getattr(import_module(module, __name__), name)
-        return found
+        found = getattr(import_module(module, __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+if TYPE_CHECKING:  # __getattr__ would make every misspelt name one of any type
+    ops = registry.ops
+    dispatch = registry.dispatch
+    dispatch_with_keyset = registry.dispatch_with_keyset
+    redispatch = registry.redispatch
+    call_direct: Callable[..., Any]
+else:
+    __getattr__ = _find_late
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_LATE, *_OF_REGISTRY})
 
 
 __all__ = [

@@ -184,7 +184,7 @@ def invalidate_everywhere() -> None:
         each.invalidate_all()
 
 
-registry: Final = Registry()
+registry: Final[Registry] = Registry()
 registry.is_process = True
 
 
