@@ -31,7 +31,6 @@ from .autograd import (
 )
 from .creation.factories import FACTORIES, as_tensor, tensor
 from .functions.operator_functions import FUNCTIONS
-from .functions.tensor_questions import get_device, is_complex, is_floating_point, is_signed, is_tensor, numel
 from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
 from .names.lazy_names import load_names as _load_names
@@ -63,6 +62,7 @@ _NAMES = {
     "fft": "",
     "func": "vmap",
     "linalg": "",
+    "functions.tensor_questions": "get_device is_complex is_floating_point is_signed is_tensor numel",
     "functions.matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
     "tensors.storages": "TypedStorage UntypedStorage",
@@ -158,18 +158,13 @@ __all__ = [
     "from_numpy",
     "get_default_device",
     "get_default_dtype",
-    "get_device",
     "get_rng_state",
     "iinfo",
     "inf",
     "inference_mode",
     "initial_seed",
-    "is_complex",
-    "is_floating_point",
     "is_grad_enabled",
     "is_inference_mode_enabled",
-    "is_signed",
-    "is_tensor",
     "load",
     "manual_seed",
     "memory_format",
@@ -178,7 +173,6 @@ __all__ = [
     "nn",
     "no_grad",
     "npu",
-    "numel",
     "ops",
     "optim",
     "pi",

@@ -30,12 +30,6 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .creation.factories import as_tensor as as_tensor
 from .creation.factories import tensor as tensor
-from .functions.tensor_questions import get_device as get_device
-from .functions.tensor_questions import is_complex as is_complex
-from .functions.tensor_questions import is_floating_point as is_floating_point
-from .functions.tensor_questions import is_signed as is_signed
-from .functions.tensor_questions import is_tensor as is_tensor
-from .functions.tensor_questions import numel as numel
 from .random import Generator as Generator
 from .random import default_generator as default_generator
 from .random import get_rng_state as get_rng_state
@@ -74,6 +68,12 @@ from . import fft as fft
 from .func import vmap as vmap
 from . import func as func
 from . import linalg as linalg
+from .functions.tensor_questions import get_device as get_device
+from .functions.tensor_questions import is_complex as is_complex
+from .functions.tensor_questions import is_floating_point as is_floating_point
+from .functions.tensor_questions import is_signed as is_signed
+from .functions.tensor_questions import is_tensor as is_tensor
+from .functions.tensor_questions import numel as numel
 from .functions.matrices import eig as eig
 from .functions.matrices import lstsq as lstsq
 from .functions.matrices import lu as lu

@@ -9,7 +9,7 @@ from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
 from ..names.docstrings import complete
 from ..names.lazy_names import load_names
-from . import functional, init, modules, parameter
+from . import functional, modules, parameter
 from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Names that are no layers, by the modules that are imported when one is first used.
 _NAMES: Final = {
+    "init": "",
     "parallel": "DataParallel",
     "uninitialized": "UninitializedBuffer UninitializedParameter",
     "_reduction": "",

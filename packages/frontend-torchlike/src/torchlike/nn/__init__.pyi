@@ -5,11 +5,11 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 
 
 from . import functional as functional
-from . import init as init
 from . import modules as modules
 from . import parameter as parameter
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
+from . import init as init
 from .parallel import DataParallel as DataParallel
 from . import parallel as parallel
 from .uninitialized import UninitializedBuffer as UninitializedBuffer
