@@ -175,6 +175,11 @@ def test_it_is_refused_where_torch_is_imported_already(tmp_path):
 def test_a_mistyped_command_is_answered_in_a_line_or_by_the_usage():
     status, out, errors = run("--help")
     assert (status, out.split("\n")[0], errors) == (0, "usage: python -m torchlike run SCRIPT [ARGUMENT ...]", "")
+    status, _, printed = run("--foo")
+    assert (status, printed.splitlines()[:2]) == (
+        2,
+        ["python -m torchlike run: there is no option '--foo'", "usage: python -m torchlike run SCRIPT [ARGUMENT ...]"],
+    )
     assert run("trian.py") == (2, "", "python -m torchlike run: there is no file 'trian.py'")
 
 

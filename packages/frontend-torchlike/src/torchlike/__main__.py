@@ -40,7 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
     if wanted or len(arguments) < 2 or arguments[0] != "run" or (arguments[1] in FORMS and len(arguments) < 3):
         print(_USAGE.format(_name()), file=sys.stdout if wanted else sys.stderr)
         return 0 if wanted else 2
-    if not arguments[1].startswith("-") and not os.path.exists(arguments[1]):  # noqa: PTH110
+    if arguments[1].startswith("-") and arguments[1] not in FORMS:
+        print(f"{_name()} run: there is no option {arguments[1]!r}\n{_USAGE.format(_name())}", file=sys.stderr)
+        return 2
+    if arguments[1] not in FORMS and not os.path.exists(arguments[1]):  # noqa: PTH110
         print(f"{_name()} run: there is no file {arguments[1]!r}", file=sys.stderr)
         return 2
     stand_in.install()
