@@ -27,7 +27,10 @@ _NUMBERS = ("Scalar", "Scalar?", "float", "float?", "int", "int?", "SymInt", "fl
 def find_numbers(name, arguments):
     """Return the names of the arguments that are numbers, or lists of floats."""
     kinds = {each.name: str(each.type) for each in schema_of(name).arguments}
-    return [key for key, value in arguments.items() if kinds[key] in _NUMBERS and _is_number(value)]
+    # A reduction is one of three words, written as an int.
+    return [
+        key for key, value in arguments.items() if kinds[key] in _NUMBERS and _is_number(value) and key != "reduction"
+    ]
 
 
 def _is_number(value):
