@@ -39,6 +39,17 @@ def project(name: str) -> dict:
     return tomllib.loads((DISTRIBUTIONS[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+#: Names near ours that belong to others on Python's index.
+TAKEN = frozenset(
+    "dispatch dispatch-agent dispatch-agents dispatch-cli dispatch-fidelity dispatch-functions dispatch-generic dispatch-kit"
+    " dispatch-proxy dispatch-py dispatch-reactor dispatch-relay dispatch-rider".split()
+)
+
+
+def test_no_distribution_has_a_name_of_somebody_elses():
+    assert TAKEN & {*DISTRIBUTIONS} == set()
+
+
 def test_there_are_nine_distributions():
     assert sorted(DISTRIBUTIONS) == [
         "dispatch-backend-array-api",
