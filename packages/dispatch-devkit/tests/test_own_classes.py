@@ -14,6 +14,7 @@ import dispatch_core as dc
 from dispatch_core.operators import call_trace
 from dispatch_core.operators.typed_calls import TypedCalls
 from dispatch_devkit.command_line.call_report import CallReport
+from dispatch_devkit.command_line.output import TextOutput
 
 #: How many programs with drawn classes and sets are compared with the rule; `DISPATCH_TEST_PROGRAMS` says another number.
 PROGRAMS = int(os.environ.get("DISPATCH_TEST_PROGRAMS", "40"))
@@ -488,3 +489,23 @@ def test_a_trace_names_the_kernel_for_a_set_of_types(shop):
     assert call["operator"] == "shop::meet"
     assert call["function"].endswith(".name_both")
     assert "test_own_classes.py:" in call["kernel"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_summary_is_as_wide_as_its_terminal_and_loses_nothing(shop, width):
+    shop.impl("meet", name_both, types=(Circle, Square))
+    report = CallReport("program")
+    with call_trace.listen(report):
+        dc.ops.shop.meet(Circle(), Square())
+    plain, narrow = report.text(), report.text(TextOutput(width))
+    assert max(map(len, plain.splitlines())) > 100
+    # A word that is longer than a line stays whole.
+    assert [line for line in narrow.splitlines() if len(line) > width and len(line.split()) > 2] == []
+    table = report.table()
+    words = {
+        word
+        for row in table.rows
+        for column, cell in zip(table.columns, row, strict=True)
+        for word in column.text(cell).split()
+    }
+    assert words - {*narrow.split()} == set()

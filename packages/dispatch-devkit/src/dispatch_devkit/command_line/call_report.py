@@ -28,6 +28,8 @@ from dispatch_core.display import (
 )
 from dispatch_core.inspection import CallEvent, ProfileSession, TracedCall
 
+from .output import TextOutput
+
 #: How many calls a page lists, and how many rows a summary has.
 MOST_LISTED: Final = 5_000
 MOST_ROWS: Final = 40
@@ -130,10 +132,20 @@ class CallReport:
             time = show_time(event.duration)
             yield f"{time:>11}  {thread}{'  ' * event.depth}{event.name} ({keys}) -> {event.kernel}"
 
-    def text(self) -> str:
-        """Return the summary."""
-        table = f"\n{self.table()}" if self.events else ""
-        return f"dispatch trace: {', '.join(self.facts)}{table}\n"
+    def text(self, output: TextOutput = TextOutput()) -> str:  # noqa: B008  # it never changes
+        """Return the summary, as wide as ``output`` shows it."""
+        lines = [f"dispatch trace: {', '.join(self.facts)}"]
+        if self.events:
+            table = self.table()
+            wide = table.lines()
+            if output.width is not None and max(map(len, wide)) > output.width:
+                rows = [
+                    [column.text(cell) for column, cell in zip(table.columns, row, strict=True)] for row in table.rows
+                ]
+                wide = [output.table([column.title for column in table.columns], rows)]
+                wide += [table.left_out] if table.left_out else []
+            lines += wide
+        return "\n".join([*lines, ""])
 
     def html(self) -> str:
         """Return a page: the summary and the calls in their order, without a script."""

@@ -33,6 +33,7 @@ from dispatch_core.tools import did_you_mean
 from ..pictures.chrome_trace import write_chrome_trace
 from .arguments import add_json
 from .call_report import CallReport
+from .output import TextOutput
 from .running import run_program
 
 __all__ = ["EXAMPLE", "add_arguments", "run"]
@@ -122,7 +123,7 @@ def _write(
     if os.getpid() != process:
         return
     stream = output or sys.stderr
-    text = json.dumps(report.to_dict(), indent=2) + "\n" if options.json else report.text()
+    text = json.dumps(report.to_dict(), indent=2) + "\n" if options.json else report.text(TextOutput.of(stream))
     if stream is not None:
         with suppress(BrokenPipeError):
             stream.write(text)
