@@ -502,10 +502,6 @@ def test_a_summary_is_as_wide_as_its_terminal_and_loses_nothing(shop, width):
     # A word that is longer than a line stays whole.
     assert [line for line in narrow.splitlines() if len(line) > width and len(line.split()) > 2] == []
     table = report.table()
-    words = {
-        word
-        for row in table.rows
-        for column, cell in zip(table.columns, row, strict=True)
-        for word in column.text(cell).split()
-    }
+    cells = [column.text(cell) for row in table.rows for column, cell in zip(table.columns, row, strict=True)]
+    words = {word for cell in cells for word in cell.split()}
     assert words - {*narrow.split()} == set()

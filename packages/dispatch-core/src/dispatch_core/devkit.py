@@ -68,10 +68,10 @@ def for_notebooks(show: Callable[[_Shown], str | None]) -> Callable[[_Shown], st
     """Make a method for notebooks return None without dispatch-devkit, which means that they show the text."""
 
     @wraps(show)
-    def show_or_pass(self: _Shown) -> str | None:
+    def show_or_none(self: _Shown) -> str | None:
         try:
             return show(self)
         except DevkitNotFoundError:
             return None
 
-    return show_or_pass
+    return show_or_none
