@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
@@ -314,7 +315,9 @@ def _by_vectors(name: str) -> Kernel:
     return way
 
 
+#: The resamplers whose own kernels take so long that a short way is no quicker.
+_SLOW: Final = re.compile("_aa$|upsample_(bicubic2d|bilinear2d|trilinear3d)$")
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
-    f"{name}.vec": (_by_vectors(name), {"parts": (name,)}) for name in RESAMPLERS
+    f"{name}.vec": (_by_vectors(name), {"parts": (name,)}) for name in RESAMPLERS if not _SLOW.search(name)
 }

@@ -30,10 +30,6 @@ def _clamp(a: Array, low: Any, high: Any) -> Any:
     return f.clamp(a, number(low, a), number(high, a))
 
 
-def _hardswish(a: Array) -> Any:
-    return a * _clamp(a + number(3, a), 0, 6) / number(6, a)
-
-
 def _heaviside(a: Array, values: Array) -> Any:
     zero = number(0, a)
     return f.select(a == zero, values, (a > zero).astype(a.dtype))
@@ -41,17 +37,8 @@ def _heaviside(a: Array, values: Array) -> Any:
 
 #: Operator → the formula of one array, its options as `make_formula` takes them, and the parts of the usual way.
 _FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, str]]] = {
-    "hardtanh": (_clamp, "min_val=-1, max_val=1", "clamp"),
     "relu6": (lambda a: _clamp(a, 0, 6), "", "hardtanh clamp"),
-    "hardswish": (_hardswish, "", "add.Scalar clamp mul.Tensor div.Scalar"),
-    "hardsigmoid": (
-        lambda a: _clamp(a + number(3, a), 0, 6) / number(6, a),
-        "",
-        "add.Scalar clamp div.Scalar",
-    ),
     "selu": (lambda a: f.elu(a, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946), "", "elu"),
-    "celu": (lambda a, alpha: f.elu(a, alpha, 1.0, 1.0 / alpha), "alpha=1.0", "elu"),
-    "mish": (lambda a: a * np.tanh(f.softplus(a)), "", "softplus tanh mul.Tensor"),
     "logit": (
         lambda a, eps: np.log(a / (number(1, a) - a)),
         "eps=None",
@@ -84,19 +71,6 @@ def _addmv(self: Array, mat: Array, vec: Array, *, beta: Any, alpha: Any) -> Any
     if self.ndim != 1 or mat.dtype is not self.dtype or vec.dtype is not self.dtype or self.size != mat.shape[0]:
         return NotImplemented
     return run(np.add, self, _MV(mat, vec))
-
-
-def _moments(name: str) -> dict[str, Way]:
-    """Make the short ways of the overloads that take ``unbiased`` in place of ``correction``."""
-    kernel, options = reduction.KERNELS[f"{name}.correction"], {"parts": (f"{name}.correction",)}
-
-    def everything(self: Array, unbiased: bool) -> Any:
-        return kernel(self, None, correction=int(unbiased), keepdim=False)
-
-    def some(self: Array, dim: Any, unbiased: bool, keepdim: bool) -> Any:
-        return kernel(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-    return {name: (everything, options), f"{name}.dim": (some, options)}
 
 
 def _trace(self: Array) -> Any:
@@ -141,8 +115,6 @@ SHORT_WAYS: Final[dict[str, Way]] = {
         )
         for name, (formula, options, parts) in _FORMULAS.items()
     },
-    **_moments("var"),
-    **_moments("std"),
     "heaviside": (
         make_formula(_heaviside, decline, 2),
         {"parts": ("gt.Scalar", "_to_copy", "eq.Scalar", "where.self")},
@@ -152,5 +124,5 @@ SHORT_WAYS: Final[dict[str, Way]] = {
     "addmv": (_addmv, {"parts": ("mv", "expand", "add.Tensor")}),
     "trace": (_trace, {"parts": ("diagonal", "sum")}),
     "nansum": (_nansum, {"parts": ("isnan", "masked_fill.Scalar", "sum.dim_IntList")}),
-    "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense")}),
+    "equal": (_equal, {"parts": ("eq.Tensor", "all", "item", "_local_scalar_dense"), "autograd": True}),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from ..support.constants import NUMBERS, number
 from ..support.reduce_ufuncs import MAX
 
 _CONVOLUTION: Final = convolution.KERNELS["convolution"]
-_GROUP_NORM: Final = normalization.KERNELS["native_group_norm"]
 _EVALUATE: Final = normalization.KERNELS["_native_batch_norm_legit_no_training"]
 
 
@@ -32,22 +31,6 @@ def _direct(count: int) -> Kernel:
         return _CONVOLUTION(input, weight, bias, stride, padding, dilation, False, zeros, groups)
 
     return way
-
-
-def _make_layer_norm(native: Kernel) -> Kernel:
-    def way(
-        input: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float, cudnn_enable: bool
-    ) -> Any:
-        return native(input, shape, weight, bias, eps)[0]
-
-    return way
-
-
-def _group_norm(
-    input: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float, cudnn_enabled: bool
-) -> Any:
-    shape = input.shape
-    return _GROUP_NORM(input, weight, bias, shape[0], shape[1], math.prod(shape[2:]), num_groups, eps)[0]
 
 
 def _batch_norm(
@@ -176,7 +159,7 @@ _PIXELS: Final = {"parts": ("reshape", "view", "permute", "clone", "_unsafe_view
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2, 3)},
+    **{f"conv{count}d": (_direct(count), {"parts": ("convolution",)}) for count in (1, 2)},
     **resampling.SHORT_WAYS,
     **pooling.SHORT_WAYS,
     "scaled_dot_product_attention": (
@@ -186,7 +169,5 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "channel_shuffle": (_channel_shuffle, {"parts": ("reshape", "view", "transpose.int", "clone", "_unsafe_view")}),
     "pixel_shuffle": (_pixel_shuffle, _PIXELS),
     "pixel_unshuffle": (_pixel_unshuffle, _PIXELS),
-    "layer_norm": (_make_layer_norm, {"uses": ("native_layer_norm",)}),
-    "group_norm": (_group_norm, {"parts": ("native_group_norm",)}),
     "batch_norm": (_batch_norm, {"parts": ("native_batch_norm", "_native_batch_norm_legit_no_training")}),
 }

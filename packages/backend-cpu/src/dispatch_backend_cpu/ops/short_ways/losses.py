@@ -1,4 +1,4 @@
-"""Short ways of softmax and of losses that are composites; see `short_ways`."""
+"""Short ways of losses that are composites; see `short_ways`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,6 @@ _INT64: Final = np.dtype(np.int64)
 def decline(*args: Any, **kwargs: Any) -> Any:
     """Leave a call to the usual way."""
     return NotImplemented
-
-
-def _without_dtype(kernel: Kernel) -> Kernel:
-    def way(self: Array, dim: int, dtype: Any = None) -> Any:
-        return kernel(self, dim, False) if dtype is None else NotImplemented
-
-    return way
 
 
 def _nll_loss(self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> Any:
@@ -100,8 +93,6 @@ _SMOOTHING: Final = tuple(
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    "softmax.int": (_without_dtype, {"uses": ("_softmax",)}),
-    "log_softmax.int": (_without_dtype, {"uses": ("_log_softmax",)}),
     "nll_loss": (_nll_loss, {"parts": ("nll_loss_forward",)}),
     "nll_loss_nd": (_nll_loss, {"parts": _IMAGES}),
     "cross_entropy_loss": (

@@ -208,15 +208,6 @@ def _ravel_size(self: Array) -> Any:
     return ((-1,),) if self.size and self.flags.c_contiguous else NotImplemented
 
 
-def _hstack_dim(tensors: Sequence[Array]) -> Any:
-    least = min([each.ndim for each in tensors])
-    return (min(tensors[0].ndim - 1, 1),) if least > 0 else NotImplemented
-
-
-def _vstack_dim(tensors: Sequence[Array]) -> Any:
-    return (0,) if min([each.ndim for each in tensors]) > 1 else NotImplemented
-
-
 def _tile_repeats(self: Array, dims: Sequence[int]) -> Any:
     return ((*[1] * (self.ndim - len(dims)), *dims),)
 
@@ -252,6 +243,7 @@ def _is_set_to(self: Array, tensor: Array) -> Any:
     return False if differ and self.size else NotImplemented
 
 
+_CAT: Final = {"parts": ("cat", "reshape", "view")}
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "reshape": (view_row_major, _to("view", _reshape_size)),
@@ -259,7 +251,6 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "unflatten.int": (_unflatten, _to("view", _unflatten_size)),
     "ravel": (_ravel, _to("view", _ravel_size)),
     "view_as": (_shape_of_other, _to("view", _shape_of_other)),
-    "expand_as": (_shape_of_other, _to("expand", _shape_of_other)),
     "narrow": (_narrow, _to("slice.Tensor", _narrow_bounds)),
     "numpy_T": (_reverse_dims, _to("permute", _all_backwards)),
     "mT": (_transpose_last, _to("transpose.int", _last_two)),
@@ -280,7 +271,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
     "repeat_interleave.self_int": (_repeat_items, {"parts": ("unsqueeze", "expand", "clone", "_unsafe_view")}),
     "concat": _same("cat"),
     "concatenate": _same("cat"),
-    "hstack": (_hstack, _to("cat", _hstack_dim, "reshape", "view")),
-    "vstack": (_vstack, _to("cat", _vstack_dim, "reshape", "view")),
+    "hstack": (_hstack, _CAT),
+    "vstack": (_vstack, _CAT),
     "tile": (_tile, _to("repeat", _tile_repeats)),
 }
