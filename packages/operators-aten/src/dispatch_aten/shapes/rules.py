@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
 from dispatch_aten.kinds import find_function, names_with, place_of
-from dispatch_aten.operators import ATEN, ATEN_BY_NAME
+from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
 from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
 from dispatch_core.caches import LazyTable
@@ -140,8 +140,8 @@ def _make_rule(name: str) -> Callable[..., Any]:
 
 def _list_rules() -> list[str]:
     own = set(names_with("shape"))
-    derived = (each for each in ATEN if each.name in own or functional_of(each.name) in own)
-    return [each.name for each in derived if each.name in own or "inplace_view" not in each.tags]
+    derived = (name for name in KIND_OF if name in own or functional_of(name) in own)
+    return [name for name in derived if name in own or "inplace_view" not in ATEN_BY_NAME[name].tags]
 
 
 RULES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_rule, _list_rules)
