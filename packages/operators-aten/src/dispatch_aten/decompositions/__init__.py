@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.kinds import find_function, names_with
-from dispatch_aten.operators import ATEN, KIND_OF, PRIMS
+from dispatch_aten.operators import KIND_OF
 from dispatch_aten.variants import functional_of
 from dispatch_core import KernelFactory
 from dispatch_core.caches import LazyTable
@@ -98,6 +98,8 @@ def required_kernels(*, mutable: bool | None = None, strided: bool | None = None
     prims::reshape          view, reshape, squeeze, unsqueeze, flatten
     prims::permute          transpose, permute, t, movedim
     """
+    from dispatch_aten.operators import ATEN, PRIMS  # every operator is made for them
+
     alone = mutable is None and strided is None
     kind = mutable is not False, strided is not False
     prims = () if alone else (operator for operator in PRIMS if _lacks_composite(_prims(operator), *kind))
