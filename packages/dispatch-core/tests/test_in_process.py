@@ -264,7 +264,8 @@ def test_classes_that_are_no_arrays_are_refused_with_a_reason(kind):
             library.impl("f", lambda a: a, types=(kind,))
         with pytest.raises(dc.RegistrationError, match="takes a tuple of classes, not "):
             library.impl("f", lambda a: a, types=())
-        with pytest.raises(dc.NoKernelError):
+        # Without a backend for it NumPy's array is no tensor.
+        with pytest.raises((dc.NoKernelError, dc.ArgumentError)):
             dc.ops.refused_types.f(np.zeros(1))
     if kind in NO_ARRAYS:
         with pytest.raises(dc.ArgumentError, match=rf"ArrayType\({kind.__qualname__}\): "):
