@@ -34,7 +34,7 @@ from .functions.operator_functions import FUNCTIONS
 from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
 from .names.lazy_names import load_names as _load_names
-from .names.public_paths import PathFinder as _PathFinder
+from .names.public_paths import AliasFinder as _AliasFinder
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .serialization import load, save
 from .surface import tensor_class  # noqa: F401  # completes the Tensor class
@@ -49,7 +49,7 @@ from . import nn, optim  # isort: skip  # they are built on all of the above
 
 __version__ = "0.1.0"
 _hide_frames(__name__)
-_sys.meta_path.insert(0, _PathFinder)
+_sys.meta_path.insert(0, _AliasFinder)
 
 newaxis = None
 contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format

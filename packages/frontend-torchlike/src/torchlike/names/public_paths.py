@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["PUBLIC_PATHS", "AliasLoader", "PathFinder"]
+__all__ = ["PUBLIC_PATHS", "AliasFinder", "AliasLoader"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
@@ -82,7 +82,7 @@ class AliasLoader:
                 sys.modules.setdefault(public, loaded)
 
 
-class PathFinder:
+class AliasFinder:
     """Finds the modules of public paths, and what lies in packages among them; see Note [Public paths]."""
 
     @staticmethod
