@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import dispatch_core as dc
-from dispatch_core import scaffold
+from dispatch_devkit import scaffold
 
 pytestmark = pytest.mark.texts
 
