@@ -227,6 +227,7 @@ def attributes(init):
             if names == {"_NAMES"} and isinstance(
                 node.value, ast.Dict
             ):  # the names of each module that are imported at their first use
+                modules.update(ast.literal_eval(key) for key in node.value.keys)
                 bound.update(word for text in node.value.values for word in ast.literal_eval(text).split())
             # What is promised, and the table of what is imported when it is asked for.
             elif names == {"__all__"} or isinstance(node.value, ast.Dict):

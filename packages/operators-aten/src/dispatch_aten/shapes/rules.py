@@ -6,6 +6,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
+from dispatch_aten.families import facts_of
 from dispatch_aten.kinds import find_function, names_with, place_of
 from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
 from dispatch_aten.output_dtypes import check_output_dtype
@@ -167,7 +168,8 @@ def reads_types_only(name: str) -> bool:
     """Return whether a functional operator's rule looks at the types of numbers alone, never at their values."""
     if name in _BY_TYPE or name in _BY_VALUE:
         return name in _BY_TYPE
-    return place_of("shape", name)[0] == "pointwise"
+    # The rules of ``prims`` stand in no row.
+    return "shape" in facts_of(name) and place_of("shape", name)[0] == "pointwise"
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
