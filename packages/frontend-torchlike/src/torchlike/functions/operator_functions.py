@@ -7,7 +7,7 @@ sizes may be written one by one where torch allows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -262,8 +262,21 @@ def _make_quick(name: str) -> Callable[..., Any]:
     raise KeyError(name)
 
 
-def _select(wanted: Callable[[table.OverloadGroup], bool]) -> dict[str, None]:
-    return {name: None for name, operator in _VISIBLE.items() if wanted(operator)}
+class _Selection(Collection[str]):
+    """The names of some operators, and others; an operator's schemas are read when its name is asked for."""
+
+    def __init__(self, wanted: Callable[[table.OverloadGroup], bool], others: Collection[str] = ()) -> None:
+        self._wanted, self._others = wanted, others
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._others or ((operator := _VISIBLE.get(name)) is not None and self._wanted(operator))  # type: ignore[call-overload]
+
+    def __iter__(self) -> Iterator[str]:
+        own = [name for name, operator in _VISIBLE.items() if self._wanted(operator)]
+        return iter(dict.fromkeys([*own, *self._others]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
@@ -274,14 +287,14 @@ def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
 #: Each of these functions is made when it is first looked up, and one object in all tables.
 _PLAIN: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_plain, _VISIBLE)
 FUNCTIONS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_function, _select(lambda operator: operator.is_function)
+    _make_function, _Selection(lambda operator: operator.is_function)
 )
 METHODS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_method, _select(lambda operator: operator.is_method) | dict.fromkeys(METHOD_FORMS)
+    _make_method, _Selection(lambda operator: operator.is_method, METHOD_FORMS)
 )
 #: Operators that are neither, for ``nn.functional``.
 FUNCTIONAL: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _PLAIN.__getitem__, _select(lambda operator: not (operator.is_function or operator.is_method))
+    _PLAIN.__getitem__, _Selection(lambda operator: not (operator.is_function or operator.is_method))
 )
 #: Those of ``linalg``, ``fft`` and ``special``.
 NAMESPACES: Final = {namespace: _namespace(prefix) for prefix, namespace in table.PREFIXES.items()}

@@ -13,12 +13,14 @@ from ..values import dtypes
 
 __all__ = ["RESULT_CLASSES"]
 
-_FIELDS: Final = {name: operator.names for name, operator in read_operators().items() if operator.names is not None}
+_OPERATORS: Final = read_operators()
 
 
 def _make(name: str) -> Callable[..., Any]:
     """Make the class of an operator's named results, printed as torch prints it."""
-    fields = _FIELDS[name]
+    fields = _OPERATORS[name].names
+    if fields is None:
+        raise KeyError(name)
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
 
     def text(self: Any) -> str:
@@ -29,4 +31,6 @@ def _make(name: str) -> Callable[..., Any]:
 
 
 #: The classes by the operators' names.
-RESULT_CLASSES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make, _FIELDS)
+RESULT_CLASSES: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    _make, lambda: [name for name, operator in _OPERATORS.items() if operator.names is not None]
+)

@@ -7,9 +7,11 @@ there (`TORCH_NAMES`); so a new row of the operator library needs no entry here.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
-from dispatch_aten.operators import ATEN
+from dispatch_aten.families import schema_line_of
+from dispatch_aten.operators import KIND_OF, row_of
 
 from .torch_names import TORCH_NAMES
 
@@ -34,12 +36,18 @@ class OverloadGroup:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.schemas: list[str] = []
+        #: Their names, each with the overload's.
+        self.overloads: list[str] = []
+
+    @cached_property
+    def schemas(self) -> list[str]:
+        """The schemas of the overloads, which are read when they are first asked for."""
+        return [row_of(name).schema for name in self.overloads]
 
     @property
     def first(self) -> str:
         """The name of the first argument if that is a tensor, else ""."""
-        found = _FIRST.match(self.schemas[0])
+        found = _FIRST.match(schema_line_of(self.overloads[0]))
         return found[1] if found else ""
 
     @property
@@ -75,7 +83,7 @@ class OverloadGroup:
 def read_operators() -> dict[str, OverloadGroup]:
     """Return the operators of the library's table by their names without an overload."""
     found: dict[str, OverloadGroup] = {}
-    for row in ATEN:
-        base = row.name.partition(".")[0]
-        found.setdefault(base, OverloadGroup(base)).schemas.append(row.schema)
+    for name in KIND_OF:
+        base = name.partition(".")[0]
+        found.setdefault(base, OverloadGroup(base)).overloads.append(name)
     return found

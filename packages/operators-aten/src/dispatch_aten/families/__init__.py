@@ -65,6 +65,7 @@ __all__ = [
     "general_facts",
     "overload_of",
     "overloads_with",
+    "schema_line_of",
     "variant_schema",
 ]
 
@@ -133,6 +134,25 @@ def overload_of(name: str) -> OperatorDef:
     """
     bare = name.rpartition("::")[2]
     return next(each for each in family_of(name).overloads if each.name == bare)
+
+
+def schema_line_of(name: str) -> str:
+    """Return the line with which an overload's schema begins, or that of the functional overload it varies.
+
+    No block is read for it; raises ``KeyError`` where there is no such overload.
+
+    >>> schema_line_of("neg_"), schema_line_of("mul.Scalar")
+    ('neg(Tensor self) -> Tensor', 'mul.Scalar(Tensor self, Scalar other) -> Tensor')
+    """
+    bare, schema = name.rpartition("::")[2], ""
+    for line in FAMILY_TEXTS[name].text.split("\n"):
+        if line[:1] > " " and line[0] not in "#[":
+            schema = line
+            if line.startswith(f"{bare}("):
+                break
+        elif line.startswith("  variants ") and bare in line.split():
+            break
+    return schema
 
 
 def general_facts(kind: str) -> Family | None:
