@@ -47,8 +47,8 @@ FACES = {
     ),
     "dispatch_devkit": "command_line.running",
     "dispatch_aten": (
-        "decompositions derivatives dtypes errors families fixed_point generator gradients host operators promotion"
-        " shapes testing texts variants write_through"
+        "decompositions derivatives dtypes errors families fixed_point generator gradients host operators promotion shapes"
+        " testing texts variants write_through"
     ),
     "torchlike": (
         "autograd creation.factories creation.sources distributions fft functions.arrangements"

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .expressions import read_expression
-from .families import facts_of
+from .families import facts_of, line_of
 from .operators import KIND_OF, row_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     module, expression = place_of(fact, name)
     names = _names(FOLDERS[fact], module)
     source = None if fact == "shape" else read_expression(row_of(name).schema, expression, names)
-    found: Callable[..., Any] = eval(source or expression, names, {"name": name})  # noqa: S307  # our text
+    file, line = line_of(name, fact, expression)
+    code = compile("\n" * (line - 1) + (source or expression), file, "eval")  # so that tracebacks show the row
+    found: Callable[..., Any] = eval(code, names, {"name": name})  # noqa: S307  # our text
     return found if source is None else names["check_by_rule"](name, found)
 
 

@@ -63,6 +63,7 @@ __all__ = [
     "facts_of",
     "family_of",
     "general_facts",
+    "line_of",
     "overload_of",
     "overloads_with",
     "schema_line_of",
@@ -172,6 +173,23 @@ def facts_of(name: str) -> Facts:
     (('self: mul(grad, other)',), 0, 0)
     """
     return family_of(name).rows.get(name, _NO_FACTS) if name in FAMILY_TEXTS else _NO_FACTS
+
+
+def line_of(name: str, fact: str, value: str) -> tuple[str, int]:
+    """Return the file and the line of a fact of an overload, by the beginning of its value.
+
+    >>> file, line = line_of("relu", "formula", "clamp_min")
+    >>> file.endswith("activation.rows"), line > 1
+    (True, True)
+    """
+    block = FAMILY_TEXTS[name]
+    bare, is_below = name.rpartition("::")[2], False
+    first = value.partition(" ")[0]
+    for number, each in enumerate(block.text.split("\n"), block.line):
+        is_below = is_below or each.startswith(f"{bare}(")
+        if is_below and each.startswith(f"  {fact} ") and first in each:
+            return str(_FOLDER / block.file), number
+    return str(_FOLDER / block.file), block.line
 
 
 def broadcasts(name: str) -> bool:
