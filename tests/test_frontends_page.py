@@ -29,7 +29,7 @@ def required_by(distribution: str) -> set[str]:
         except metadata.PackageNotFoundError:  # for another version of Python
             continue
         todo += [re.match(r"[\w.-]+", line)[0] for line in lines if "extra ==" not in line]
-    return found | {distribution.replace("-", "_")}
+    return found | {distribution.replace("-", "_")} | ({"dispatch_pipelines"} if distribution == "dispatch-core" else set())
 
 
 def run_alone(folder: Path, program: str, *extra: str) -> str:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+import dispatch_pipelines
 import torchlike
 from torchlike import Tensor
 
 #: The folders of the packages, and the names of generated code.
-SITES = (str(Path(dc.__file__).parent), str(Path(torchlike.__file__).parent), "<dispatch")
+SITES = (*(str(Path(module.__file__).parent) for module in (dc, dispatch_pipelines, torchlike)), "<dispatch")
 
 
 def swish(x: Tensor) -> Tensor:

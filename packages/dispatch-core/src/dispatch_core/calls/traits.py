@@ -60,6 +60,10 @@ class KernelTraits(Record):
     #: Of a composite below Autograd: whether its results are tensors as its schema promises, and stay as they are.
     answers_for_results: bool = False
 
+    def __repr__(self) -> str:
+        own = (f"{name}={value!r}" for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name])
+        return f"KernelTraits({', '.join(own)})"
+
     def __call__(self, kernel: _K) -> _K:
         """Declare these traits for a kernel, and return it."""
         own = {name: value for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name]}

@@ -136,7 +136,9 @@ def _flatten_gradients(op: Any, groups: tuple[int | None, ...], grads: tuple[Any
     found: list[Tensor | None] = []
     for argument, length, grad in zip(op.schema.arguments, groups, grads, strict=False):
         if length is None:
-            found.append(grad)
+            # A list without tensors is one argument, whose gradient is an empty list, or one of None, in torch's structure.
+            is_empty = isinstance(grad, list | tuple) and all(each is None for each in grad)
+            found.append(None if is_empty else grad)
             continue
         if grad is not None and (not isinstance(grad, list | tuple) or len(grad) != length):
             raise RuntimeError(

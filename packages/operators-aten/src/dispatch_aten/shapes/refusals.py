@@ -241,7 +241,8 @@ def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
         fits = (low or (-high if isinstance(value, int) else 0)) <= parts[0] <= high
     else:
         greatest = GREATEST.get(dtype, math.inf)
-        fits = all(not math.isfinite(part) or abs(part) <= greatest for part in parts)
+        # By comparisons alone: what they decide of a captured function's live number is a condition, not its value.
+        fits = not any(greatest < abs(part) < math.inf for part in parts)
     if not fits:
         name = _C_TYPES.get(dtype.name) or _C_NAMES.get(dtype.name) or f"{dtype.short}_t"
         raise OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
