@@ -29,7 +29,7 @@ def required_by(distribution: str) -> set[str]:
         except metadata.PackageNotFoundError:  # for another version of Python
             continue
         todo += [re.match(r"[\w.-]+", line)[0] for line in lines if "extra ==" not in line]
-    return found | {distribution.replace("-", "_")} | ({"dispatch_pipelines"} if distribution == "dispatch-core" else set())
+    return found | {distribution.replace("-", "_"), "dispatch_pipelines"}
 
 
 def run_alone(folder: Path, program: str, *extra: str) -> str:
@@ -53,8 +53,8 @@ def run_alone(folder: Path, program: str, *extra: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", ["frontends.md", "tutorials/frontend.md"])
-def test_its_examples_run_with_the_core_alone(page, root, tmp_path):
+@pytest.mark.parametrize(("page", "extra"), [("frontends.md", ()), ("tutorials/frontend.md", ("dispatch_devkit",))])
+def test_its_examples_run_with_the_core_and_no_more_than_it_names(page, extra, root, tmp_path):
     page = root / "docs" / page
     program = f"""
 import doctest, importlib.util, sys
@@ -64,7 +64,7 @@ import dispatch_core
 print(tests, dict(dispatch_core.backends()))
 sys.exit(failures)
 """
-    tests, backends = run_alone(tmp_path, program).split(maxsplit=1)
+    tests, backends = run_alone(tmp_path, program, *extra).split(maxsplit=1)
     assert (int(tests) > 20, backends) == (True, "{}\n")
 
 

@@ -30,9 +30,13 @@ installed_from_wheels = pytest.mark.skipif(
 )
 
 
+def import_names(name: str) -> list[str]:
+    """Return the import packages of a distribution, the main one first, which sorts first."""
+    return [source.parent.name for source in sorted(DISTRIBUTIONS[name].glob("src/*/__init__.py"))]
+
+
 def import_name(name: str) -> str:
-    source, *_ = sorted(DISTRIBUTIONS[name].glob("src/*/__init__.py"))
-    return source.parent.name
+    return import_names(name)[0]
 
 
 def project(name: str) -> dict:
@@ -85,8 +89,8 @@ def test_what_is_imported_is_what_the_wheel_has(name):
     assert PACKAGES not in inside.parents
     files = wheel(name)
     expected = {file: files.read(file) for file in files.namelist() if file.endswith(".py")}
-    actual = {path.relative_to(inside.parent).as_posix(): path.read_bytes() for path in inside.rglob("*.py")}
-    assert expected == actual
+    paths = [path for each in import_names(name) for path in (inside.parent / each).rglob("*.py")]
+    assert expected == {path.relative_to(inside.parent).as_posix(): path.read_bytes() for path in paths}
 
 
 @installed_from_wheels
@@ -105,9 +109,9 @@ STUBS = {"dispatch-operators-aten": {"dispatch_core-stubs"}}
 def test_a_wheel_has_the_package_its_types_and_its_license_and_nothing_else(name):
     files = wheel(name).namelist()
     tops = {file.partition("/")[0] for file in files}
-    expected = {import_name(name), f"{name.replace('-', '_')}-{importlib.metadata.version(name)}.dist-info"}
+    expected = {*import_names(name), f"{name.replace('-', '_')}-{importlib.metadata.version(name)}.dist-info"}
     assert tops - STUBS.get(name, set()) == expected
-    assert f"{import_name(name)}/py.typed" in files
+    assert {f"{each}/py.typed" for each in import_names(name)} <= {*files}
     assert [file for file in files if file.endswith("licenses/LICENSE")] != []
 
 

@@ -96,5 +96,5 @@ def test_a_bill_names_the_release_and_no_folder_of_the_machine_that_made_it(tool
     home = "https://github.com/dispatch-project/dispatch/releases/download/v0.1.0"
     assert urls == [f"{home}/{name}-0.1.0.whl" for name in names]
     found["components"].pop()
-    with pytest.raises(LookupError, match="7 of our 8 packages"):
+    with pytest.raises(LookupError, match=f"{len(names) - 1} of our {len(names)} packages"):
         tool.complete(found, ROOT)

@@ -32,6 +32,7 @@ TEMPLATES = "packages/dispatch-devkit/src/dispatch_devkit/templates/**/*.templat
 #: File of requirements → what it installs: a distribution with the extras that are asked for.
 FILES = {
     "core": "dispatch-core",
+    "devkit": "dispatch-devkit",
     "testing": f"dispatch-operators-aten[testing], {FRONTEND}[cpu]",
     **{extra: f"{FRONTEND}[{extra}]" for extra in ("cpu", "full", "npu", "jax", "dask", "jit", "all")},
 }

@@ -17,7 +17,7 @@ _ORDER: Final = {"Tensor": 0, "Number": 1, "int": 2, "float": 3, "None": 5}
 def join(signatures: Sequence[Signature]) -> list[Signature]:
     """Return signatures that take the calls of all that are given, and no others: none is covered by another.
 
-    >>> from .signatures import read_signature
+    >>> from torchlike.signatures.function_signatures import read_signature
     >>> texts = "(x: Tensor, y: Tensor) -> Tensor", "(x: Tensor, y: Number) -> Tensor", "(x: Tensor) -> Tensor"
     >>> join([read_signature(text) for text in texts])
     [<Signature (x: Tensor, y: Tensor | Number) -> Tensor>, <Signature (x: Tensor) -> Tensor>]
