@@ -262,7 +262,7 @@ def _make_quick(name: str) -> Callable[..., Any]:
     raise KeyError(name)
 
 
-class _Selection(Collection[str]):
+class _ChosenNames(Collection[str]):
     """The names of some operators, and others; an operator's schemas are read when its name is asked for."""
 
     def __init__(self, wanted: Callable[[table.OverloadGroup], bool], others: Collection[str] = ()) -> None:
@@ -287,14 +287,14 @@ def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
 #: Each of these functions is made when it is first looked up, and one object in all tables.
 _PLAIN: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_plain, _VISIBLE)
 FUNCTIONS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_function, _Selection(lambda operator: operator.is_function)
+    _make_function, _ChosenNames(lambda operator: operator.is_function)
 )
 METHODS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_method, _Selection(lambda operator: operator.is_method, METHOD_FORMS)
+    _make_method, _ChosenNames(lambda operator: operator.is_method, METHOD_FORMS)
 )
 #: Operators that are neither, for ``nn.functional``.
 FUNCTIONAL: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _PLAIN.__getitem__, _Selection(lambda operator: not (operator.is_function or operator.is_method))
+    _PLAIN.__getitem__, _ChosenNames(lambda operator: not (operator.is_function or operator.is_method))
 )
 #: Those of ``linalg``, ``fft`` and ``special``.
 NAMESPACES: Final = {namespace: _namespace(prefix) for prefix, namespace in table.PREFIXES.items()}
