@@ -24,13 +24,13 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "explain": (
         "Explaining, profiling, tracing",
         "Why a call runs its kernel, how long calls take, which were made, and what devices have kernels for.",
-        ("explanation", "layers", "display", "operator_coverage"),
+        ("dispatch_devkit", "layers", "display"),
     ),
     "keys": ("Keys and keysets", "A bit for each key, a rank for each bit, and the masks of the context.", ("keys",)),
     "operators": (
         "Operators, registries, libraries",
         "The operators, where kernels are registered, and the calls that find them.",
-        ("operators", "origins"),
+        ("operators", "origins", "calls.traits"),
     ),
     "pipelines": (
         "Pipelines and captured functions",

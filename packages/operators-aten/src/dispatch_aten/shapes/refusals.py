@@ -241,8 +241,10 @@ def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
         fits = (low or (-high if isinstance(value, int) else 0)) <= parts[0] <= high
     else:
         greatest = GREATEST.get(dtype, math.inf)
-        # By comparisons alone: what they decide of a captured function's live number is a condition, not its value.
-        fits = not any(greatest < abs(part) < math.inf for part in parts)
+        # A captured function's live number is none of float's subclasses: its value is not read, and what is decided of it is
+        # a condition. A plan's number that is not known yet is one, and nan.
+        finite = [part for part in parts if not issubclass(type(part), float) or math.isfinite(part)]
+        fits = not any(greatest < abs(part) < math.inf for part in finite)
     if not fits:
         name = _C_TYPES.get(dtype.name) or _C_NAMES.get(dtype.name) or f"{dtype.short}_t"
         raise OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
