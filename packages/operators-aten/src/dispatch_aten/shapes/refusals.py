@@ -241,8 +241,8 @@ def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
         fits = (low or (-high if isinstance(value, int) else 0)) <= parts[0] <= high
     else:
         greatest = GREATEST.get(dtype, math.inf)
-        # A captured function's live number is none of float's subclasses: its value is not read, and what is decided of it is
-        # a condition. A plan's number that is not known yet is one, and nan.
+        # A captured function's live number is of no subclass of float: its value is not read, and decisions on it are
+        # conditions. A plan's number that is not known yet is of one, and nan.
         finite = [part for part in parts if not issubclass(type(part), float) or math.isfinite(part)]
         fits = not any(greatest < abs(part) < math.inf for part in finite)
     if not fits:
