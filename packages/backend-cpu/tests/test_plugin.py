@@ -50,3 +50,14 @@ def test_specialized_kernels_agree_with_the_general_ones(name):
     options = ((1,), {}) if "Scalar" in name else ((), {"alpha": 1})
     general = KERNELS[name](np.array([1.0, 2.0]), other, *options[0], **options[1])
     assert SPECIALIZED[name](np.array([1.0, 2.0]), other).tolist() == general.tolist()
+
+
+@pytest.mark.no_pipeline(reason="a pipeline runs the kernel when its value is read")
+@pytest.mark.parametrize("name", ["relu", "add_.Tensor", "sum", "split.Tensor", "view", "equal"])
+def test_a_kernel_that_leaves_its_call_to_no_other_is_an_error(name):
+    given = {"add_.Tensor": (np.ones(2),), "split.Tensor": (1,), "view": ([1, 2],), "equal": (np.ones(2),)}
+    op = dc.registry.get(f"aten::{name}").op
+    with dc.Library("aten", "IMPL") as library:
+        library.impl(name, lambda *args, **kwargs: NotImplemented, "CPU", allow_override=True)
+        with pytest.raises(dc.KernelResultError, match="NotImplemented"):
+            op(np.ones(2), *given.get(name, ()))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._record import replace
 from ..arrays.frontend import Frontend, ViewCode
-from .boundary import Boundary, make_coercer, make_view_checker
+from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
-from .signature import CallSignature, bad_count, bad_list
+from .signature import CallSignature, bad_count, bad_list, has_plain_result
 from .source import body_lines
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ class Body:
                 return value
             raise bad_list(signature.name, value, who())
 
+        def refuse_declined() -> None:
+            raise declined_error(signature.name, who())
+
         def unequal(value: Any, base: Any) -> None:
             raise bad_count(signature.name, len(base), value, who())
 
@@ -65,6 +68,8 @@ class Body:
         }
         if below is not None:
             self.constants |= {"__run_below": below, "__declined": NotImplemented}
+        elif has_plain_result(signature):
+            self.constants |= {"__refuse_declined": refuse_declined, "__declined": NotImplemented}
         self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
         for number, (_, only, special) in enumerate(specialized):
             self.constants |= {f"__only{number}": only, f"__special{number}": special}

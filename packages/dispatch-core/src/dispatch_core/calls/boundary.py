@@ -71,6 +71,8 @@ def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) ->
     """
 
     def coerce(value: Any) -> Any:
+        if value is NotImplemented:
+            raise declined_error(name, who())
         for array_type in boundary.array_types:
             if isinstance(value, array_type.type):
                 return value
@@ -94,6 +96,8 @@ def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = st
     """Return a function that refuses a view result that is no array: a scalar is a copy, never a view."""
 
     def check(value: Any) -> Any:
+        if value is NotImplemented:
+            raise declined_error(name, who())
         if not boundary.array_types or any(isinstance(value, array_type.type) for array_type in boundary.array_types):
             return value
         raise bad_result(name, boundary, value, who())
@@ -101,8 +105,18 @@ def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = st
     return check
 
 
+def declined_error(name: str, who: str = "") -> KernelResultError:
+    """Return the error for ``NotImplemented`` from the last kernel that may serve a call; ``who`` tells whose it is."""
+    return KernelResultError(
+        f"{name}: the kernel returned NotImplemented, and no other is left that could serve the call{who and chr(10) + who}",
+        hint="raise an error instead: only a provider's kernels and short ways may leave a call to the next",
+    )
+
+
 def bad_result(name: str, boundary: Boundary, value: Any, who: str = "") -> KernelResultError:
     """Return the error for a kernel's result that the schema does not allow; ``who`` tells whose it is."""
+    if value is NotImplemented:
+        return declined_error(name, who)
     expected = " or ".join(f"{known.type.__module__}.{known.type.__qualname__}" for known in boundary.array_types)
     return KernelResultError(
         f"{name}: the kernel for {boundary.key.label} returned {type(value).__module__}.{type(value).__qualname__}"

@@ -16,9 +16,9 @@ from ..keys import context
 from ..keys.keyset import as_mask
 from ..keys.table import AUTOGRAD, MARKERS
 from ..schema.check import bind
-from .boundary import Boundary, make_coercer, make_view_checker
+from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
-from .signature import CallSignature, Result, ResultCheck, bad_count, bad_list, copies_signature
+from .signature import CallSignature, Result, ResultCheck, bad_count, bad_list, copies_signature, has_plain_result
 from .traits import RunnerTraits
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def make_backend_runner(call: KernelCall) -> Runner:
     specialized, below, is_short, itself = call.specialized, call.below, call.is_short, call.itself
     signature = entry.signature
     if signature is None:
-        return _unchecked_runner(boundary, kernel, prefix)
+        return _unchecked_runner(entry, boundary, kernel, prefix, below)
     if watch is not None:
         kernel = watch.over(kernel, len(prefix))
         specialized = tuple(
@@ -253,7 +253,9 @@ def make_history_choice(
     return choose
 
 
-def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+def _unchecked_runner(
+    entry: OperatorEntry, boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...], below: Runner | None
+) -> Runner:
     """Return a runner for an operator without a schema: tensors are unwrapped and arrays wrapped wherever they stand."""
 
     def unwrap(value: Any) -> Any:
@@ -269,7 +271,12 @@ def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...
 
     def run(*args: Any, **kwargs: Any) -> Any:
         keywords = {name: unwrap(value) for name, value in kwargs.items()}
-        return wrap_arrays(kernel(*prefix, *map(unwrap, args), **keywords))
+        found = kernel(*prefix, *map(unwrap, args), **keywords)
+        if found is not NotImplemented:
+            return wrap_arrays(found)
+        if below is None:
+            raise declined_error(entry.name, entry.describe_kernel(boundary.key))
+        return below(*args, **kwargs)
 
     return run
 
@@ -335,6 +342,8 @@ def make_result_wrapper(
         return fresh(data) if result.kind == "fresh" else view(base, data, values)
 
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
+        if returned is NotImplemented and has_plain_result(signature):
+            raise declined_error(signature.name, who())
         # Bound to other data once every result was found good: a call that fails has changed no argument.
         later: Rebinds = []
         results = enumerate(zip(signature.results, signature.unpack(returned, who), strict=True))

@@ -28,7 +28,7 @@ from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
 from .result_lines import result_lines
-from .signature import CallParameter, CallSignature, copies_signature
+from .signature import CallParameter, CallSignature, copies_signature, has_plain_result
 
 
 class SpecializedState(Record):
@@ -204,6 +204,8 @@ def body_lines(
         lines += ["else:", f"    {call}"] if specialized else [call]
     if declines:
         lines += ["if __d is __declined:", f"    return __run_below({values(signature)})"]
+    elif has_plain_result(signature):
+        lines += ["if __d is __declined:", "    __refuse_declined()"]
     if itself:
         base = signature.parameters[signature.results[0].source].word
         lines += [f"if __d is {base}{'._dispatch_data' if wrapped else ''}:", f"    return {base}"]
