@@ -171,10 +171,12 @@ def test_a_call_that_is_declined_reaches_the_next_provider_and_the_backend(ran):
     double = torchlike.tensor(X, dtype=torchlike.float64)
     with dc.use_kernels("second", "swift"):
         assert (double * double).tolist() == [1, 0, 4]
-        text = str(dc.explain("aten::mul.Tensor", double, double))
+        explained = dc.explain("aten::mul.Tensor", double, double)
     assert take_notes(ran) == []
-    assert "> CPU_second_2" in text and "registered under CPU_second at swift-kernels 1.0" in text
-    assert "note: where the kernel returns NotImplemented, the call goes on below CPU_second_2" in text
+    assert "> CPU_second_2" in str(explained) and "registered under CPU_second at swift-kernels 1.0" in str(explained)
+    asked = [(each.registered_under, each.serves) for each in explained.candidates if not each.reason]
+    assert [key for key, _ in asked] == ["CPU_second", "CPU_swift", "CPU"]
+    assert [serves for _, serves in asked] == ["always, unless it declines"] * 2 + ["always"]
 
 
 def test_the_programs_kernels_stand_above_them(ran):

@@ -13,10 +13,15 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_aten.testing.samples import op_samples
+from dispatch_core.operators.candidates import ShortWay
 from torchlike.autograd.rules.short_nodes import ShortNode
 
 dc.device_key("cpu")  # loads the backend
-WAYS = sorted(name for name, ways in dc.registry.short_ways.items() if any(way.gradient for way in ways))
+OFFERS = {
+    name: [each for each in offers if isinstance(each, ShortWay) and each.gradient]
+    for name, offers in dc.registry.offers.items()
+}
+WAYS = sorted(name for name, ways in OFFERS.items() if ways)
 
 pytestmark = pytest.mark.skipif("config.getoption('--pipeline', False)", reason="plain calls outside of pipelines")
 
@@ -162,7 +167,7 @@ def test_a_node_is_freed_checks_versions_and_goes_the_usual_way_where_it_must(na
     )
     assert gradients(result, leaves) == known
     type(short).apply.__globals__["backward"] = formula
-    part = dc.registry.get(next(each for way in dc.registry.short_ways[name] for each in (*way.parts, name)))
+    part = dc.registry.get(next(each for way in OFFERS[name] for each in (*way.parts, name)))
     result, _, leaves = call(op, sample)
     with dc.Library("aten", "IMPL") as library:
         library.impl(part.name, lambda *args, **kwargs: 1 / 0, "CPU", allow_override=True)

@@ -13,10 +13,11 @@ import torchlike
 from dispatch_aten.testing.samples import op_samples
 from dispatch_aten.variants import functional_of
 from dispatch_core.arrays.access import storage_of
+from dispatch_core.operators.candidates import GiveWay, ShortWay
 
 dc.device_key("cpu")  # loads the backend
 REGISTRY = dc.registry
-WAYS = sorted(name for name, ways in REGISTRY.short_ways.items() if ways)
+WAYS = sorted(name for name, offers in REGISTRY.offers.items() if any(isinstance(each, ShortWay) for each in offers))
 #: The same, of the overloads with an output, which have one maker, only some.
 SOME_WAYS = [name for name in WAYS if not name.endswith("out") or name in ("aten::add.out", "aten::sum.IntList_out")]
 PLAIN_CALLS = 40  # more than results are compared with the shape rule
@@ -24,11 +25,15 @@ PLAIN_CALLS = 40  # more than results are compared with the shape rule
 pytestmark = pytest.mark.skipif("config.getoption('--pipeline', False)", reason="plain calls outside of pipelines")
 
 
+def short_way_of(name):
+    return next(each for each in REGISTRY.offers[name] if isinstance(each, ShortWay))
+
+
 @pytest.fixture
 def taken(request):
     """Return the list of the runs of an operator's short way that did not leave the call to the usual one."""
     name, runs = request.getfixturevalue("name"), []
-    (way,) = REGISTRY.short_ways[name]
+    way = short_way_of(name)
     fn = way.registration.fn
 
     def count(fn):
@@ -47,7 +52,7 @@ def taken(request):
     with REGISTRY.transaction(level="backend"):
         put = REGISTRY.add_short_way(name, way.registration.key, counted, **options)
     yield runs
-    REGISTRY.remove_short_way(name, put)
+    REGISTRY.remove_offer(name, put)
 
 
 @cache
@@ -114,9 +119,11 @@ def usual(op, given):
 
 def test_there_are_short_ways_and_explanations_name_them():
     assert {"aten::item", "aten::contiguous"} <= {*WAYS}
-    assert "take the short way builtins.ndarray.item" in str(dc.explain("aten::item", torchlike.ones(1)))
+    first, second = dc.explain("aten::item", torchlike.ones(1)).candidates
+    assert (first.kernel, first.kind, first.reason) == ("builtins.ndarray.item", "short way", "")
     with dc.profile():
-        assert "short way" not in str(dc.explain("aten::item", torchlike.ones(1)))
+        first, second = dc.explain("aten::item", torchlike.ones(1)).candidates
+    assert "context has masks" in first.reason and not second.reason
 
 
 @pytest.mark.parametrize(("name", "grad"), [*((name, False) for name in WAYS), *((name, True) for name in SOME_WAYS)])
@@ -168,7 +175,7 @@ def test_a_kernel_of_the_program_takes_the_place_of_a_short_way(name, taken):
             op(**given)
             if taken:
                 served = dict.fromkeys(called_by(op, given), given) | served
-    parts = {REGISTRY.get(part).name for part in REGISTRY.short_ways[name][0].parts}
+    parts = {REGISTRY.get(part).name for part in short_way_of(name).parts}
     for each in sorted(parts | served.keys()):
         entry, given, runs = REGISTRY.get(each), served.get(each, served[name]), []
         taken.clear()
@@ -190,8 +197,8 @@ def called_by(op, given):
     with dc.profile() as profile:
         op(**given)
     found = {event.name for event in profile.events}
-    ways = {to: {*names} for to, names in REGISTRY.giving_way.items()}
-    while more := {to for to, names in ways.items() if names & found} - found:
+    ways = [(each.to, name) for name, offers in REGISTRY.offers.items() for each in offers if isinstance(each, GiveWay)]
+    while more := {to for to, name in ways if name in found} - found:
         found |= more
     return found
 
@@ -206,7 +213,7 @@ def make_noting(runs, kernel):
 
 def test_results_take_short_ways_where_nothing_records(request):
     name = "aten::square"
-    (way,) = REGISTRY.short_ways[name]
+    way = short_way_of(name)
     x, op = torchlike.ones(3, requires_grad=True), REGISTRY.get(name).op
     op(x)
     usual = [event.name for event in record_events(op, x)]

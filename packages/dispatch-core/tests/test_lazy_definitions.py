@@ -218,7 +218,7 @@ def test_an_operator_that_gives_way_does_so_from_its_definition_on(registry):
     Library("demo", "IMPL", "CPU", registry=registry).impl("twice.Tensor", lambda x: "program")
     assert registry.redispatch("demo::twice.Scalar", "CPU", 3) == "by tensor: program"
     library.close()
-    assert registry.giving_way == {}
+    assert registry.offers == {}
 
 
 def test_threads_define_an_operator_once(registry):

@@ -193,11 +193,12 @@ def test_covered_kernels_are_told(registry, library, toy):
     library.define("g(Tensor x, *, int n=1) -> Tensor")
     library.impl("g", lambda x, *, n: x, toy.key)
     library.impl("g", lambda x: x, toy.key, when=("n", 1))
-    (note,) = dc.explain(registry.ops.t.g, toy.array([1])).notes
-    assert note.startswith("this call with n=1 runs the specialized kernel ")
-    assert f"registered at {__file__}:" in note
-    (note,) = dc.explain(registry.ops.t.g, toy.array([1]), n=2).notes
-    assert note.startswith("a call with n=1 runs the specialized kernel ")
+    special, general = dc.explain(registry.ops.t.g, toy.array([1])).candidates
+    assert (special.kind, special.serves, special.reason) == ("specialized kernel", "calls with n=1", "")
+    assert special.origin.file == __file__
+    assert general.reason == "a candidate before it serves the call"
+    special, general = dc.explain(registry.ops.t.g, toy.array([1]), n=2).candidates
+    assert (special.reason, general.reason) == ("n is 2", "")
 
 
 def test_a_composite_tells_what_its_calls_lack(registry, library, toy, tensors):
@@ -373,8 +374,9 @@ def test_a_covered_kernel_is_told_as_calls_choose_it(registry, library, toy):
     library.impl("f", lambda x, *, n: x, toy.key)
     library.impl("f", lambda x: x, toy.key, when=("n", 1))
     for n in (1, 1.0, True, 2):
-        notes = dc.explain(registry.ops.t.f, toy.array([1]), n=n).notes
-        assert notes[0].startswith("this call with n=1" if type(n) is int and n == 1 else "a call with n=1")
+        special, general = dc.explain(registry.ops.t.f, toy.array([1]), n=n).candidates
+        served = type(n) is int and n == 1
+        assert (special.reason == "", general.reason == "") == (served, not served)
 
 
 def test_an_autograd_key_without_a_frontend_is_told(registry, library, monkeypatch):

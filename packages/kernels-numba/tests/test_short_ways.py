@@ -8,15 +8,16 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_aten.testing.samples import op_samples
+from dispatch_core.operators.candidates import ShortWay
 from dispatch_kernels_numba.provider import KERNELS
 
 dc.device_key("cpu")  # loads the backend
 #: Operator → those of its short way's parts that have a kernel here.
 WAYS = {
     name.removeprefix("aten::"): parts
-    for name, ways in dc.registry.short_ways.items()
-    for way in ways
-    if (parts := {part.removeprefix("aten::") for part in way.parts} & KERNELS.keys())
+    for name, offers in dc.registry.offers.items()
+    for way in offers
+    if isinstance(way, ShortWay) and (parts := {part.removeprefix("aten::") for part in way.parts} & KERNELS.keys())
 }
 pytestmark = pytest.mark.no_pipeline(reason="plain calls outside of pipelines")
 

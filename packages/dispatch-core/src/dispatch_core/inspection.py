@@ -25,6 +25,7 @@ from .operators import call_trace, near_misses
 from .operators.alternatives import included_mask
 from .operators.call_tables import closed_error
 from .operators.call_trace import TracedCall
+from .operators.candidates import Candidate, list_candidates
 from .operators.dispatch_table import Slot
 from .operators.entry import OperatorEntry
 from .operators.kernel_names import kernel_name, kernel_place
@@ -36,7 +37,6 @@ from .operators.registration import Registration
 from .operators.registries import Registry, the_registry
 from .operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
 from .operators.runners import find_functional, find_masked_off, unwritable_error
-from .operators.short_ways import find_short_way
 from .operators.typed_calls import TypedCalls
 from .plugins import BackendState, ProviderState, loading
 from .plugins.array_types import device_of, owners_of
@@ -67,6 +67,7 @@ __all__ = [
     "SWITCHED_ON",
     "BackendState",
     "CallEvent",
+    "Candidate",
     "Catalog",
     "Claim",
     "DrawnStep",
@@ -94,7 +95,6 @@ __all__ = [
     "explain_passing_over",
     "find_functional",
     "find_masked_off",
-    "find_short_way",
     "frontend_of",
     "included_mask",
     "installed_version",
@@ -104,6 +104,7 @@ __all__ = [
     "kept_out_by",
     "kernel_name",
     "kernel_place",
+    "list_candidates",
     "load_operators",
     "loader",
     "loading",

@@ -232,7 +232,7 @@ class Tables:
                 if entry.closed:
                     raise closed_error(entry)
                 found = _resolve(entry if is_current else self._under_old_schema(), mask, arguments)
-                runner = found.plain_runner() if is_plain else found.runner()
+                runner = found.runner(is_plain=is_plain)
             except DispatchError:
                 # A registration holds the lock until all of it is made.
                 with entry.registry.lock:

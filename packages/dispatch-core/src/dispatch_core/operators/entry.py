@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ..calls.signature import CallSignature
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey
-from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
+from .candidates import GiveWay
 from .conformance import describe_kernel
 from .dispatch_table import Slot, compute_slot
 from .overloads import OpOverload, make_overload
@@ -45,7 +45,6 @@ class OperatorEntry:
         "_slots",
         "_specialized",
         "_specialized_has_data",
-        "_way",
         "closed",
         "generation",
         "name",
@@ -78,9 +77,6 @@ class OperatorEntry:
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
         self._specialized: Mapping[DispatchKey, Registrations] = _NOTHING
-        #: The operator whose kernels of a higher level this one gives way to, the kernel that then runs, and whether that
-        #: holds under Autograd keys, too.
-        self._way: tuple[str, Registration, bool] | None = None
         self._op: OpOverload | None = None
 
     @property
@@ -156,13 +152,10 @@ class OperatorEntry:
         return self.registry.fallbacks.get(key)
 
     @property
-    def way(self) -> Registration | None:
-        """Return the kernel that runs where the operator gives way to another's, or None; see ``Registry.give_way``."""
-        return None if self._way is None else self._way[1]
-
-    def way_target(self) -> OperatorEntry | None:
-        """Return the operator whose kernels of a higher level this one gives way to, or None."""
-        return None if self._way is None else self.registry.find_entry(self._way[0])
+    def way(self) -> GiveWay | None:
+        """Return the kernel that runs where the operator gives way to another's, or None."""
+        offers = self.registry.offers.get(self.name, ())
+        return next((each for each in offers if isinstance(each, GiveWay)), None)
 
     def for_types(self) -> tuple[Registrations, ...]:
         """Return the registrations for each set of types, the active one first; see `typed_calls`."""
@@ -181,29 +174,13 @@ class OperatorEntry:
         slot = self._slots.get(key)
         if slot is None:
             generation = self.generation
-            slot = self._giving_way(key, compute_slot(self, key))
+            slot = compute_slot(self, key)
+            if (way := self.way) is not None:
+                slot = way.slot(self, key, slot)
             with self.registry.lock:
                 if generation == self.generation:
                     self._slots[key] = slot
         return slot
-
-    def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
-        """Return ``slot``, or the one it gives way to; see Note [Kernels that a general kernel hides] in `levels`."""
-        if self._way is None or key is None:
-            return slot
-        if not (key.owns_arrays or key.target is not None or (self._way[2] and key.kind == "autograd")):
-            return slot
-        instead = self._way[1]
-        other, own = self.way_target(), slot.registration
-        theirs = None if other is None else other.newest(key.registered_as)
-        if theirs is None and other is not None and key.kind == "autograd":
-            theirs = other.newest(DispatchKey.Autograd)
-        if own is None and key.target is not None:
-            # The device's own kernel is below.
-            own = self.newest(key.target)
-        if theirs is None or theirs.level <= (Level.BACKEND if own is None else own.level):
-            return slot
-        return Slot("default backend kernel", instead)
 
     def computed_table(self) -> dict[DispatchKey, Slot]:
         """Return, for every runtime key, the winning kernel, the rule that chose it and where it was registered."""
@@ -270,11 +247,7 @@ class OperatorEntry:
         if self.specialized_mask is not None or self.specialized_states:
             self.specialized_mask, self.specialized_states = None, ()
             self._reset_callers()
-        registry = self.registry
-        for name in (*registry.giving_way.get(self.name, ()), *registry.part_of.get(self.name, ())):
-            other = registry._entries.get(name)
-            if other is not None:
-                other.invalidate()
+        self.registry.invalidate_dependents(self.name)
 
     def _reset_callers(self) -> None:
         for lazy in self.op._callers:

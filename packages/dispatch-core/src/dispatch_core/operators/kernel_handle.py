@@ -121,7 +121,8 @@ class KernelHandle:
     def _check_alive(self) -> None:
         registration, entry = self._slot.registration, self._entry
         assert registration is not None
-        if registration in (*entry.registrations(registration.key), entry.fallback(self.key), entry.way):
+        way = entry.way
+        if registration in (*entry.registrations(registration.key), entry.fallback(self.key), way and way.registration):
             return
         raise ClosedOperatorError(
             f"the kernel of {entry.name} for {self.key.name} was taken back; it was registered at {registration.origin}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import transactions
 from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError
@@ -12,6 +12,7 @@ from ..keys.table import DispatchKey
 from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
+from .candidates import GiveWay, GradientFields, ShortGradient, ShortWay
 from .entry import NO_TAGS, OperatorEntry
 from .operator_index import OperatorIndex, parse_name
 from .overloads import describe
@@ -24,7 +25,8 @@ from .registration import (
     insert_by_level,
     next_number,
 )
-from .short_ways import GradientFields, ShortGradient, ShortWay
+
+_Offer = TypeVar("_Offer", GiveWay, ShortWay)
 
 
 class KernelStore(OperatorIndex):
@@ -35,11 +37,10 @@ class KernelStore(OperatorIndex):
         #: The active fallback of each key, and all of them.
         self.fallbacks: dict[DispatchKey, Registration] = {}
         self._fallbacks: dict[DispatchKey, Registrations] = {}
-        #: operator → those that give way to kernels of it; see `give_way`.
-        self.giving_way: dict[str, tuple[str, ...]] = {}
-        #: operator → its short ways, and those of the operators that it is a part of; see `short_ways`.
-        self.short_ways: dict[str, tuple[ShortWay, ...]] = {}
-        self.part_of: dict[str, frozenset[str]] = {}
+        #: operator → its candidates beside those of its slots, the newest first; see `candidates`.
+        self.offers: dict[str, tuple[GiveWay | ShortWay, ...]] = {}
+        #: operator → those whose candidates depend on its registrations.
+        self._dependents: dict[str, frozenset[str]] = {}
         #: Whether others than backends and libraries have ever registered something.
         self.is_changed = False
 
@@ -210,39 +211,18 @@ class KernelStore(OperatorIndex):
 
     def give_way(
         self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
-    ) -> tuple[OperatorEntry, tuple[str, Registration, bool]]:
+    ) -> tuple[OperatorEntry, GiveWay]:
         """Register ``fn``, which calls ``to``, for the operator ``name`` where a kernel of ``to`` is of a higher level.
 
-        For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
-        see Note [Kernels that a general kernel hides] in `levels`. ``fn`` is a composite, and sees the caller's arguments.
-        With ``autograd`` that holds under Autograd keys too, as a caller who writes the number means ``to`` itself.
+        ``fn`` is a composite, and sees the caller's arguments. With ``autograd`` that holds under Autograd keys too, as a
+        caller who writes the number means ``to`` itself; see `GiveWay`.
         """
         registration = _make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
-        way = str(parse_name(to)), registration, autograd
         self.note_level(registration.level)
         self._lazy.define(parse_name(name).packet)
         with self.lock:
             entry = self._entry(parse_name(name))
-            self.put_way(entry, way)
-            entry.invalidate()
-        transactions.on_rollback(lambda: self.remove_way(entry, way))
-        return entry, way
-
-    def put_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
-        """Store what ``give_way`` registers; the lock is held, and the operator's tables are empty."""
-        entry._way = way
-        self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
-
-    def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
-        """Take back a registration of ``give_way``, unless it was replaced since."""
-        with self.lock:
-            if entry._way is not way:
-                return
-            entry._way = None
-            left = tuple(name for name in self.giving_way.pop(way[0]) if name != entry.name)
-            if left:
-                self.giving_way[way[0]] = left
-            entry.invalidate()
+        return entry, self._offer(entry.name, GiveWay(str(parse_name(to)), registration, autograd))
 
     def add_short_way(
         self,
@@ -270,33 +250,42 @@ class KernelStore(OperatorIndex):
             forward, backward, keeps, called = gradient
             found = ShortGradient(forward, backward, keeps, tuple(str(parse_name(part)) for part in called))
         way = ShortWay(made, named, used, autograd, itself, found, to and str(parse_name(to)), arguments)
-        self._change_short_ways(name, (way, *self.short_ways.get(name, ())))
-        transactions.on_rollback(lambda: self.remove_short_way(name, way))
-        return way
+        return self._offer(name, way)
 
-    def remove_short_way(self, name: str, way: ShortWay) -> None:
-        """Take a short way back; taking it back twice is harmless."""
-        self._change_short_ways(name, tuple(each for each in self.short_ways.get(name, ()) if each is not way))
-
-    def _change_short_ways(self, name: str, ways: tuple[ShortWay, ...]) -> None:
+    def _offer(self, name: str, made: _Offer) -> _Offer:
         with self.lock:
-            self.short_ways[name] = ways
-            for part in {part for way in ways for part in (*way.parts, *(way.gradient.parts if way.gradient else ()))}:
-                self.part_of[part] = self.part_of.get(part, frozenset()) | {name}
-            entry = self._entries.get(name)
-            if entry is not None:
-                entry.invalidate()
+            self.put_offer(name, made)
+            self._invalidate(name)
+        transactions.on_rollback(lambda: self.remove_offer(name, made))
+        return made
+
+    def put_offer(self, name: str, made: GiveWay | ShortWay) -> None:
+        """Store a candidate beside those of an operator's slots; the lock is held, and the operator's tables are empty."""
+        self.offers[name] = (made, *self.offers.get(name, ()))
+        for part in made.depends_on:
+            self._dependents[part] = self._dependents.get(part, frozenset()) | {name}
+
+    def remove_offer(self, name: str, made: GiveWay | ShortWay) -> None:
+        """Take back a short way or a registration of `give_way`; taking it back twice is harmless."""
+        with self.lock:
+            left = tuple(each for each in self.offers.pop(name, ()) if each is not made)
+            if left:
+                self.offers[name] = left
+            self._invalidate(name)
 
     def waits_below(self, name: str, short: Registration, mask: int) -> bool:
         """Return whether an operator need not be defined to know that its kernels do not hide a short way."""
         return not self.is_changed and self._lazy.waits_below(name, short, mask)
 
-    def invalidate_wholes(self, part: str) -> None:
-        """Empty the tables of the operators that a part's registrations let take a short way."""
-        for name in self.part_of.get(part, ()):
-            entry = self._entries.get(name)
-            if entry is not None:
-                entry.invalidate()
+    def invalidate_dependents(self, part: str) -> None:
+        """Empty the tables of the operators whose candidates depend on an operator's registrations."""
+        for name in self._dependents.get(part, ()):
+            self._invalidate(name)
+
+    def _invalidate(self, name: str) -> None:
+        entry = self._entries.get(name)
+        if entry is not None:
+            entry.invalidate()
 
     def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
         """Refuse or report a registration that takes another one's place."""

@@ -29,6 +29,7 @@ from ..keys.table import DispatchKey
 from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
+from .candidates import GiveWay
 from .entry import NO_TAGS, OperatorEntry
 from .registration import KernelFactory, Registration, insert_by_level, next_number
 
@@ -85,7 +86,7 @@ class _CheckedDefinition(Record):
     schema: FunctionSchema
     tags: frozenset[str]
     registrations: tuple[Registration, ...]
-    way: tuple[str, Registration, bool] | None
+    way: GiveWay | None
 
 
 class LazyOperators:
@@ -190,7 +191,7 @@ class LazyOperators:
         entry._registrations = held
         entry.schema, entry.tags, entry.origin = made.schema, made.tags, made.announcement.origin
         if made.way is not None:
-            self._registry.put_way(entry, made.way)
+            self._registry.put_offer(entry.name, made.way)
         return entry
 
     def define_all(self) -> None:
@@ -216,7 +217,7 @@ class LazyOperators:
             defined, made.defined = made.defined, []
             for entry, definition in reversed(defined):
                 if definition.way is not None:
-                    registry.remove_way(entry, definition.way)
+                    registry.remove_offer(entry.name, definition.way)
                 for registration in definition.registrations:
                     registry.remove_kernel(entry, registration)
                 registry.remove_schema(entry, definition.schema)
@@ -236,7 +237,7 @@ class LazyOperators:
             if overload not in self.packets.get(packet, _NOTHING):
                 return False
             waits = self._waiting.setdefault(name, {}).setdefault(key, registration) is registration
-            self._registry.invalidate_wholes(name)
+            self._registry.invalidate_dependents(name)
             return waits
 
     def stop_waiting(self, name: str, registration: Registration) -> bool:
@@ -245,7 +246,7 @@ class LazyOperators:
         if waiting.get(registration.key) is not registration:
             return False
         del waiting[registration.key]
-        self._registry.invalidate_wholes(name)
+        self._registry.invalidate_dependents(name)
         return True
 
     def waits_below(self, name: str, registration: Registration, mask: int) -> bool:
@@ -323,6 +324,7 @@ def _prepare(made: Announcement, packet: str, overload: str) -> _CheckedDefiniti
     if definition.give_way is not None:
         to, fn, autograd = definition.give_way
         below = DispatchKey.CompositeExplicitAutograd
-        way = f"{made.ns}::{to}", Registration(below, fn, made.origin, level=made.level, number=made.number), autograd
+        instead = Registration(below, fn, made.origin, level=made.level, number=made.number)
+        way = GiveWay(f"{made.ns}::{to}", instead, autograd)
     tags = frozenset(definition.tags) if definition.tags else NO_TAGS
     return _CheckedDefinition(made, schema, tags, tuple(registrations), way)

@@ -13,12 +13,12 @@ from ..keys.type_sets import as_place
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
 from ..transactions import current_level, on_rollback
+from .candidates import GradientFields
 from .lazy_definitions import Announcement, LazyDefinition, LazyKernels
 from .operator_index import parse_name
 from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
-from .short_ways import GradientFields
 
 _Kernel = TypeVar("_Kernel", bound="Callable[..., Any] | KernelFactory")
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
@@ -281,7 +281,7 @@ class Library:
         """
         self._open()
         entry, way = self.registry.give_way(f"{self.ns}::{name}", f"{self.ns}::{to}", fn, autograd=autograd)
-        self._keep(lambda: self.registry.remove_way(entry, way))
+        self._keep(lambda: self.registry.remove_offer(entry.name, way))
 
     @api_boundary
     def short_way(
@@ -338,7 +338,7 @@ class Library:
         options: dict[str, Any] = {"parts": named, "uses": used, "autograd": autograd, "itself": itself}
         options |= {"to": "".join(target), "arguments": arguments}
         way = self.registry.add_short_way(full, chosen, fn, gradient=gradient, **options)
-        self._keep(lambda: self.registry.remove_short_way(full, way))
+        self._keep(lambda: self.registry.remove_offer(full, way))
 
     def close(self) -> None:
         """Take back everything that was registered through this library, newest first. Closing twice is harmless."""

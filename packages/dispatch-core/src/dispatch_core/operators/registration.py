@@ -83,7 +83,7 @@ class Registration(Record):
     level: Level = Level.PROGRAM
     number: int = 0
     is_meant: bool = False
-    #: Whether it is a short way, which may leave a call to the usual kernels; see `short_ways`.
+    #: Whether it is a short way, which may leave a call to the usual kernels; see `candidates`.
     is_short: bool = False
 
     # Two registrations of one function are two.

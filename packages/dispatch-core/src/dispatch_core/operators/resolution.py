@@ -35,13 +35,13 @@ from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, altern
 from ..levels import Level
 from ..schema.check import bind
 from . import call_trace, runners
+from .candidates import list_candidates
 from .conformance import describe_kernel
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
 from .kernel_names import kernel_keys
 from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
-from .short_ways import shorten
 from .typed_calls import TypedCalls, consider_types, has_several_devices
 
 if TYPE_CHECKING:
@@ -98,23 +98,37 @@ class Resolution(Record):
     #: The layers that were passed over for want of a kernel.
     idle: int = 0
 
-    def runner(self) -> Runner:
+    def runner(self, *, is_plain: bool = False) -> Runner:
         """Return the function that takes all arguments in schema order and gives the caller's result.
 
-        Raises ``NoKernelError`` when nothing has won.
+        It asks the candidates one after the other (Note [Candidates] in `candidates`); calls are ``is_plain`` where they are
+        ordinary ones without masks in their context. Raises ``NoKernelError`` when nothing has won.
         """
+        run: Runner | None = None
+        for candidate in reversed([*list_candidates(self, is_plain=is_plain)]):
+            if not (candidate.reason or candidate.is_inlined):
+                # Those below an alternative may never be asked, and their errors are those of calls that reach them.
+                run = candidate.runner(run) if candidate.found is self else runners.make_late(candidate.runner, run)
+        assert run is not None  # the last candidate has a slot, if an empty one
+        return run
+
+    def kernel_runner(self, below: Runner | None) -> Runner:
+        """Return the function that calls the slot's kernel, and ``below`` where it may decline."""
         if not call_trace.is_on():
-            return compute_first(self, self._runner())
+            return compute_first(self, self._runner(below))
         traced = self._describe_call()
         try:
-            return call_trace.trace_calls(compute_first(self, self._runner()), traced)
+            return call_trace.trace_calls(compute_first(self, self._runner(below)), traced)
         except NoKernelError:
             call_trace.write(str(traced))
             raise
 
-    def plain_runner(self) -> Runner:
-        """Return the runner of an ordinary call, which takes the operator's short way where it may."""
-        return shorten(self, self.runner())
+    def following(self) -> _Runs | None:
+        """Return the resolution of the calls that the kernel declines; None where it may not, being no alternative's."""
+        if self.key is None or self.key.target is None:
+            return None
+        found = resolve(self.entry, self.mask & ~self.key.value, 0)
+        return replace(found, explicit=self.explicit) if isinstance(found, Resolution) else found
 
     def boundary(self) -> Boundary | None:
         """Return the boundary to the backend's arrays, or None where the winner sees the caller's arguments."""
@@ -158,7 +172,7 @@ class Resolution(Record):
             found = "no kernel"
         return call_trace.TracedCall.of(self.entry, self.mask, found, registration)
 
-    def _runner(self) -> Runner:
+    def _runner(self, below: Runner | None) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration
         boundary, composite = self.boundary(), self.is_composite()
         functional = self.functional()
@@ -176,7 +190,6 @@ class Resolution(Record):
         if boundary is not None and key is not None and registration.key is key.registered_as:
             specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
-            below = None if key.target is None else self._make_below(key)
             run = engine.make_backend_runner(KernelCall(entry, boundary, fn, prefix, specialized, watch, below))
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
@@ -193,20 +206,6 @@ class Resolution(Record):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run
-
-    def _make_below(self, key: DispatchKey) -> Runner:
-        """Return a function that runs the call that an alternative's kernel has declined, as without that alternative."""
-        made: list[Runner] = []
-
-        def run(*values: Any) -> Any:
-            if not made:
-                found = resolve(self.entry, self.mask & ~key.value, 0)
-                made.append(
-                    (replace(found, explicit=self.explicit) if isinstance(found, Resolution) else found).runner()
-                )
-            return made[0](*values)
-
-        return run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
         """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
@@ -332,7 +331,7 @@ class Mixed(Record):
         """Return the function that decides: the frontend's hook, or the one that refuses."""
         return refuse_mixed if self.frontend is None else self.frontend.mixed
 
-    def runner(self) -> Runner:
+    def runner(self, *, is_plain: bool = False) -> Runner:
         """Return the function that hands the call to the hook."""
         hook, entry = self.hook, self.entry
 
@@ -345,8 +344,6 @@ class Mixed(Record):
             found = "the frontend's hook for tensors of several devices"
             return call_trace.trace_calls(run, call_trace.TracedCall(entry.name, (), found))
         return run
-
-    plain_runner = runner
 
 
 _Runs = Resolution | Mixed | TypedCalls

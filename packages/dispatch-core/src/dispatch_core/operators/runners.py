@@ -74,6 +74,18 @@ def make_specialized_kernels(
     return tuple(found)
 
 
+def make_late(make: Callable[[Runner | None], Runner], below: Runner | None) -> Runner:
+    """Return a function that runs ``make(below)``, which is made at the first call."""
+    made: list[Runner] = []
+
+    def run(*values: Any, **keywords: Any) -> Any:
+        if not made:
+            made.append(make(below))
+        return made[0](*values, **keywords)
+
+    return run
+
+
 class DeviceChoice:
     """The work of a runner that goes by a ``device`` argument where that is left out: a caller can do it instead."""
 

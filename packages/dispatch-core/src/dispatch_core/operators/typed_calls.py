@@ -126,8 +126,8 @@ class TypedCalls:
             mask |= TYPE_MASKS.get(type(array), 0)
         return has_several_devices(self.entry.registry.translate_mask(mask))
 
-    def runner(self) -> Runner:
-        """Return the function that runs the kernel that serves a call, or the winner without sets."""
+    def runner(self, *, is_plain: bool = False) -> Runner:
+        """Return the function that runs the kernel that serves a call, or the winner without; short ways are not asked."""
         runs = {each: self._run_of(each) for each in self.kernels}
         arrays_in, choose = self.arrays_in, self.choose
         otherwise: Runner | None = None
@@ -153,7 +153,9 @@ class TypedCalls:
 
         return run
 
-    plain_runner = runner
+    def kernel_runner(self, below: Runner | None) -> Runner:
+        """Return the same, as the last candidate."""
+        return self.runner()
 
     def _is_chosen_by_types(self) -> bool:
         """Return whether the arguments' types decide on the kernel: no list has further ones, no class judges instances."""

@@ -17,6 +17,7 @@ from dispatch_core.inspection import (
     COMPUTED_FOR,
     FRONTENDS,
     MARKERS,
+    Candidate,
     Registration,
     Resolution,
     Slot,
@@ -29,11 +30,11 @@ from dispatch_core.inspection import (
     entries_of,
     explain_passing_over,
     find_masked_off,
-    find_short_way,
     frontend_of,
     included_mask,
     is_tensor,
     kernel_name,
+    list_candidates,
     mask_of,
     no_kernel_error,
     refuse_mixed,
@@ -47,7 +48,7 @@ from dispatch_core.keys import ARRAYS, DispatchKey, DispatchKeySet, KeysetLike, 
 from dispatch_core.schema import bind, invalid_combination, mismatch
 from dispatch_core.tracebacks import api_boundary
 
-from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
+from .model import ArgumentKeys, CandidateOutcome, Explanation, KeyOutcome, Overload, describe_slot, show_keys
 
 Values = tuple[Any, ...]
 
@@ -228,6 +229,7 @@ def _explain(
     if not isinstance(found, Resolution):
         return _explain_mixed(entry, found.hook, values or (), kwargs, about)
     about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
+    about["candidates"] = tuple(_candidates(found, values))
     over = keys_of(found.mask & ~found.effective)
     if any(key.kind == "autograd" for key in over) and not any(each.autograd for each in list(FRONTENDS.values())):
         notes.append("no frontend with autograd is imported here: one that is brings kernels for Autograd keys")
@@ -282,34 +284,41 @@ def _found_step(found: Resolution, key: str, slot: Slot) -> KeyOutcome:
     return describe_slot(key, "missing" if slot.registration is None else "runs", slot)
 
 
+def _candidates(found: Resolution, values: Values | None) -> Iterable[CandidateOutcome]:
+    """Yield the functions that may serve the call, in the order in which they are asked, and those that may not."""
+    is_served = False
+    for each in list_candidates(found, is_plain=not found.explicit and context.current() is None):
+        if each.registration is None:
+            continue  # the core's own rule, or nothing: the keys tell
+        reason = each.reason or ("a candidate before it serves the call" if is_served else _misfit(each, values))
+        is_sure = not (reason or each.is_optional) and (values is not None or not each.is_inlined)
+        is_served = is_served or is_sure
+        kind = "short way" if each.way is not None else "specialized kernel" if each.is_inlined else "kernel"
+        made = each.registration
+        yield CandidateOutcome(
+            kernel_name(made.fn), kind, made.key.name, str(made.level), each.serves, reason, made.origin
+        )
+
+
+def _misfit(candidate: Candidate, values: Values | None) -> str:
+    """Return why a kernel for one value of an argument does not serve the call; "" for other kernels, or if it may."""
+    registration, entry = candidate.registration, candidate.found.entry
+    if registration is None or registration.when is None or values is None or entry.schema is None:
+        return ""
+    name, value = registration.when
+    names = [argument.name for argument in entry.schema.arguments]
+    if name not in names:
+        return f"the schema has no argument {name!r}"
+    given = values[names.index(name)]
+    # As generated code asks: equal is not enough, and a tensor answers with a tensor.
+    return "" if type(given) is type(value) and given == value else f"{name} is {given!r}"
+
+
 def _notes(found: Resolution, winner: Registration, values: Values | None, kwargs: dict[str, Any]) -> list[str]:
     """Return further facts about the winner."""
     entry, notes = found.entry, []
     if winner.with_keyset:
         notes.append(f"the kernel gets the keyset {show_keys(DispatchKeySet(found.effective))} first")
-    if found.boundary() is not None and found.key is not None and winner.key is found.key.registered_as:
-        names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
-        for special in found.slot.specialized:
-            name, value = special.when or ("", None)
-            if name not in names:
-                continue
-            given = None if values is None else values[names.index(name)]
-            # As generated code asks: equal is not enough, and a tensor answers with a tensor.
-            served = values is not None and type(given) is type(value) and given == value
-            notes.append(
-                f"{'this call' if served else 'a call'} with {name}={value!r} runs the specialized kernel"
-                f" {kernel_name(special.fn)}, registered at {special.origin}"
-            )
-            if served:
-                break
-        if found.key.target is not None:
-            notes.append(f"where the kernel returns NotImplemented, the call goes on below {found.key.name}")
-    way = find_short_way(entry, found.mask) if not found.explicit and context.current() is None else None
-    if way is not None:
-        notes.append(
-            f"calls that it serves take the short way {kernel_name(way.registration.fn)}, registered at"
-            f" {way.registration.origin}"
-        )
     if computes_late(found.mask) and not (found.key is not None and takes_one_unknown(entry, found.key)):
         times = COMPUTED_FOR[entry.name]
         notes.append(f"arrays whose sizes are not known are computed first ({times} were in calls so far)")

@@ -61,6 +61,29 @@ class KeyOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateOutcome:
+    """One function that may serve the call or was passed over, with the reason, which is empty for one that is asked."""
+
+    kernel: str
+    #: "kernel", "specialized kernel" or "short way".
+    kind: str
+    registered_under: str
+    level: str
+    #: The calls that it serves.
+    serves: str
+    reason: str
+    origin: Origin
+
+    def __str__(self) -> str:
+        return f"{self.told} ({self.kind}, {self.level}), registered under {self.registered_under} at {self.origin}"
+
+    @property
+    def told(self) -> str:
+        """Return which calls it is asked for, or why it is passed over."""
+        return f"passed over: {self.reason}" if self.reason else f"asked: {self.serves}"
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Which kernel a call runs, and why. ``str`` is to be read, ``to_dict()`` to be stored.
 
@@ -80,6 +103,8 @@ class Explanation:
     #: The set without the keys that are passed over, as kernels registered with ``with_keyset`` get it.
     kernel_keys: DispatchKeySet = field(default_factory=DispatchKeySet)
     steps: tuple[KeyOutcome, ...] = ()
+    #: The functions that are asked to serve the call, in this order, and those that are not.
+    candidates: tuple[CandidateOutcome, ...] = ()
     notes: tuple[str, ...] = ()
     error: DispatchError | None = None
     then: Explanation | None = None
@@ -114,6 +139,9 @@ class Explanation:
         if self.steps or self.keys:
             lines.append(f"keys {show_keys(self.keys)}")
         lines += _columns([(_MARKS.get(step.outcome, ""), step.key, str(step)) for step in self.steps])
+        if len(self.candidates) > 1:
+            lines.append("candidates")
+            lines += _columns([("" if each.reason else ">", each.kernel, str(each)) for each in self.candidates])
         lines += [f"note: {note}" for note in self.notes]
         if self.then is not None:
             lines += ["then", *(f"  {line}" for line in str(self.then).splitlines())]
@@ -161,6 +189,12 @@ def _html_parts(found: Explanation) -> list[str]:
             for each in found.steps
         ]
         parts += [to_part("keys, by rank"), table("key outcome kernel under reason origin", steps)]
+    if len(found.candidates) > 1:
+        asked = [
+            (each.kernel, each.kind, each.registered_under, each.level, each.told, str(each.origin))
+            for each in found.candidates
+        ]
+        parts += [to_part("candidates, in order"), table("kernel kind under level reason origin", asked)]
     parts += [to_note(f"note: {note}") for note in found.notes]
     if found.then is not None:
         parts += [to_part(f"then {found.then.operator}"), *_html_parts(found.then)]
@@ -201,7 +235,7 @@ def plain(value: Any) -> Any:
             return {"type": type(value).__name__, "message": str(value)}
         case Origin():
             return {name: getattr(value, name) for name in ("distribution", "version", "file", "line")}
-        case Explanation() | Overload() | ArgumentKeys() | KeyOutcome():
+        case Explanation() | Overload() | ArgumentKeys() | KeyOutcome() | CandidateOutcome():
             return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     return value
 

@@ -1,7 +1,7 @@
 """Short ways of composites with a gradient: the computations of their parts, forward and backward, at once.
 
 Each has a forward function, which returns the result and the values for backward, and a backward function; see
-`dispatch_core.operators.short_ways.ShortGradient`. Their formulas are those of the parts' kernels, so with their bits.
+`dispatch_core.operators.candidates.ShortGradient`. Their formulas are those of the parts' kernels, so with their bits.
 """
 
 from __future__ import annotations

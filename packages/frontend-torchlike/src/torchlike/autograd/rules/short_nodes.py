@@ -2,7 +2,7 @@
 
 Note [A short node is taken apart when it is looked at]
     A composite such as ``linear`` makes a node for each operator that it calls. Where the device has a short way with a
-    gradient (`dispatch_core.operators.short_ways`), one node serves for all of them. Programs cannot tell: the node is
+    gradient (`dispatch_core.operators.candidates`), one node serves for all of them. Programs cannot tell: the node is
     taken apart, into the nodes that the usual way makes, when a program asks for it or a node that leads to it, and when a
     backward begins that is profiled, traced, recorded in a pipeline or for backward again, or checked for anomalies. It
     becomes the last of those nodes, so those who hold it see no change; the others get numbers just below its own. The
