@@ -8,7 +8,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
-from dispatch_core.operators import call_trace
+from dispatch_core.calls import call_trace
 
 SCRIPT = """
 import dispatch_core as dc

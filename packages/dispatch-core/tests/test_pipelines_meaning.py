@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.operators import call_trace
+from dispatch_core.calls import call_trace
 from dispatch_pipelines import Pending
 
 PIPELINE = dc.DispatchKey.Pipeline

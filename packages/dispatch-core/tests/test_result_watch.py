@@ -9,8 +9,8 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.arrays.access import to_data
-from dispatch_core.calls import lazy_function
-from dispatch_core.operators import conformance, result_watch
+from dispatch_core.calls import conformance, lazy_function
+from dispatch_core.operators import result_watch
 
 pytestmark = pytest.mark.usefixtures("meta")
 FOLDER = re.escape(__file__)

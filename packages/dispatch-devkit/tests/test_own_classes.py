@@ -11,7 +11,7 @@ import random
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.operators import call_trace
+from dispatch_core.calls import call_trace
 from dispatch_core.operators.typed_calls import TypedCalls
 from dispatch_devkit.command_line.call_report import CallReport
 from dispatch_devkit.command_line.output import TextOutput

@@ -9,7 +9,9 @@ from ._record import Record
 from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
 from .arrays.late_arrays import COMPUTED_FOR
 from .arrays.owners import KEY_DEVICES, KEY_TYPES, is_tensor, mask_of
-from .calls import codegen
+from .calls import call_trace, codegen
+from .calls.call_trace import TracedCall
+from .calls.late_calls import computes_late, takes_one_unknown
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
@@ -18,20 +20,17 @@ from .errors import ArgumentError
 from .graph.model import ValueInfo
 from .graph.picture import FORMS, DrawnStep, Edge, Picture
 from .keys import context
+from .keys.switched_on import included_mask
 from .keys.table import BACKEND_PREFIXES, MARKERS
 from .layers.profile_events import STAGES, CallEvent
 from .layers.profiler import ProfileSession
-from .operators import call_trace, near_misses
-from .operators.alternatives import included_mask
 from .operators.call_tables import closed_error
-from .operators.call_trace import TracedCall
 from .operators.candidates import Candidate, list_candidates
 from .operators.dispatch_table import Slot
 from .operators.entry import OperatorEntry
 from .operators.kernel_names import kernel_name, kernel_place
-from .operators.late_calls import computes_late, takes_one_unknown
 from .operators.namespaces import OpOverloadPacket
-from .operators.operator_index import load_operators
+from .operators.operator_index import has_library, is_unknown, load_operators, near
 from .operators.overloads import OpOverload
 from .operators.registration import Registration
 from .operators.registries import Registry, the_registry
@@ -96,11 +95,13 @@ __all__ = [
     "find_functional",
     "find_masked_off",
     "frontend_of",
+    "has_library",
     "included_mask",
     "installed_version",
     "is_device_name",
     "is_own",
     "is_tensor",
+    "is_unknown",
     "kept_out_by",
     "kernel_name",
     "kernel_place",
@@ -109,7 +110,7 @@ __all__ = [
     "loader",
     "loading",
     "mask_of",
-    "near_misses",
+    "near",
     "no_kernel_error",
     "normalize",
     "owners_of",

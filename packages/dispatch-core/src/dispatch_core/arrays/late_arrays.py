@@ -5,7 +5,7 @@ Note [Sizes that are not known]
     values (``x[x > 0]``), its ``ArrayType.shape`` answers None in that place. None never leaves the array: the reader of
     such a type is a `Sizes`, which has the array computed before it answers, by the plugin's hook ``dispatch_compute``. So
     all readers of a shape get ints: a frontend, a shape rule, a history, a recorder, a key of a cache.
-    Calls have the arrays computed first whose sizes they need (`operators.late_calls`), and count them with their operator.
+    Calls have the arrays computed first whose sizes they need (`calls.late_calls`), and count them with their operator.
 
 Note [Computed once]
     The computed array takes the place of the late one in the tensor that holds it. Others may hold the late one too: a

@@ -9,13 +9,15 @@ from typing import Any, Final
 from ..arrays.access import dtype, is_described, shape, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import device_key, is_tensor, mask_of
+from ..calls import conformance
 from ..calls.declared_results import find_strange_memory
 from ..calls.signature import CallSignature
 from ..devices import Device
 from ..errors import OpCheckError
 from ..keys.table import AUTOGRAD, DispatchKey, keys_of
-from ..operators import conformance, result_watch
+from ..operators import result_watch
 from ..operators.kernel_handle import as_overload
+from ..operators.kernel_names import describe_kernel
 from ..operators.overloads import OpOverload
 from ..operators.registries import registry as process_registry
 from ..schema.check import bind, checker
@@ -228,7 +230,7 @@ def _check_fake(op: OpOverload, signature: CallSignature, values: tuple[Any, ...
         if differs is not None:
             what, got, wanted = differs
             key = _key_of(expected)
-            whose = conformance.describe_kernel(key, op._entry.slot(key).registration)
+            whose = describe_kernel(key, op._entry.slot(key).registration)
             raise _FailureError(f"result {index} has {what} {got}, but its fake {wanted}\n{whose}")
         if _key_of(actual) is not DispatchKey.Meta:
             raise _FailureError(f"the fake of result {index} is on another device than meta")

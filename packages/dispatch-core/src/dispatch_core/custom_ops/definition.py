@@ -22,10 +22,9 @@ from ..arrays.owners import is_tensor, named_key
 from ..calls.signature import make_signature
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
-from ..operators.documentation import Documentation, document_operator
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
-from ..operators.overloads import OpOverload
+from ..operators.overloads import Documentation, OpOverload, document_operator
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema

@@ -24,7 +24,7 @@ from .table import MARKERS
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.keys.context", default=None)
 current = _state.get
-#: The keys that every call of the process includes, unless its context excludes them: see `operators.alternatives`.
+#: The keys that every call of the process includes, unless its context excludes them: see `switched_on`.
 process_mask: Final = [0]
 #: Sets the state by subscript; see Note [Where an interrupt falls] in `interrupts`.
 set_state: Final = by_subscript(_state.set)

@@ -25,6 +25,7 @@ from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..calls.boundary import frontend_of_type
 from ..calls.codegen import Inlined, make_inlined_runner
+from ..calls.conformance import ALWAYS
 from ..calls.declared_results import find_strange_memory, memory_error
 from ..calls.emit import indent
 from ..calls.signature import CallSignature, Result
@@ -33,7 +34,6 @@ from ..errors import KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-from ..operators.conformance import ALWAYS
 from ..operators.entry import OperatorEntry
 from ..operators.kernel_handle import fast_redispatch
 from ..operators.overloads import OpOverload

@@ -1,13 +1,13 @@
 """Operators: registrations, the dispatch table, the function that runs for a mask, overloads, registries, libraries."""
 
+from ..keys.switched_on import use_kernels
 from ..origins import Origin
-from .alternatives import KernelProvider, use_kernels
 from .entry import OperatorEntry
 from .lazy_definitions import LazyDefinition
 from .library import Library
 from .namespaces import OpNamespace, OpOverloadPacket, Ops
 from .overloads import OpOverload, rename_arguments
-from .registration import KernelFactory, Registration, fallthrough_kernel, kernel_factory
+from .registration import KernelFactory, KernelProvider, Registration, fallthrough_kernel, kernel_factory
 from .registries import Registry, registry
 
 __all__ = [

@@ -23,11 +23,11 @@ from ..calls.signature import CallSignature, make_signature
 from ..calls.traits import NO_TRAITS, RunnerTraits
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
+from ..keys.switched_on import included_mask
 from ..keys.table import ARRAYS, DispatchKey
 from ..levels import Level
 from ..schema.model import FunctionSchema
-from .alternatives import included_mask
-from .conformance import describe_kernel
+from .kernel_names import describe_kernel
 from .result_watch import is_paused
 
 if TYPE_CHECKING:

@@ -45,14 +45,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
+from ..calls import call_trace
 from ..calls.boundary import make_boundary
 from ..calls.engine import KernelCall
+from ..calls.late_calls import computes_late
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
 from ..levels import Level
-from . import call_trace
 from .dispatch_table import Slot, compute_slot
-from .late_calls import computes_late
 from .registration import Registration
 from .result_watch import make_watch
 from .runners import make_kernel

@@ -16,8 +16,8 @@ from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
 from .candidates import GiveWay
-from .conformance import describe_kernel
 from .dispatch_table import Slot, compute_slot
+from .kernel_names import describe_kernel
 from .overloads import OpOverload, make_overload
 from .registration import Registration, Registrations
 

@@ -9,7 +9,7 @@ Note [The function behind a kernel]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.frontend import frontend_of
@@ -18,7 +18,7 @@ from ..calls.traits import traits_of
 from ..discovery import loader
 from ..keys.table import DispatchKey
 from .dispatch_table import COMPOSITES
-from .registration import KernelFactory
+from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
     from ..origins import Origin
@@ -92,6 +92,27 @@ def kernel_place(fn: Any) -> str:
     if code is None and not isinstance(found, type) and callable(found):
         code = getattr(type(found).__call__, "__code__", None)
     return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def describe_kernel(key: DispatchKey, registration: Registration | None) -> str:
+    """Return the text that names a kernel, its place, and the origin of its registration."""
+    if registration is None:
+        return f"No kernel for {key.label} is registered any more"
+    return f"Kernel for {key.label}: {_place(registration.fn)}, registered by {registration.origin}"
+
+
+def describe_planned_step(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
+    """Return the text that names a step that a device's plugin has planned for the operators ``names``."""
+    name = KEY_DEVICES.get(key.backend, key.backend)
+    state = loader().backends().get(name)
+    whose = "" if state is None else f" of {state.source}"
+    return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
+
+
+def _place(fn: Any) -> str:
+    """Return a kernel's name, and the file and line where its function stands, if it has one."""
+    place = kernel_place(fn)
+    return f"{kernel_name(fn)} ({place})" if place else kernel_name(fn)
 
 
 def kernel_keys(entry: OperatorEntry) -> str:

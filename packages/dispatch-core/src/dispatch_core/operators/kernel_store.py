@@ -14,7 +14,7 @@ from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .candidates import GiveWay, GradientFields, ShortGradient, ShortWay
 from .entry import NO_TAGS, OperatorEntry
-from .operator_index import OperatorIndex, parse_name
+from .operator_index import OperatorIndex, parse_name, warn_of_unknown
 from .overloads import describe
 from .registration import (
     KernelFactory,
@@ -152,8 +152,6 @@ class KernelStore(OperatorIndex):
             try:
                 self._check_registration(entry, registration, allow_override=allow_override)
                 if entry.schema is None and self.is_process:
-                    from .near_misses import warn_of_unknown  # only operators without schema need it
-
                     warn_of_unknown(entry, registration)
             except BaseException:
                 self._drop_if_empty(entry)

@@ -21,8 +21,8 @@ from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
-from .documentation import Documentation, document_operator
 from .known_namespaces import KnownNamespaces
+from .overloads import Documentation, document_operator
 
 if TYPE_CHECKING:
     from inspect import Signature

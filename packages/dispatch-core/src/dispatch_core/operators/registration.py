@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._record import Record
 from ..calls.traits import KernelTraits, traits_of
+from ..errors import ArgumentError
 from ..keys.table import DispatchKey
 from ..levels import Level
 from ..origins import Origin
@@ -63,6 +64,34 @@ def caller_origin() -> Origin:
         frame = frame.f_back
     transaction = current_transaction()
     return Origin(frame.f_code.co_filename, frame.f_lineno, None if transaction is None else transaction.distribution)
+
+
+class KernelProvider:
+    """Kernels for the arrays of a device that another distribution provides: the object that an entry point names.
+
+    ``kernels`` maps names of operators, with namespace and overload, to functions that take and return the device's arrays
+    as its own kernels do. A function that returns ``NotImplemented``, before it has written to anything, leaves the call
+    to the kernel that runs without it. One with the trait ``is_exact`` promises results with the bits of the backend's
+    own: functions of the backend that compute several operators at once go on doing so where it is on.
+
+    >>> provider = KernelProvider("cpu", {"aten::relu": lambda self: NotImplemented})
+    >>> provider
+    <KernelProvider for cpu, 1 kernel>
+    """
+
+    __slots__ = ("device", "kernels", "origin")
+
+    def __init__(self, device: str, kernels: Mapping[str, Callable[..., Any] | KernelFactory]) -> None:
+        if not isinstance(device, str):
+            raise ArgumentError(f"a provider of kernels is for a device's name, not {type(device).__name__}")
+        self.device = device
+        self.kernels = dict(kernels)
+        #: Where its kernels say that they come from.
+        self.origin = caller_origin()
+
+    def __repr__(self) -> str:
+        count = len(self.kernels)
+        return f"<KernelProvider for {self.device}, {count} kernel{'s' * (count != 1)}>"
 
 
 class Registration(Record):

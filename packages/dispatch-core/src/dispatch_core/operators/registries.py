@@ -18,6 +18,7 @@ from ..errors import ArgumentError, NoKernelError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from ..keys.switched_on import included_mask
 from ..keys.table import PROFILES, DispatchKey
 from ..lazy_text import join_names
 from ..levels import Level
@@ -25,7 +26,6 @@ from ..origins import Origin
 from ..schema.check import type_hints
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary, trim_traceback
-from .alternatives import included_mask
 from .dispatch_table import Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys

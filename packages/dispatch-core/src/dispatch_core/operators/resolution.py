@@ -24,8 +24,10 @@ from .._record import Record, replace
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
+from ..calls import call_trace
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.engine import KernelCall
+from ..calls.late_calls import compute_first
 from ..calls.reference import unchecked_mask
 from ..calls.traits import RunnerTraits
 from ..discovery import loader
@@ -34,12 +36,10 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
 from ..levels import Level
 from ..schema.check import bind
-from . import call_trace, runners
+from . import runners
 from .candidates import list_candidates
-from .conformance import describe_kernel
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
-from .kernel_names import kernel_keys
-from .late_calls import compute_first
+from .kernel_names import describe_kernel, kernel_keys, kernel_name
 from .registration import KernelFactory
 from .result_watch import make_watch
 from .typed_calls import TypedCalls, consider_types, has_several_devices
@@ -170,7 +170,8 @@ class Resolution(Record):
             found = "BackendSelect, which reads the device"
         else:
             found = "no kernel"
-        return call_trace.TracedCall.of(self.entry, self.mask, found, registration)
+        function = "" if registration is None else kernel_name(registration.fn)
+        return call_trace.TracedCall.of(self.entry, self.mask, found, function)
 
     def _runner(self, below: Runner | None) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration

@@ -27,6 +27,14 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays.access import dtype, is_described, shape, show_look, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
+from ..calls.conformance import (
+    ALWAYS,
+    compare_shape,
+    compare_with,
+    find_rule,
+    find_stand_in_maker,
+    misfit_error,
+)
 from ..calls.declared_results import (
     check_plain,
     find_strange_memory,
@@ -43,15 +51,7 @@ from ..errors import BackendError, KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-from .conformance import (
-    ALWAYS,
-    compare_shape,
-    compare_with,
-    describe_kernel,
-    find_rule,
-    find_stand_in_maker,
-    misfit_error,
-)
+from .kernel_names import describe_kernel
 from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_of_types, is_tensor
 from ..caches import is_lasting, keep
+from ..calls import call_trace
 from ..calls.boundary import Boundary
 from ..calls.declared_results import check_plain, check_results, check_types, plain_checks, plain_error
 from ..calls.engine import KernelCall
@@ -30,8 +31,7 @@ from ..errors import NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, MARKERS, keys_of
 from ..keys.type_sets import TypeSet, name_types
-from . import call_trace
-from .conformance import describe_kernel
+from .kernel_names import describe_kernel, kernel_name
 from .registration import Registration
 from .runners import make_kernel
 
@@ -172,7 +172,9 @@ class TypedCalls:
         if not call_trace.is_on():
             return run
         kernel = f"{registration.key.label}, {registration.origin.short}"
-        return call_trace.trace_calls(run, call_trace.TracedCall.of(self.entry, self.mask, kernel, registration))
+        return call_trace.trace_calls(
+            run, call_trace.TracedCall.of(self.entry, self.mask, kernel, kernel_name(registration.fn))
+        )
 
 
 def _is_less(one: Registration, other: Registration) -> bool:

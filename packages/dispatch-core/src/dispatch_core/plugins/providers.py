@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.changes import notify_change
 from dispatch_core.errors import BackendError, RegistrationError
+from dispatch_core.keys.switched_on import include_everywhere, is_included
 from dispatch_core.keys.table import DispatchKey, alternative_key
 from dispatch_core.levels import Level
-from dispatch_core.operators.alternatives import KernelProvider, include_everywhere, is_included
-from dispatch_core.operators.near_misses import near
-from dispatch_core.operators.operator_index import parse_name
+from dispatch_core.operators.operator_index import near, parse_name
+from dispatch_core.operators.registration import KernelProvider
 
 from .._record import replace
 from ..arrays.owners import named_key

@@ -14,10 +14,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import owners
+from dispatch_core.calls import conformance
 from dispatch_core.discovery import loader
 from dispatch_core.errors import BackendError
 from dispatch_core.forks import Order, forkable
-from dispatch_core.operators import conformance
 from dispatch_core.operators.entry import CHANGES
 from dispatch_core.stages import stage
 

@@ -9,9 +9,10 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core.calls import call_trace, conformance
 from dispatch_core.display.progress_reports import reporter
 from dispatch_core.errors import DispatchError, KernelResultError
-from dispatch_core.operators import call_trace, conformance
+from dispatch_core.operators.kernel_names import describe_kernel, describe_planned_step
 from dispatch_core.stages import active, stage, watch
 
 from ..program import plan as plans
@@ -226,7 +227,7 @@ class PlanRun:
         """Return the text that names a planned step."""
         steps = [self._found.steps[index] for index in part.nodes]
         names = ", ".join(step.name for step in steps)
-        return conformance.describe_planned_step(steps[0].device, part.run, names)
+        return describe_planned_step(steps[0].device, part.run, names)
 
     def _warn_of(self, part: Part, raised: Exception) -> None:
         """Warn once that a planned step raises, where the kernels of its nodes do not."""
@@ -381,7 +382,7 @@ _COMPARED: Final = 256
 
 def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
     """Return the error for a kernel of the device that returned something else than its shape rule says."""
-    who = conformance.describe_kernel(step.device, slot_of(step).registration)
+    who = describe_kernel(step.device, slot_of(step).registration)
     return conformance.misfit_error(step.entry, found, who)
 
 

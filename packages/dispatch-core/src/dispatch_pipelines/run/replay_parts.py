@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatch_core.operators import conformance
+from dispatch_core.calls import conformance
+from dispatch_core.operators.kernel_names import describe_kernel, describe_planned_step
 
 from ..program.donation import DonatedArray, fail_holders
 from ..program.fingerprints import slot_of
@@ -40,9 +41,9 @@ class PartOfReplay:
         index = self.part.nodes.index(found[0])
         if self.part.is_planned:
             names = ", ".join(entry.name for entry in self.entries)
-            who = conformance.describe_planned_step(self.device, self.part.run, names)
+            who = describe_planned_step(self.device, self.part.run, names)
         else:
-            who = conformance.describe_kernel(self.device, self.registration)
+            who = describe_kernel(self.device, self.registration)
         raise conformance.misfit_error(self.entries[index], found[1], who)
 
     def locate(self, values: list[Any], error: Exception) -> Exception:

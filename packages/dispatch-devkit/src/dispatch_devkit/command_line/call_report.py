@@ -1,7 +1,7 @@
 """The calls of a program with their keys, kernels and times: collected while it runs, and shown in several forms.
 
 Each kernel that ran is a call: an operator that goes through autograd to the cpu has two, one inside the other, as in the
-lines of ``DISPATCH_TRACE``, which have the same source (`operators.call_trace`).
+lines of ``DISPATCH_TRACE``, which have the same source (`calls.call_trace`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator
 
 from dispatch_core import KernelFactory, OperatorEntry, Registry
-from dispatch_core.inspection import KEY_TYPES, Registration, find_functional, near_misses, normalize
+from dispatch_core.inspection import KEY_TYPES, Registration, find_functional, has_library, is_unknown, near, normalize
 from dispatch_core.keys import DispatchKey
 
 #: A backend without a device or kernels: its missing operators are those without a decomposition.
@@ -20,8 +20,8 @@ def faults_of(registry: Registry, distribution: str) -> Iterator[str]:
     """Yield the faults of the kernels that a distribution has registered, a sentence each."""
     for entry, registration in _registered_by(registry, distribution):
         place = f"{entry.name} under {registration.key.label} ({registration.origin.short})"
-        if near_misses.is_unknown(entry):
-            names = near_misses.near(entry)
+        if is_unknown(entry):
+            names = near(entry)
             meant = f"; did you mean {' or '.join(names)}?" if names else ""
             yield f"{place}: no operator has that name{meant}"
         elif fault := misfit(entry, registration):
@@ -84,7 +84,7 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
     needed, missing = 0, []
     for entry in registry:
         name = entry.operator_name
-        if entry.schema is None or name.namespace not in own or not near_misses.has_library(entry):
+        if entry.schema is None or name.namespace not in own or not has_library(entry):
             continue
         composite = entry.slot(unserved).registration
         if composite is None:

@@ -10,51 +10,22 @@ Of several for one device the one that was switched on last stands highest.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from ..changes import on_refresh
 from ..discovery import loader
 from ..errors import ArgumentError, short_repr
-from ..keys import context
-from ..keys.table import DispatchKey, alternative_key, alternatives, keys_of
 from ..lazy_text import fit_line
 from ..tracebacks import api_boundary
-from .registration import KernelFactory, caller_origin
+from . import context
+from .table import DispatchKey, alternative_key, alternatives, keys_of
 
 #: The environment variable that switches providers on for the whole process.
 VARIABLE: Final = "DISPATCH_KERNELS"
 #: Whether the variable has been read.
 _is_read: Final = [False]
-
-
-class KernelProvider:
-    """Kernels for the arrays of a device that another distribution provides: the object that an entry point names.
-
-    ``kernels`` maps names of operators, with namespace and overload, to functions that take and return the device's arrays
-    as its own kernels do. A function that returns ``NotImplemented``, before it has written to anything, leaves the call
-    to the kernel that runs without it. One with the trait ``is_exact`` promises results with the bits of the backend's
-    own: functions of the backend that compute several operators at once go on doing so where it is on.
-
-    >>> provider = KernelProvider("cpu", {"aten::relu": lambda self: NotImplemented})
-    >>> provider
-    <KernelProvider for cpu, 1 kernel>
-    """
-
-    __slots__ = ("device", "kernels", "origin")
-
-    def __init__(self, device: str, kernels: Mapping[str, Callable[..., Any] | KernelFactory]) -> None:
-        if not isinstance(device, str):
-            raise ArgumentError(f"a provider of kernels is for a device's name, not {type(device).__name__}")
-        self.device = device
-        self.kernels = dict(kernels)
-        #: Where its kernels say that they come from.
-        self.origin = caller_origin()
-
-    def __repr__(self) -> str:
-        count = len(self.kernels)
-        return f"<KernelProvider for {self.device}, {count} kernel{'s' * (count != 1)}>"
 
 
 def included_mask() -> int:

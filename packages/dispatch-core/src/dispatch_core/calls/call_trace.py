@@ -20,15 +20,13 @@ from ..environment import Switch
 from ..interrupts import by_subscript
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import MARKERS, keys_of
-from .kernel_names import kernel_name
 
 if TYPE_CHECKING:
-    from .entry import OperatorEntry
-    from .registration import Registration
+    from ..operators.entry import OperatorEntry
 
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
-_depth: Final[ContextVar[int]] = ContextVar("dispatch_core.operators.call_trace", default=0)
+_depth: Final[ContextVar[int]] = ContextVar("dispatch_core.calls.call_trace", default=0)
 _set_depth: Final = by_subscript(_depth.set)
 
 
@@ -44,10 +42,9 @@ class TracedCall(Record):
     function: str = ""
 
     @classmethod
-    def of(cls, entry: OperatorEntry, mask: int, kernel: str, registration: Registration | None) -> Self:
+    def of(cls, entry: OperatorEntry, mask: int, kernel: str, function: str) -> Self:
         """Return the calls of an operator that arrive with a mask."""
         keys = tuple(key.name for key in keys_of(mask, entry.registry.profile))
-        function = "" if registration is None else kernel_name(registration.fn)
         return cls(entry.name, keys, kernel, DispatchKeySet(mask & ~MARKERS), function)
 
     def __str__(self) -> str:

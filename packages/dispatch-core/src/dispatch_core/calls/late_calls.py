@@ -11,8 +11,8 @@ from ..arrays.owners import ARRAY_TYPES, KEY_TYPES
 from ..keys.table import ARRAYS, DispatchKey, keys_of
 
 if TYPE_CHECKING:
-    from .entry import OperatorEntry
-    from .resolution import Resolution
+    from ..operators.entry import OperatorEntry
+    from ..operators.resolution import Resolution
 
 Runner = Callable[..., Any]
 #: The tag of operators that take one array with sizes that are not known.

@@ -16,17 +16,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import check_answers, dtype, shape, sizes_of, strides
-from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, is_tensor
-from ..discovery import loader
+from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, is_tensor
 from ..environment import Switch
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
 from ..levels import Level
-from .kernel_names import kernel_name, kernel_place
-from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
-    from .entry import OperatorEntry
+    from ..operators.entry import OperatorEntry
+    from ..operators.registration import Registration
 
 
 #: Whether results are always compared; see Note [When results are compared] in `result_watch`.
@@ -98,27 +96,6 @@ def misfit_error(
     )
 
 
-def describe_kernel(key: DispatchKey, registration: Registration | None) -> str:
-    """Return the text that names a kernel, its place, and the origin of its registration."""
-    if registration is None:
-        return f"No kernel for {key.label} is registered any more"
-    return f"Kernel for {key.label}: {_place(registration.fn)}, registered by {registration.origin}"
-
-
-def describe_planned_step(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
-    """Return the text that names a step that a device's plugin has planned for the operators ``names``."""
-    name = KEY_DEVICES.get(key.backend, key.backend)
-    state = loader().backends().get(name)
-    whose = "" if state is None else f" of {state.source}"
-    return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
-
-
-def _place(fn: Any) -> str:
-    """Return a kernel's name, and the file and line where its function stands, if it has one."""
-    place = kernel_place(fn)
-    return f"{kernel_name(fn)} ({place})" if place else kernel_name(fn)
-
-
 def find_rule(entry: OperatorEntry) -> Registration | None:
     """Return the operator's shape rule; None where a composite serves Meta, or a kernel that is no rule."""
     found = entry.newest(DispatchKey.Meta)
@@ -131,7 +108,7 @@ def _is_rule(entry: OperatorEntry, found: Registration) -> bool:
     """Return whether a kernel is the operator's rule; see Note [Kernels under Meta that are shape rules]."""
     if found.level is Level.BACKEND and found.origin.is_plugin:
         return True  # Of its own operators, or under its own key: Note [Keys that are not a plugin's own] in `foreign`.
-    is_fake, defined = isinstance(found.fn, KernelFactory) and found.fn.is_fake, entry.origin
+    is_fake, defined = bool(getattr(found.fn, "is_fake", False)), entry.origin
     if defined is None or (is_fake and defined.file == found.origin.file):
         return is_fake
     return defined.distribution == found.origin.distribution and (is_fake or bool(defined.distribution))
