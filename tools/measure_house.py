@@ -59,12 +59,15 @@ GUARD_WRITERS: Final = {
 #: What decides which function serves a call: definitions and, with a dot, attributes of a class.
 CHOICES: Final = {
     "compute_slot": "torch's table of keys",
+    "Candidate": "the list of candidates for a mask",
     "give_way": "overloads that leave calls to others",
     "Registration.when": "kernels for one value of an argument",
     "ShortWay": "short ways of composites",
     "KernelProvider": "alternatives of other distributions",
     "attempt": "a kernel's own fast path",
 }
+#: Those that are kinds of candidates, and decide nothing by themselves, where there is a list.
+CANDIDATES: Final = frozenset({"give_way", "Registration.when", "ShortWay", "KernelProvider"})
 #: Attributes of function objects by which the parts of a call find each other.
 ATTRIBUTES: Final = (
     "_dispatch_traceable answers_for_results body cache_key choice doubts inlined is_exact is_first is_watched remembers"
@@ -241,7 +244,9 @@ def count_choices(house: House) -> str:
     where = [each for each in house.sources if each.module[0] != "torchlike"]
     packages = sorted({each.module[0] for each in where})
     found = {name for each in where for name in set_attributes(each)}
-    return f"{house.count_named(CHOICES, packages)} / {len(found)}"
+    has_list = house.count_named({"Candidate": ""}, packages)
+    counted = {name: text for name, text in CHOICES.items() if not (has_list and name in CANDIDATES)}
+    return f"{house.count_named(counted, packages)} / {len(found)}"
 
 
 def set_attributes(source: Source) -> Iterator[str]:
