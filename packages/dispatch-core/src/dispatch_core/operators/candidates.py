@@ -82,18 +82,13 @@ class Candidate(Record):
     way: ShortWay | None = None
 
     @property
-    def is_optional(self) -> bool:
-        """Return whether it may leave a call to the next one."""
-        return self.registration is not None and (self.way is not None or self.registration.key.target is not None)
-
-    @property
     def serves(self) -> str:
         """Return which calls it serves, as text."""
-        when = None if self.registration is None else self.registration.when
-        calls = (
-            "plain calls" if self.way is not None else "always" if when is None else f"calls with {when[0]}={when[1]!r}"
-        )
-        return f"{calls}, unless it declines" if self.is_optional else calls
+        made = self.registration
+        if made is None:
+            return "always"
+        calls = "always" if made.when is None else f"calls with {made.when[0]}={made.when[1]!r}"
+        return f"{'plain calls' if made.is_short else calls}{', unless it declines' * made.may_decline}"
 
     @property
     def is_inlined(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import transactions
@@ -12,7 +12,7 @@ from ..keys.table import DispatchKey
 from ..levels import Level
 from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
-from .candidates import GiveWay, GradientFields, ShortGradient, ShortWay
+from .candidates import GiveWay, ShortWay
 from .entry import NO_TAGS, OperatorEntry
 from .operator_index import OperatorIndex, parse_name, warn_of_unknown
 from .overloads import describe
@@ -138,7 +138,7 @@ class KernelStore(OperatorIndex):
         **options: Any,
     ) -> tuple[OperatorEntry | str, Registration]:
         """Do as ``register_kernel`` and return the operator's entry, too, or its name where it is only announced."""
-        registration = _make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
+        registration = make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
         full = str(name)
         self.note_level(registration.level)
         if self._lazy.keep_waiting(full, registration) or (
@@ -179,7 +179,7 @@ class KernelStore(OperatorIndex):
         """
         found = as_key(key)
         options: Any = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
-        registration = _make_registration("fallback", found.label, found, fn, level, **options)
+        registration = make_registration("fallback", found.label, found, fn, level, **options)
         self.note_level(registration.level)
         with self.lock:
             if found.is_alias:
@@ -215,42 +215,15 @@ class KernelStore(OperatorIndex):
         ``fn`` is a composite, and sees the caller's arguments. With ``autograd`` that holds under Autograd keys too, as a
         caller who writes the number means ``to`` itself; see `GiveWay`.
         """
-        registration = _make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
+        registration = make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
         self.note_level(registration.level)
         self._lazy.define(parse_name(name).packet)
         with self.lock:
             entry = self._entry(parse_name(name))
-        return entry, self._offer(entry.name, GiveWay(str(parse_name(to)), registration, autograd))
+        return entry, self.offer(entry.name, GiveWay(str(parse_name(to)), registration, autograd))
 
-    def add_short_way(
-        self,
-        name: str,
-        key: KeyLike,
-        fn: Callable[..., Any],
-        *,
-        parts: Sequence[str] = (),
-        uses: Sequence[str] = (),
-        autograd: bool = False,
-        itself: bool = False,
-        gradient: GradientFields | None = None,
-        to: str = "",
-        arguments: Callable[..., Any] | None = None,
-    ) -> ShortWay:
-        """Register ``fn`` for an operator's plain calls on arrays of ``key``; see `Library.short_way`.
-
-        The operator need not be defined yet, nor is it for that.
-        """
-        made = _make_registration("short way", name, as_key(key), fn, None, is_short=True)
-        used = tuple(str(parse_name(part)) for part in uses)
-        named = (*[str(parse_name(part)) for part in parts], *used)
-        found = None
-        if gradient is not None:
-            forward, backward, keeps, called = gradient
-            found = ShortGradient(forward, backward, keeps, tuple(str(parse_name(part)) for part in called))
-        way = ShortWay(made, named, used, autograd, itself, found, to and str(parse_name(to)), arguments)
-        return self._offer(name, way)
-
-    def _offer(self, name: str, made: _Offer) -> _Offer:
+    def offer(self, name: str, made: _Offer) -> _Offer:
+        """Register a candidate beside those of an operator's slots; the operator need not be defined, nor is it for that."""
         with self.lock:
             self.put_offer(name, made)
             self._invalidate(name)
@@ -364,7 +337,7 @@ def _describe_overwriting(entry: OperatorEntry, older: Registration, new: Regist
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
 
 
-def _make_registration(
+def make_registration(
     kind: str,
     owner: object,
     key: DispatchKey,

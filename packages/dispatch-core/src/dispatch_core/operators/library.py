@@ -13,7 +13,8 @@ from ..keys.type_sets import as_place
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
 from ..transactions import current_level, on_rollback
-from .candidates import GradientFields
+from .candidates import GradientFields, ShortGradient, ShortWay
+from .kernel_store import make_registration
 from .lazy_definitions import Announcement, LazyDefinition, LazyKernels
 from .operator_index import parse_name
 from .overloads import OpOverload
@@ -328,17 +329,17 @@ class Library:
         chosen = self._key(key)
         if chosen is None:
             raise RegistrationError("a short way needs the key of a device")
-        full = str(parse_name(f"{self.ns}::{name}"))
-        named, used, target = (
-            [part if "::" in part else f"{self.ns}::{part}" for part in each] for each in (parts, uses, [to] * bool(to))
-        )
-        if gradient is not None:
-            *fields, called = gradient
-            gradient = *fields, [part if "::" in part else f"{self.ns}::{part}" for part in called]  # type: ignore[assignment]
-        options: dict[str, Any] = {"parts": named, "uses": used, "autograd": autograd, "itself": itself}
-        options |= {"to": "".join(target), "arguments": arguments}
-        way = self.registry.add_short_way(full, chosen, fn, gradient=gradient, **options)
+        full, made = self._full_name(name), make_registration("short way", name, chosen, fn, None, is_short=True)
+        used = tuple(map(self._full_name, uses))
+        named = *map(self._full_name, parts), *used
+        found = gradient and ShortGradient(*gradient[:3], tuple(map(self._full_name, gradient[3])))
+        way = ShortWay(made, named, used, autograd, itself, found, to and self._full_name(to), arguments)
+        self.registry.offer(full, way)
         self._keep(lambda: self.registry.remove_offer(full, way))
+
+    def _full_name(self, name: str) -> str:
+        """Return a name with its namespace, which is the library's unless it is named."""
+        return str(parse_name(name if "::" in name else f"{self.ns}::{name}"))
 
     def close(self) -> None:
         """Take back everything that was registered through this library, newest first. Closing twice is harmless."""

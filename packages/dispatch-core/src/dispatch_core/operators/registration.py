@@ -112,7 +112,7 @@ class Registration(Record):
     level: Level = Level.PROGRAM
     number: int = 0
     is_meant: bool = False
-    #: Whether it is a short way, which may leave a call to the usual kernels; see `candidates`.
+    #: Whether it is a short way; see `candidates`.
     is_short: bool = False
 
     # Two registrations of one function are two.
@@ -123,6 +123,11 @@ class Registration(Record):
     def traits(self) -> KernelTraits:
         """Return the traits that the kernel's author has declared."""
         return traits_of(self.fn)
+
+    @property
+    def may_decline(self) -> bool:
+        """Return whether it may leave a call to the next candidate by ``NotImplemented``; see `candidates`."""
+        return self.is_short or self.key.target is not None
 
     @property
     def is_fallthrough(self) -> bool:

@@ -200,7 +200,7 @@ class Watch:
         given: list[Any] | None = None
         with suppress(Exception):  # the kernel reports an argument that its own type cannot describe
             looks, given = self._describe(values)
-        may_decline = whose is not None and (whose.is_short or whose.key.target is not None)
+        may_decline = whose is not None and whose.may_decline
         try:
             returned = kernel(*args, **kwargs)
         except Exception:

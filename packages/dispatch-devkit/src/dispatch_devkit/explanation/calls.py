@@ -291,7 +291,7 @@ def _candidates(found: Resolution, values: Values | None) -> Iterable[CandidateO
         if each.registration is None:
             continue  # the core's own rule, or nothing: the keys tell
         reason = each.reason or ("a candidate before it serves the call" if is_served else _misfit(each, values))
-        is_sure = not (reason or each.is_optional) and (values is not None or not each.is_inlined)
+        is_sure = not (reason or each.registration.may_decline) and (values is not None or not each.is_inlined)
         is_served = is_served or is_sure
         kind = "short way" if each.way is not None else "specialized kernel" if each.is_inlined else "kernel"
         made = each.registration
