@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
@@ -100,15 +100,19 @@ class Candidate(Record):
         return self.found.kernel_runner(below) if self.way is None else self.way.runner(self.found, below)
 
 
+_NOT_PLAIN: Final = "it serves plain calls alone: the context has masks, or the keyset was given"
+
+
 def list_candidates(found: Resolution, *, is_plain: bool) -> Iterator[Candidate]:
     """Yield the candidates for a mask in their order, with the reasons for those that are passed over."""
     entry = found.entry
-    chosen: ShortWay | None = None
+    is_chosen = False
     for way in entry.registry.offers.get(entry.name, ()):
         if isinstance(way, ShortWay):
-            reason = way.obstacle(entry, found.mask) if is_plain else "the call is not plain: its context has masks"
-            reason = reason or ("" if chosen is None else "a newer short way stands before it")
-            chosen = chosen if reason else way
+            reason = way.obstacle(entry, found.mask) if is_plain else _NOT_PLAIN
+            if not reason and is_chosen:
+                reason = "a newer short way stands before it"
+            is_chosen = is_chosen or not reason
             yield Candidate(way.registration, found, reason, way)
     for key in keys_of(found.mask & alternatives[0], entry.registry.profile):
         registration, slot = entry.newest(key.registered_as), entry.slot(key)
@@ -130,15 +134,12 @@ def _of_slot(found: Resolution) -> Iterator[Candidate]:
         yield Candidate(None, found)
         return
     key = winner.key
-    is_own = found.key is not None and key is found.key.registered_as
-    for special in (
-        *slot.specialized,
-        *(each for each in entry.specialized_kernels(key) if each not in slot.specialized),
-    ):
-        reason = "" if special in slot.specialized else f"the kernel for all calls from {winner.origin} hides it"
-        if not reason and (not is_own or found.boundary() is None):
-            reason = "the winner takes all calls"
-        yield Candidate(special, found, reason)
+    takes_values = found.boundary() is not None and found.key is not None and key is found.key.registered_as
+    for special in slot.specialized:
+        yield Candidate(special, found, "" if takes_values else "kernels for values are for arrays of a device")
+    for special in entry.specialized_kernels(key):
+        if special not in slot.specialized:
+            yield Candidate(special, found, f"the kernel for all calls from {winner.origin} hides it")
     yield Candidate(winner, found)
     way = entry.way
     if way is not None and way.registration is winner:
