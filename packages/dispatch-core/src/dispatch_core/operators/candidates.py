@@ -22,19 +22,14 @@ Note [When a short way is taken]
     its device's and the frontend's, and Autograd's where it says so, or where no tensor of the call has a history; under no
     masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
     which the usual way calls, run the kernels that the backend and the libraries registered for them; a part that gives way
-    to another operator stands for that one, too. That is decided when a slot of the table for
-    ordinary calls is filled; a registration for the operator or one of its parts empties the tables, and so does a refresh.
-    Parts that are only announced are not defined for that, as long as nothing but backends and libraries has ever
-    registered anything. An alternative's kernel for a part leaves the way on where it has the trait ``is_exact``, by
-    which it promises the results of the device's own, and where the way ``uses`` the part: such a way is made of the
-    kernels that its parts run.
+    stands for the other operator, too. A registration for the operator or a part empties the tables, and so does a refresh.
+    Parts that are only announced are not defined for that, as long as only backends and libraries have registered anything.
+    An alternative's kernel for a part leaves the way on where it promises the bits of the device's own (``is_exact``), and
+    where the way ``uses`` the part: such a way is made of the kernels that its parts run.
 
-    A way may lead to another operator, one of the parts, for tensors with a history: that one is called at once, with the
-    arguments that the composite would come to.
-
-    A way may also decline by raising: the usual way then names the fault. Its results are compared with the shape rule as a
-    kernel's are, in the first calls. A way with a `ShortGradient` serves calls that are recorded for backward, too: the
-    frontend makes one node in the place of those of the parts (``_dispatch_short_gradient``).
+    A way may also decline by raising: the usual way then names the fault. Tensors with a history go ``to`` a part at once,
+    with the arguments that the composite would come to; or a `ShortGradient` serves them, and the frontend makes one node
+    in the place of those of the parts (``_dispatch_short_gradient``).
 """
 
 from __future__ import annotations
@@ -80,15 +75,6 @@ class Candidate(Record):
     #: Why it is passed over for this mask, or "".
     reason: str = ""
     way: ShortWay | None = None
-
-    @property
-    def serves(self) -> str:
-        """Return which calls it serves, as text."""
-        made = self.registration
-        if made is None:
-            return "always"
-        calls = "always" if made.when is None else f"calls with {made.when[0]}={made.when[1]!r}"
-        return f"{'plain calls' if made.is_short else calls}{', unless it declines' * made.may_decline}"
 
     @property
     def is_inlined(self) -> bool:
@@ -172,9 +158,6 @@ class GiveWay(Record):
     #: Whether it counts under Autograd keys, too.
     autograd: bool
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
     @property
     def depends_on(self) -> frozenset[str]:
         """Return the operators whose registrations decide whether it serves."""
@@ -214,9 +197,6 @@ class ShortGradient(Record):
     keeps: dict[str, tuple[str, ...]]
     parts: tuple[str, ...]
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
 
 class ShortWay(Record):
     """A function that serves an operator's plain calls on the arrays of one device; see Note [When a short way is taken]."""
@@ -235,9 +215,6 @@ class ShortWay(Record):
     #: arguments after the first, where these are others.
     to: str = ""
     arguments: Callable[..., Any] | None = None
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
     @property
     def depends_on(self) -> frozenset[str]:
