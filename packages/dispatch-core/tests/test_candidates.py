@@ -60,8 +60,8 @@ def test_the_last_kernel_cannot_leave_a_call_to_another(registry, library, toy, 
 
 
 @pytest.mark.parametrize("is_alone", [False, True])
-def test_an_operator_without_schema_asks_the_next_kernel_too(registry, toy, is_alone):
-    key = alternative_key("other", toy.key)
+def test_an_operator_without_schema_asks_the_next_kernel_too(registry, make_backend, is_alone):
+    toy, key = make_backend("oven", "XPU"), alternative_key("first", dc.DispatchKey.XPU)
     with registry.transaction(level="backend"):
         registry.register_kernel("t::bare", toy.key, lambda *args: NotImplemented if is_alone else "the device's own")
         registry.register_kernel("t::bare", key, lambda *args: NotImplemented)

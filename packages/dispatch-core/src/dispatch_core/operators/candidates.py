@@ -89,8 +89,11 @@ class Candidate(Record):
 _NOT_PLAIN: Final = "it serves plain calls alone: the context has masks, or the keyset was given"
 
 
-def list_candidates(found: Resolution, *, is_plain: bool) -> Iterator[Candidate]:
-    """Yield the candidates for a mask in their order, with the reasons for those that are passed over."""
+def list_candidates(found: Resolution, *, is_plain: bool, hidden: bool = False) -> Iterator[Candidate]:
+    """Yield the candidates for a mask in their order, with the reasons for those that are passed over.
+
+    Those that another registration hides for good are there with ``hidden``.
+    """
     entry = found.entry
     is_chosen = False
     for way in entry.registry.offers.get(entry.name, ()):
@@ -100,34 +103,35 @@ def list_candidates(found: Resolution, *, is_plain: bool) -> Iterator[Candidate]
                 reason = "a newer short way stands before it"
             is_chosen = is_chosen or not reason
             yield Candidate(way.registration, found, reason, way)
-    for key in keys_of(found.mask & alternatives[0], entry.registry.profile):
-        registration, slot = entry.newest(key.registered_as), entry.slot(key)
-        if registration is not None and slot.registration is None:
-            yield Candidate(registration, found, slot.rule)
     last: Any = found
     while isinstance(last, type(found)):
-        yield from _of_slot(last)
+        winner = last.slot.registration
+        for special in last.slot.specialized:
+            is_own = winner is not None and last.key is not None and winner.key is last.key.registered_as
+            takes_values = is_own and last.boundary() is not None
+            yield Candidate(special, last, "" if takes_values else "kernels for values are for arrays of a device")
+        yield Candidate(winner, last)
+        if hidden:
+            yield from _list_hidden(last)
         last = last.following()
     if last is not None:
         yield Candidate(None, last)
 
 
-def _of_slot(found: Resolution) -> Iterator[Candidate]:
-    """Yield the candidates of one slot: the kernels for values, then the slot's own."""
-    entry, slot = found.entry, found.slot
+def _list_hidden(found: Resolution) -> Iterator[Candidate]:
+    """Yield the registrations that could be in a slot, with the reasons why they are not."""
+    entry, slot, way = found.entry, found.slot, found.entry.way
     winner = slot.registration
+    is_last = found.following() is None
+    for key in keys_of(found.mask & alternatives[0] * is_last, entry.registry.profile):
+        registration, theirs = entry.newest(key.registered_as), entry.slot(key)
+        if registration is not None and theirs.registration is None:
+            yield Candidate(registration, found, theirs.rule)
     if winner is None:
-        yield Candidate(None, found)
         return
-    key = winner.key
-    takes_values = found.boundary() is not None and found.key is not None and key is found.key.registered_as
-    for special in slot.specialized:
-        yield Candidate(special, found, "" if takes_values else "kernels for values are for arrays of a device")
-    for special in entry.specialized_kernels(key):
+    for special in entry.specialized_kernels(winner.key):
         if special not in slot.specialized:
             yield Candidate(special, found, f"the kernel for all calls from {winner.origin} hides it")
-    yield Candidate(winner, found)
-    way = entry.way
     if way is not None and way.registration is winner:
         own = compute_slot(entry, found.key).registration
         if own is not None:
@@ -135,10 +139,10 @@ def _of_slot(found: Resolution) -> Iterator[Candidate]:
         return
     if way is not None:
         yield Candidate(way.registration, found, f"{way.to} has no kernel of a higher level")
-    for hidden in entry.registrations(key):
-        if hidden is not winner:
-            above = "of a higher level" if winner.level > hidden.level else "that is newer"
-            yield Candidate(hidden, found, f"a kernel {above} hides it")
+    for each in entry.registrations(winner.key):
+        if each is not winner:
+            above = "of a higher level" if winner.level > each.level else "that is newer"
+            yield Candidate(each, found, f"a kernel {above} hides it")
 
 
 # Overloads that leave their calls to others.

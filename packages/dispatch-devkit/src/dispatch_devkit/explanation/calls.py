@@ -287,7 +287,7 @@ def _found_step(found: Resolution, key: str, slot: Slot) -> KeyOutcome:
 def _candidates(found: Resolution, values: Values | None) -> Iterable[CandidateOutcome]:
     """Yield the functions that may serve the call, in the order in which they are asked, and those that may not."""
     is_served = False
-    for each in list_candidates(found, is_plain=not found.explicit and context.current() is None):
+    for each in list_candidates(found, is_plain=not found.explicit and context.current() is None, hidden=True):
         if each.registration is None:
             continue  # the core's own rule, or nothing: the keys tell
         reason = each.reason or ("a candidate before it serves the call" if is_served else _misfit(each, values))
