@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.arrays import frontend, owners
 from dispatch_core.calls import lazy_function
 from dispatch_core.operators import runners
@@ -173,12 +174,13 @@ def make_frontend():
     """Register a frontend with a tensor class of its own, which counts writes; it is gone after the test."""
     made = []
 
-    def make(name, **hooks):
-        def mutated(self):
-            self.writes = getattr(self, "writes", 0) + 1
+    class CountedWrites(frontends.Writes):
+        def note_write(self, tensor):
+            tensor.writes = getattr(tensor, "writes", 0) + 1
 
-        cls = type(f"{name.capitalize()}Tensor", (), {"_dispatch_mutated": mutated, **hooks})
-        made.append(dc.register_frontend(name, cls))
+    def make(name, **protocols):
+        cls = type(f"{name.capitalize()}Tensor", (), {})
+        made.append(dc.register_frontend(name, cls, **{"writes": CountedWrites(), **protocols}))
         return made[-1]
 
     yield make
@@ -191,12 +193,13 @@ def make_frontend():
 def tensors(make_frontend):
     """A frontend whose views remember their base and the call that made them."""
 
-    def view(self, data, op, args):
-        tensor = boxes.wrap(data)
-        tensor.base, tensor.made_by = self, (op.name, args)
-        return tensor
+    class RememberedViews(frontends.Views):
+        def view(self, base, data, op, args):
+            tensor = boxes.wrap(data)
+            tensor.base, tensor.made_by = base, (op.name, args)
+            return tensor
 
-    boxes = make_frontend("boxes", _dispatch_view=view)
+    boxes = make_frontend("boxes", views=RememberedViews())
     return boxes
 
 

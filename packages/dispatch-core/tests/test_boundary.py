@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import frontends
 
 
 @pytest.fixture
@@ -285,11 +286,12 @@ def test_in_place_on_immutable_arrays_without_a_frontend_is_refused(registry, li
 def test_in_place_on_immutable_arrays_goes_through_rebind(registry, library, frozen, make_frontend):
     rebound = []
 
-    def rebind(self, data):
-        rebound.append(self)
-        self._dispatch_data = data
+    class Rebinding(frontends.Writes):
+        def rebind(self, tensor, data):
+            rebound.append(tensor)
+            tensor._dispatch_data = data
 
-    frontend = make_frontend("rebinding", _dispatch_rebind=rebind)
+    frontend = make_frontend("rebinding", writes=Rebinding())
     add_family(library, frozen)
     x = frontend.wrap(frozen.array([1]))
     registry.ops.t.add_(x, 1)

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import Tensor, devkit
+from dispatch_core import Tensor, devkit, frontends
 
 
 @pytest.fixture
@@ -453,19 +453,20 @@ def recorder(make_frontend):
     """A frontend whose hook notes each formula that it is given, and runs it."""
     made = []
 
-    def dispatch_autograd(op, keyset, formula):
-        made.append((op.name, "AutogradToy" in keyset, formula))
-        below = (keyset.mask | keyset.marker) & ~dc.DispatchKey.AutogradToy
+    class Engine(frontends.Autograd):
+        def autograd_kernel(self, op, keyset, formula):
+            made.append((op.name, "AutogradToy" in keyset, formula))
+            below = (keyset.mask | keyset.marker) & ~dc.DispatchKey.AutogradToy
 
-        def kernel(*args, **kwargs):
-            result = op.redispatch(below, *args, **kwargs)
-            if formula.backward is not None:
-                result.history = formula
-            return result
+            def kernel(*args, **kwargs):
+                result = op.redispatch(below, *args, **kwargs)
+                if formula.backward is not None:
+                    result.history = formula
+                return result
 
-        return kernel
+            return kernel
 
-    frontend = make_frontend("recorder", _dispatch_autograd=staticmethod(dispatch_autograd))
+    frontend = make_frontend("recorder", autograd=Engine())
     frontend.tensor_type.made = made
     return frontend
 
@@ -528,12 +529,14 @@ def layered(make_frontend):
     """A frontend whose hooks make kernels that return their first argument; ``made`` lists the hooks' own arguments."""
     made = []
 
-    def make(op, keyset, given):
-        made.append((op.name, [key.name for key in keyset], given))
-        return lambda *args, **kwargs: args[0]
+    class Made(frontends.Layers):
+        def batching_kernel(self, op, keyset, given):
+            made.append((op.name, [key.name for key in keyset], given))
+            return lambda *args, **kwargs: args[0]
 
-    hooks = {name: staticmethod(make) for name in ("_dispatch_batching", "_dispatch_autocast")}
-    frontend = make_frontend("layered", **hooks)
+        autocast_kernel = batching_kernel
+
+    frontend = make_frontend("layered", layers=Made())
     frontend.tensor_type.made = made
     return frontend
 

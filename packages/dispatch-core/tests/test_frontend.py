@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.arrays.frontend import FRONTENDS, frontend_of
 
 
@@ -62,7 +63,7 @@ def test_new_makes_fresh_results(registry, library, toy, make_frontend):
         made.append(frontend.tensor_type())
         return made[-1]
 
-    frontend = make_frontend("counted", _dispatch_new=staticmethod(new))
+    frontend = make_frontend("counted", new=new)
     library.define("f(Tensor x) -> (Tensor, Tensor)")
     library.impl("f", lambda x: (x, type(x)(x.a)), toy.key)
     found = registry.ops.t.f(frontend.wrap(toy.array([1])))
@@ -160,11 +161,12 @@ def test_a_frontend_may_allow_mixed_devices(registry, library, toy, make_backend
     other = make_backend("other4")
     seen = []
 
-    def mixed(op, args, kwargs):
-        seen.append((op.name, args, kwargs))
-        return "allowed"
+    class Lenient(frontends.Layers):
+        def call_mixed(self, op, args, kwargs):
+            seen.append((op.name, args, kwargs))
+            return "allowed"
 
-    frontend = make_frontend("lenient", _dispatch_mixed=staticmethod(mixed))
+    frontend = make_frontend("lenient", layers=Lenient())
     library.define("f(Tensor x, Tensor y, *, int n=3) -> Tensor")
     a, b = frontend.wrap(toy.array([1])), frontend.wrap(other.array([1]))
     assert registry.ops.t.f(a, b) == "allowed"

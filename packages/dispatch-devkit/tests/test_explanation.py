@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet
+from dispatch_core import DispatchKey, DispatchKeySet, frontends
 from dispatch_devkit import operator_report
 from dispatch_devkit.command_line.explain import describe_operator
 from dispatch_devkit.command_line.output import TextOutput
@@ -242,15 +242,16 @@ def test_mixed_devices_are_refused_in_the_words_of_the_call(registry, library, t
 
 
 def test_a_frontend_that_decides_over_mixed_devices_is_named(registry, library, toy, make_backend, make_frontend):
-    def mixed(op, args, kwargs):
-        pytest.fail("the hook ran")
+    class Mixing(frontends.Layers):
+        def call_mixed(self, op, args, kwargs):
+            pytest.fail("the hook ran")
 
-    other, front = make_backend("rival"), make_frontend("mixer", _dispatch_mixed=staticmethod(mixed))
+    other, front = make_backend("rival"), make_frontend("mixer", layers=Mixing())
     library.define("g(Tensor x, Tensor y) -> Tensor")
     found = dc.explain(registry.ops.t.g, front.wrap(toy.array([1])), front.wrap(other.array([1])))
     assert found.error is None
     assert found.notes[0].startswith("the tensors lie on several devices: their frontend decides, in ")
-    assert found.notes[0].endswith("<locals>.mixed")
+    assert found.notes[0].endswith("<locals>.Mixing.call_mixed")
 
 
 def test_mixed_frontends_are_refused(operator, toy, tensors, make_frontend):

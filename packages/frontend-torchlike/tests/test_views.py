@@ -42,7 +42,7 @@ def test_views_by_generated_code_have_the_state_that_the_hook_makes(make, mode):
             before = getattr(base, "_autograd", None)
             with mode():
                 view = op(base, *rest)
-                wanted = torchlike.Tensor._dispatch_view(base, view._dispatch_data, op, (base, *rest))
+                wanted = torchlike.tensors.tensor.frontend.views.view(base, view._dispatch_data, op, (base, *rest))
             assert view._dispatch_mask == wanted._dispatch_mask
             # The second is a time.
             state, by_hook = view._autograd, wanted._autograd

@@ -14,19 +14,28 @@ from typing import TYPE_CHECKING, Any, Final
 from .arrays.access import storage_of, storage_offset, to_data
 from .arrays.frontend import (
     CAPTURING,
-    AutocastInputs,
     Frontend,
-    ViewCode,
     become,
-    bind,
     check_writing,
     may_need_gradient,
-    refuse_mixed,
     register_frontend,
 )
 from .arrays.layouts import TensorLayout, components_of, find_layout
 from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES, add_stand_in
+from .arrays.protocols import (
+    AutocastInputs,
+    Autograd,
+    AutogradFormula,
+    Capture,
+    FunctionalBlock,
+    Layers,
+    ViewCode,
+    Views,
+    Writes,
+    bind,
+    refuse_mixed,
+)
 from .discovery import loader
 from .errors import OperatorNotFoundError
 from .keys import context
@@ -55,15 +64,22 @@ __all__ = [
     "PLACES",
     "WINDOWS",
     "AutocastInputs",
+    "Autograd",
+    "AutogradFormula",
+    "Capture",
     "CapturePart",
     "Finish",
     "Frontend",
+    "FunctionalBlock",
     "Holder",
+    "Layers",
     "Pending",
     "Recording",
     "TensorLayout",
     "ViewCode",
+    "Views",
     "Window",
+    "Writes",
     "add_stand_in",
     "array_type",
     "array_types",

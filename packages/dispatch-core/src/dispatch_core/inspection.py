@@ -6,9 +6,10 @@ It follows the core: names come and go with it, in releases of both distribution
 from __future__ import annotations
 
 from ._record import Record
-from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from .arrays.frontend import FRONTENDS, frontend_of
 from .arrays.late_arrays import COMPUTED_FOR
 from .arrays.owners import KEY_DEVICES, KEY_TYPES, is_tensor, mask_of
+from .arrays.protocols import refuse_mixed
 from .calls import call_trace, codegen
 from .calls.call_trace import TracedCall
 from .calls.late_calls import computes_late, takes_one_unknown

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .access import device, dtype, has_strides, is_mutable, shape, storage_of, storage_offset, strides
-from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
+from .frontend import Frontend, rebind, register_frontend, wrap_like
 from .owners import device_key
+from .protocols import AutogradFormula
 from .types import ArrayType, Availability, BackendInfo
 
 __all__ = [

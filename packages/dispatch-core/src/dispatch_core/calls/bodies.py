@@ -7,7 +7,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .._record import replace
-from ..arrays.frontend import Frontend, ViewCode
+from ..arrays.frontend import Frontend
+from ..arrays.protocols import ViewCode
 from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
 from .signature import CallSignature, bad_count, bad_list, has_plain_result
@@ -75,13 +76,11 @@ class Body:
             self.constants |= {f"__only{number}": only, f"__special{number}": special}
         frontend = boundary.frontend
         if frontend is not None:
-            self.constants |= {
-                "__new": frontend.new,
-                "__view": frontend.view,
-                "__views": frontend.views,
-                "__rebind": frontend.rebind,
-                "__mutated": frontend.mutated,
-            }
+            self.constants |= {"__new": frontend.new, "__rebind": frontend.rebind}
+            if frontend.views is not None:
+                self.constants |= {"__view": frontend.views.view, "__views": frontend.views.views}
+            if frontend.writes is not None:
+                self.constants["__mutated"] = frontend.writes.note_write
 
     def lines(self, signature: CallSignature) -> list[str]:
         """Return the lines, with the arguments' names as ``signature`` has them; the constants are complete then."""
@@ -91,13 +90,13 @@ class Body:
         return body_lines(signature, *self._shape, **self._options, views=views)
 
     def _find_view_code(self, signature: CallSignature) -> list[ViewCode]:
-        """Return how code makes views in the place of the frontend's hook, which may know only after a first view."""
+        """Return how code makes views in the place of the frontend's `view`, which may know only after a first view."""
         boundary = self._shape[0]
         frontend = boundary.frontend
-        if frontend is None or frontend.view_code is None or not (boundary.array_types and boundary.mutable):
+        if frontend is None or frontend.views is None or not (boundary.array_types and boundary.mutable):
             return []
         is_view = any(result.kind == "view" and not result.is_list for result in signature.results)
-        return frontend.view_code(self.constants["__op"], boundary.mask) if is_view else []
+        return frontend.views.view_code(self.constants["__op"], boundary.mask) if is_view else []
 
     def lines_of_tensors(self, signature: CallSignature, frontend: Frontend[Any]) -> list[str] | None:
         """Return the same lines with the array that they return made a tensor; None where they may call another runner."""

@@ -305,7 +305,7 @@ def make_result_wrapper(
         data = check_view(data)
         if frontend is None:
             return data
-        return fresh(data) if frontend.view is None else frontend.view(base, data, op, values)
+        return fresh(data) if frontend.views is None else frontend.views.view(base, data, op, values)
 
     def rebind(argument: Any, data: Any, later: Rebinds) -> Any:
         if frontend is None:
@@ -325,7 +325,7 @@ def make_result_wrapper(
             if result.kind == "self" and len(data) != len(values[result.source]):
                 raise bad_count(signature.name, len(values[result.source]), data, who())
             if result.kind == "view" and frontend is not None and frontend.views is not None:
-                return frontend.views(values[result.source], [check_view(item) for item in data], op, values)
+                return frontend.views.views(values[result.source], [check_view(item) for item in data], op, values)
             bases = (
                 values[result.source]
                 if result.kind == "self"
@@ -351,8 +351,8 @@ def make_result_wrapper(
         if frontend is not None:
             for argument, data in later:
                 frontend.rebind(argument, data)
-            if frontend.mutated is not None:
-                signature.report_writes(frontend.mutated, values)
+            if frontend.writes is not None:
+                signature.report_writes(frontend.writes.note_write, values)
         return signature.pack(found) if found or not signature.schema.is_varret else returned
 
     return wrap

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..arrays.frontend import ViewCode
+from ..arrays.protocols import ViewCode
 from .boundary import Boundary
 from .emit import indent
 from .signature import CallSignature, Result
@@ -35,7 +35,7 @@ def result_lines(signature: CallSignature, boundary: Boundary, views: Sequence[V
         made += first
         written += last
         outputs.append(output)
-    if frontend is not None and frontend.mutated is not None:
+    if frontend is not None and frontend.writes is not None:
         for index in signature.writes:
             parameter = signature.parameters[index]
             name = parameter.word
@@ -115,7 +115,7 @@ def _made_result(
     lines = [f"if type({data}) is not __array:", f"    {data} = {check}({data})"]
     if frontend is None:
         made = data
-    elif is_view and frontend.view is not None:
+    elif is_view and frontend.views is not None:
         asked = [f"{made} = __view({base}, {data}, __op, ({all_values(signature)}))"]
         rest = "".join(f"{each.word}, " for index, each in enumerate(signature.parameters) if index != result.source)
         for number, view in enumerate(views):

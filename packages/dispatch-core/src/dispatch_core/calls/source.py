@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._record import Record
-from ..arrays.frontend import ViewCode
+from ..arrays.protocols import ViewCode
 from ..keys.table import AUTOGRAD
 from .adapters import (
     SignatureAdapter,

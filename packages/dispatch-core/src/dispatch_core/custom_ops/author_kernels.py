@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any, Final
 
 from ..arrays.access import to_data
-from ..arrays.frontend import FRONTENDS, AutocastInputs, AutogradFormula, Frontend
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, named_key
+from ..arrays.protocols import AutocastInputs, AutogradFormula
 from ..calls.signature import CallSignature, TensorKind
 from ..calls.traits import KernelTraits
 from ..errors import ArgumentError, RegistrationError, short_repr
@@ -75,7 +76,7 @@ def _arrays(found: Any) -> Any:
 
 def autograd_kernel(formula: Callable[[], AutogradFormula]) -> KernelFactory:
     """Return the kernel under Autograd for a formula, which is asked for when a keyset first needs the kernel."""
-    return _hook_kernel("autograd", AUTOGRAD, formula, lambda: formula().backward or _NO_FORMULA)
+    return _layer_kernel("autograd.autograd_kernel", AUTOGRAD, formula, lambda: formula().backward or _NO_FORMULA)
 
 
 def check_formula(schema: FunctionSchema) -> None:
@@ -94,7 +95,7 @@ def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> Ke
     if not callable(rule):
         raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")
     _check_keywords(schema, "a batching rule is told of the batches of positional arguments only")
-    return _hook_kernel("batching", BATCHED.value, lambda: rule, lambda: rule)
+    return _layer_kernel("layers.batching_kernel", BATCHED.value, lambda: rule, lambda: rule)
 
 
 def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
@@ -109,7 +110,9 @@ def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKe
         )
     autocast = DispatchKey(f"Autocast{key.backend}")
     casts = AutocastInputs(device_type, cast_inputs, autocast)
-    return autocast, _hook_kernel("autocast", autocast.value, lambda: casts, lambda: (f"casts to {casts.dtype}", ""))
+    return autocast, _layer_kernel(
+        "layers.autocast_kernel", autocast.value, lambda: casts, lambda: (f"casts to {casts.dtype}", "")
+    )
 
 
 def _check_keywords(schema: FunctionSchema, rule: str) -> None:
@@ -119,19 +122,24 @@ def _check_keywords(schema: FunctionSchema, rule: str) -> None:
         raise RegistrationError(f"{schema.name}: {rule}, but {', '.join(hidden)} is a keyword-only Tensor")
 
 
-def _hook_kernel(name: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:
-    """Return the kernel under ``keys`` that a frontend's hook makes of the author's part, which ``read`` returns."""
-    return KernelFactory(KernelTraits(stands_for=stands_for)(partial(_make_by_hook, name, keys, read)))
+def _layer_kernel(method: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:
+    """Return the kernel under ``keys`` that a frontend makes of the author's part, which ``read`` returns.
+
+    ``method`` names a protocol of the frontend and its method.
+    """
+    return KernelFactory(KernelTraits(stands_for=stands_for)(partial(_make_by_frontend, method, keys, read)))
 
 
-def _make_by_hook(name: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:
+def _make_by_frontend(method: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:
     """Return the kernel that the frontend of the call's tensors makes; see Note [The boundary contract].
 
-    Without a frontend, or for one without the hook, the operator goes on below the keys.
+    Where it makes none, the operator goes on below the keys.
     """
-    hook: Callable[..., Callable[..., Any]] | None = getattr(FRONTENDS.get(keyset.marker), name, None)
-    if hook is not None:
-        return hook(op, keyset, read())
+    protocol, _, name = method.partition(".")
+    implemented = getattr(FRONTENDS.get(keyset.marker), protocol, None)
+    made: Callable[..., Any] | None = None if implemented is None else getattr(implemented, name)(op, keyset, read())
+    if made is not None:
+        return made
     below = (keyset.mask | keyset.marker) & ~keys
 
     def kernel(*args: Any, **kwargs: Any) -> Any:

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from .._record import replace
-from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import is_tensor, named_key
+from ..arrays.protocols import AutogradFormula
 from ..calls.signature import make_signature
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar, overload
 
-from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import named_key
+from ..arrays.protocols import AutogradFormula
 from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, short_repr
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import as_overload

@@ -124,5 +124,5 @@ def _check_tensor(
 def _report_write(tensor: Any) -> None:
     """Report to the frontend of a tensor that it was written to."""
     frontend = frontend_of(tensor)
-    if frontend is not None and frontend.mutated is not None:
-        frontend.mutated(tensor)
+    if frontend is not None and frontend.writes is not None:
+        frontend.writes.note_write(tensor)

@@ -22,8 +22,9 @@ from typing import Any, Final, Self
 
 from .._record import replace
 from ..arrays.access import dtype, shape, to_data
-from ..arrays.frontend import FRONTENDS, Frontend, FunctionalBlock, frontend_of
+from ..arrays.frontend import FRONTENDS, Frontend, frontend_of
 from ..arrays.owners import TYPE_MASKS
+from ..arrays.protocols import FunctionalBlock
 from ..calls.signature import CallSignature
 from ..errors import ArgumentError, DispatchError
 from ..escapes import to_printable
@@ -370,11 +371,12 @@ def _last_results(recorder: _Recorder) -> Any:
 
 def _make_blocks() -> list[FunctionalBlock]:
     """Return the blocks of the frontends that compute values in the place of writes."""
-    found = [each.functional() for each in list(FRONTENDS.values()) if each.functional is not None]
+    asked = [each.layers.functional_block() for each in list(FRONTENDS.values()) if each.layers is not None]
+    found = [each for each in asked if each is not None]
     if not found:
         raise DispatchError(
             "trace(functional=True): no frontend computes values in the place of writes",
-            hint="import the frontend first; _dispatch_functional is its part",
+            hint="import the frontend first; Layers.functional_block is its part",
         )
     return found
 

@@ -29,7 +29,7 @@ Note [When a short way is taken]
 
     A way may also decline by raising: the usual way then names the fault. Tensors with a history go ``to`` a part at once,
     with the arguments that the composite would come to; or a `ShortGradient` serves them, and the frontend makes one node
-    in the place of those of the parts (``_dispatch_short_gradient``).
+    in the place of those of the parts (`Autograd.short_gradient`).
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class ShortWay(Record):
     def obstacle(self, entry: OperatorEntry, mask: int) -> str:
         """Return why plain calls of a mask do not take the way, or ""."""
         frontend = FRONTENDS.get(mask & MARKERS)
-        may_pass = self.autograd or (frontend is not None and frontend.has_history is not None)
+        may_pass = self.autograd or (frontend is not None and frontend.autograd is not None)
         key = self.registration.key
         if mask & (ARRAYS if may_pass else ARRAYS | AUTOGRAD) != key:
             return f"it is for arrays of {key.label} alone" if may_pass else f"it is for {key.label} without Autograd"
@@ -263,20 +263,20 @@ class ShortWay(Record):
             fn = self.function(entry.registry, mask)
             call = KernelCall(entry, boundary, fn, watch=watch, below=run, is_short=True, itself=self.itself)
             short = entry.registry.engine.make_backend_runner(call)
-        if self.autograd or not mask & AUTOGRAD or frontend is None or frontend.has_history is None:
+        if self.autograd or not mask & AUTOGRAD or frontend is None or frontend.autograd is None:
             return short
-        gradient, make_node = self.gradient, frontend.short_gradient
-        if gradient is not None and make_node is not None:
-            parts = *self.parts, *gradient.parts
-            if not self._find_change(entry, mask, parts, ()):
-                return make_node(entry.op, mask & (ARRAYS | AUTOGRAD | MARKERS), gradient, run, short)
+        if self.gradient is not None and not self._find_change(entry, mask, (*self.parts, *self.gradient.parts), ()):
+            own = mask & (ARRAYS | AUTOGRAD | MARKERS)
+            made = frontend.autograd.short_gradient(entry.op, own, self.gradient, run, short)
+            if made is not None:
+                return made
         signature = entry.signature
         if signature is None:
             return redirect
         # A view has the history of its base even where nothing records, and the other operator is as quick there.
         always = self.arguments is not None or any(each.alias is not None for each in signature.schema.returns)
-        records = None if always else frontend.records
-        return entry.registry.engine.make_history_choice(entry, redirect, short, frontend.has_history, records)
+        records = None if always else frontend.autograd.records
+        return entry.registry.engine.make_history_choice(entry, redirect, short, frontend.autograd.has_history, records)
 
     def _make_redirect(self, entry: OperatorEntry, run: Runner) -> Runner:
         """Return a runner that calls the operator that the way leads to; ``run`` where the way declines or fails."""

@@ -21,9 +21,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
-from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
+from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
+from ..arrays.protocols import refuse_mixed
 from ..calls import call_trace
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.engine import KernelCall
@@ -305,8 +306,8 @@ def _prepare(mask: int) -> None:
                     load_key(key)
         else:
             for frontend in list(FRONTENDS.values()):
-                if frontend.prepare is not None:
-                    frontend.prepare(key)
+                if frontend.autograd is not None:
+                    frontend.autograd.prepare(key)
 
 
 # An entry's schema, and with it the signature, may be taken back by another thread at any time, so each is read once.
@@ -330,7 +331,7 @@ class Mixed(Record):
     @property
     def hook(self) -> Runner:
         """Return the function that decides: the frontend's hook, or the one that refuses."""
-        return refuse_mixed if self.frontend is None else self.frontend.mixed
+        return refuse_mixed if self.frontend is None else self.frontend.call_mixed
 
     def runner(self, *, is_plain: bool = False) -> Runner:
         """Return the function that hands the call to the hook."""

@@ -165,13 +165,13 @@ def conform_results(
         or not any(result.kind in ("fresh", "view") for result in signature.results)
     ):
         return run
-    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, signature.results
+    tensor_type, wrap, views, results = frontend.tensor_type, frontend.wrap, frontend.views, signature.results
 
     def fit(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
         if not isinstance(found, tensor_type) or any(found is value for value in values):
             return found
-        if result.kind == "view" and view is not None:
-            made = view(values[result.source], to_data(found), op, values)
+        if result.kind == "view" and views is not None:
+            made = views.view(values[result.source], to_data(found), op, values)
             # A captured call's view of an array that is there is pending.
             made._dispatch_mask |= found._dispatch_mask & _PIPELINE
             return made
@@ -340,18 +340,18 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     watch = make_watch(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(signature.parameters) if parameter.name in names]
-    check, writes = boundary.frontend.writing, signature.writes
+    hooks, writes = boundary.frontend.writes, signature.writes
 
     def compute(*data: Any) -> Any:
         return explicit_table[mask](*[data[index] for index in kept])
 
     def run(*values: Any) -> Any:
-        if check is not None:
+        if hooks is not None:
             for index in writes:
                 value = values[index]
                 for tensor in value if isinstance(value, list | tuple) else (value,):
                     if tensor is not None:
-                        check(tensor, entry.name)
+                        hooks.check_write(tensor, entry.name)
         data = signature.unwrap(values)
         if watch is None:
             return wrap(compute(*data), values)

@@ -253,8 +253,8 @@ def _wrap(
     def wrap(kind: str, source: int, item: Any) -> Any:
         if item is None:
             return None
-        if kind == "view" and frontend.view is not None:
-            return frontend.view(values[source], item, entry.op, values)
+        if kind == "view" and frontend.views is not None:
+            return frontend.views.view(values[source], item, entry.op, values)
         return frontend.wrap(item)
 
     results = []
@@ -267,6 +267,6 @@ def _wrap(
             results.append([wrap(result.kind, result.source, item) for item in value])
         else:
             results.append(wrap(result.kind, result.source, value))
-    if frontend.mutated is not None:
-        signature.report_writes(frontend.mutated, values)
+    if frontend.writes is not None:
+        signature.report_writes(frontend.writes.note_write, values)
     return signature.pack(results)

@@ -1,9 +1,9 @@
 """A frontend's part in capturing: its tensors' state besides arrays, which a replay has to make again.
 
 Note [A frontend's part]
-    The class of a frontend's tensors may have two static hooks: ``_dispatch_capture(recording)`` returns the frontend's
-    `CapturePart` for one recorded call, and ``_dispatch_environment()`` a value of the settings that calls depend on, such
-    as the grad mode, which is asked for before every replay. Without them results are tensors without history.
+    A frontend that implements `frontends.Capture` returns its `CapturePart` for one recorded call, and a value of the
+    settings that calls depend on, such as the grad mode, which is asked for before every replay. Without it results are
+    tensors without history.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Recording:
         self.name = name
         #: The context's masks, and the settings of the frontends, where the call begins.
         self.state = context.current()
-        asked = [each.environment for each in FRONTENDS.values() if each.environment is not None]
+        asked = [each.capture.environment for each in FRONTENDS.values() if each.capture is not None]
         self.environment = [(ask, ask()) for ask in asked]
         #: Whether the function runs.
         self.is_open = True
@@ -69,8 +69,8 @@ class Recording:
     def begin(self) -> None:
         """Ask the frontends for their parts."""
         for marker, frontend in list(FRONTENDS.items()):
-            if frontend.capture is not None:
-                self.parts[marker] = frontend.capture(self)
+            if frontend.capture is not None and (part := frontend.capture.capture_part(self)) is not None:
+                self.parts[marker] = part
         CAPTURING.append(self)
 
     def is_here(self) -> bool:

@@ -22,9 +22,10 @@ from sys import getrefcount
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dispatch_core.arrays.frontend import bind, frontend_of
+from dispatch_core.arrays.frontend import frontend_of
 from dispatch_core.arrays.lent_memory import LENT, is_lent
 from dispatch_core.arrays.owners import ARRAY_TYPES
+from dispatch_core.arrays.protocols import bind
 from dispatch_core.errors import BackendError
 
 from ..record.errors import PipelineError
@@ -162,6 +163,6 @@ def _remake(tensor: Any) -> bool:
     """Bind a view to its base again; return whether that was possible."""
     frontend = frontend_of(tensor)
     try:
-        return frontend is not None and frontend.remake is not None and frontend.remake(tensor)
+        return frontend is not None and frontend.capture is not None and frontend.capture.remake(tensor)
     except Exception:  # noqa: BLE001  # the device may be out of order; the first error is the one to tell
         return False

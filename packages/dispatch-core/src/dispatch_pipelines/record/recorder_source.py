@@ -96,11 +96,11 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
         constants["__settings"] = cache_key.settings
         constants["__its_answers"], constants["__ask"] = cache_key.cache(ask)
     if frontend is not None:
-        constants |= {
-            "__record_new": frontend.new,
-            "__record_view": frontend.view,
-            "__record_mutated": frontend.mutated,
-        }
+        constants["__record_new"] = frontend.new
+        if frontend.views is not None:
+            constants["__record_view"] = frontend.views.view
+        if frontend.writes is not None:
+            constants["__record_mutated"] = frontend.writes.note_write
     has_effect = bool(signature.writes) or "nondeterministic_seeded" in entry.tags
 
     def lines(spelled: Any) -> list[str]:
@@ -340,7 +340,7 @@ def _return_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
     if result.kind == "self":
         if frontend is None:
             return [f"return __x{result.source}"]
-        return [*(["__record_mutated(" + base + ")"] if frontend.mutated is not None else []), f"return {base}"]
+        return [*(["__record_mutated(" + base + ")"] if frontend.writes is not None else []), f"return {base}"]
     if len(signature.results) > 1:
         names = _several(signature)
         if frontend is None:
@@ -352,7 +352,7 @@ def _return_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
         return [*lines, f"return {', '.join(tensors)}"]
     if frontend is None:
         return ["return __d"]
-    if result.kind == "view" and frontend.view is not None:
+    if result.kind == "view" and frontend.views is not None:
         return [
             f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in signature.parameters)}))"
         ]

@@ -38,6 +38,7 @@ from dispatch_core._record import replace
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import FRONTENDS, Frontend
 from dispatch_core.arrays.lent_memory import LENT, is_lent
+from dispatch_core.arrays.protocols import Views
 from dispatch_core.calls import codegen
 from dispatch_core.calls.boundary import Boundary
 from dispatch_core.calls.engine import KernelCall
@@ -178,24 +179,22 @@ def _make_typed(calls: TypedCalls, pass_on: Runner, run_materialized: Runner) ->
 _BY_TYPES: Final = "a kernel for a set of types"
 
 
+class _MarkedViews(Views):
+    """Views of values that are pending: they have the key that says so, whatever their bases have."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+
+    def view(self, base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
+        return _mark(self._views.view(base, data, op, args))
+
+    def views(self, base: Any, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Any]:
+        return list(map(_mark, self._views.views(base, parts, op, args)))
+
+
 def _mark_views(frontend: Frontend[Any]) -> Frontend[Any]:
-    """Return a frontend whose views of values that are pending have the key that says so, whatever their bases have."""
-    view, views = frontend.view, frontend.views
-
-    def make_view(base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
-        assert view is not None
-        return _mark(view(base, data, op, args))
-
-    def make_views(base: Any, data: list[Any], op: Any, args: tuple[Any, ...]) -> list[Any]:
-        assert views is not None
-        return list(map(_mark, views(base, data, op, args)))
-
-    return replace(
-        frontend,
-        view=None if view is None else make_view,
-        views=None if views is None else make_views,
-        view_code=None,
-    )
+    """Return a frontend that marks its views of pending values."""
+    return frontend if frontend.views is None else replace(frontend, views=_MarkedViews(frontend.views))
 
 
 def _mark(tensor: Any) -> Any:

@@ -43,7 +43,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count a change that the dispatcher has not seen (source: ``torch.autograd.graph.increment_version``)."""
     for each in tensor if isinstance(tensor, (list, tuple)) else (tensor,):
-        each._dispatch_mutated()
+        each._count_write()
 
 
 def register_multi_grad_hook(

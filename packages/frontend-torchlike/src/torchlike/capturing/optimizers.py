@@ -274,7 +274,7 @@ def _state_writer(tensor: Any) -> Callable[[Any], None]:
     def write(value: Any) -> None:
         own: Any = reference()
         own._dispatch_data[...] = value
-        own._dispatch_mutated()
+        own._count_write()
 
     return write
 

@@ -13,7 +13,7 @@ from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import TensorCapture
 from .blueprint import Blueprint
 from .entry import Entry, member_reader, state_of
 from .modules import ModuleGuards
@@ -48,7 +48,7 @@ class CapturedState(CapturePart):
         self.nodes: list[Any] = []
         self.modules = ModuleGuards(recording)
         self.optimizers = OptimizerStates(recording)
-        self._environment = Tensor._dispatch_environment()
+        self._environment = TensorCapture.environment()
         if node_observers.get() or anomaly_mode.get()[0]:
             recording.refuse(
                 "Hooks on saved tensors, or anomaly mode, are on",
@@ -89,7 +89,7 @@ class CapturedState(CapturePart):
             self.recording.see_part(entry.grad, tensor, read_gradient)
 
     def check(self) -> None:
-        if Tensor._dispatch_environment() != self._environment:
+        if TensorCapture.environment() != self._environment:
             self.recording.refuse(
                 "The grad mode, the default dtype or autocast is another than before",
                 "set it in a with block, or outside",

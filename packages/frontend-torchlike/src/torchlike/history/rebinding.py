@@ -183,7 +183,7 @@ def _move_aliases(tensor: Tensor, data: Any) -> None:
     old, data = storage_of(tensor), frontends.materialize_value(data)
     for other in gc.get_objects():
         # By its type: objects may say of themselves that they are of another class, in code of their own.
-        if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
+        if other is tensor or not hasattr(type(other), "_count_write"):
             continue
         array = getattr(other, "_dispatch_data", None)
         if isinstance(array, frontends.Pending) and array.value is not None:

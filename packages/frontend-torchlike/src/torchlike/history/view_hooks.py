@@ -1,11 +1,11 @@
-"""The hooks by which the dispatcher makes views of tensors: one, or a list of one tensor's parts."""
+"""The frontend's protocol for views of tensors: one, or a list of one tensor's parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.frontends import ViewCode, find_array_type
+from dispatch_core.frontends import ViewCode, Views, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
 from ..names.lazy_names import import_lazily
@@ -25,8 +25,26 @@ _NOT_AUTOGRAD: Final = ~AUTOGRAD
 _LATE: Final = "__tick(), __op, ({rest}), None if __records() else __unrecorded"
 
 
-def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], Callable[..., list[Tensor]]]:
-    """Return the hooks for one view and for a list of views; ``bare`` makes a tensor without data."""
+def find_view_code(op: Any, mask: int) -> list[ViewCode]:
+    """Return how generated code makes views whose state is made late; none before a first view of such a tensor was."""
+    if mask & AUTOGRAD:
+        return []
+    if view_kinds[op] < 0:
+        value, made = "__alias({base}, __op, ({rest}))", {"__alias": make_alias}
+        bits = dict.fromkeys((0, AUTOGRAD_BITS.get(mask, 0)))
+        return [ViewCode(mask | bit, "", mask, "_autograd", value, made) for bit in bits]
+    if mask not in AUTOGRAD_BITS:
+        return []
+    view = mask | AUTOGRAD_BITS[mask]
+    constants = {"__tick": tick, "__records": is_grad_enabled, "__unrecorded": UNRECORDED}
+    return [
+        ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants),
+        ViewCode(view, "type(__b := {base}._autograd) is tuple", view, "_autograd", f"__b[0], {_LATE}, __b", constants),
+    ]
+
+
+def make_views(bare: Callable[[], Tensor]) -> Views:
+    """Return the object that makes one view or a list of them; ``bare`` makes a tensor without data."""
 
     def make_view(self: Tensor, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
         tensor = bare()
@@ -55,7 +73,7 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
         set_view(tensor, self, op, args[1:])
         return tensor
 
-    def make_views(self: Tensor, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
+    def make_list(self: Tensor, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
         part, steps = describe_parts(op, self, parts, args)
         mask = self._dispatch_mask
         above = self._autograd if mask & AUTOGRAD else None
@@ -81,22 +99,11 @@ def make_view_hooks(bare: Callable[[], Tensor]) -> tuple[Callable[..., Tensor], 
             views.append(tensor)
         return views
 
-    return make_view, make_views
+    class TensorViews(Views):
+        """Makes the views of tensors, which remember how they were made."""
 
+        view = staticmethod(make_view)
+        views = staticmethod(make_list)
+        view_code = staticmethod(find_view_code)
 
-def find_view_code(op: Any, mask: int) -> list[ViewCode]:
-    """Return how generated code makes views whose state is made late; none before a first view of such a tensor was."""
-    if mask & AUTOGRAD:
-        return []
-    if view_kinds[op] < 0:
-        value, made = "__alias({base}, __op, ({rest}))", {"__alias": make_alias}
-        bits = dict.fromkeys((0, AUTOGRAD_BITS.get(mask, 0)))
-        return [ViewCode(mask | bit, "", mask, "_autograd", value, made) for bit in bits]
-    if mask not in AUTOGRAD_BITS:
-        return []
-    view = mask | AUTOGRAD_BITS[mask]
-    constants = {"__tick": tick, "__records": is_grad_enabled, "__unrecorded": UNRECORDED}
-    return [
-        ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants),
-        ViewCode(view, "type(__b := {base}._autograd) is tuple", view, "_autograd", f"__b[0], {_LATE}, __b", constants),
-    ]
+    return TensorViews()

@@ -141,8 +141,8 @@ def wrap_result(result: Any, op: Any, kind: type[LevelData], level: Any, found: 
     if base is not None and base.level is level:
         if result.is_list:
             parts = [make_data(kind, each, level, base.is_captured) for each in found]
-            return frontend.views(source, parts, op, values)  # type: ignore[misc]  # the frontend has the hook
-        return frontend.view(source, make_data(kind, found, level, base.is_captured), op, values)  # type: ignore[misc]
+            return frontend.views.views(source, parts, op, values)  # type: ignore[union-attr]  # the frontend has the hook
+        return frontend.views.view(source, make_data(kind, found, level, base.is_captured), op, values)  # type: ignore[union-attr]
     if result.is_list:
         return [None if each is None else wrap_value(kind, each, level) for each in found]
     return None if found is None else wrap_value(kind, found, level)

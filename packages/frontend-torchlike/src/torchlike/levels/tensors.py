@@ -249,4 +249,4 @@ def note_write(tensor: Tensor) -> None:
     storage = tensor._state.shared_storage()
     below = getattr(tensor._dispatch_data.value, "_autograd", None)
     if below is None or tensor._dispatch_data.value._state.storage is not storage:
-        tensor._dispatch_mutated()
+        tensor._count_write()

@@ -20,8 +20,8 @@ class HistoryOfValues(Tensor):
     def _make_state(self) -> Any:
         return self._state
 
-    def _dispatch_mutated(self) -> None:
-        self._dispatch_data.values._dispatch_mutated()
+    def _count_write(self) -> None:
+        self._dispatch_data.values._count_write()
 
     @property
     def _base(self) -> None:

@@ -50,7 +50,7 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
     array = _array_of(old) if isinstance(old, Tensor) else None
     if PARTS and (part := current_part()) is not None and array is not None and array.flags.writeable:
         array[...] = getattr(value, "value", value)  # a replay writes its own
-        old._dispatch_mutated()
+        old._count_write()
         part.optimizers.write(old, value)
         return
     if array is None or not array.flags.writeable or is_recording(old):
@@ -61,7 +61,7 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
             state[name] = wrap(np.array(value, dtype))
         return
     array[...] = value
-    old._dispatch_mutated()
+    old._count_write()
 
 
 def multiply(state: dict[str, Any], name: str, factor: float) -> Any:

@@ -28,7 +28,7 @@ from ..history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from ..history.node import Storage, tick
 from ..history.rebinding import become, check_expanded, rebind, remake
 from ..history.transforms import refuse_in_transform
-from ..history.view_hooks import find_view_code, make_view_hooks
+from ..history.view_hooks import make_views
 from ..history.views import join, share_memory
 from ..names.lazy_names import LeftOut
 from ..values.size import Size, check_dim
@@ -84,9 +84,6 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         _make_autograd_kernel: ClassVar[Callable[..., Any]]
         _make_batching_kernel: ClassVar[Callable[..., Any]]
         _make_autocast_kernel: ClassVar[Callable[..., Any]]
-        # And those that make views, after the class.
-        _dispatch_view: ClassVar[Callable[..., Any]]
-        _dispatch_views: ClassVar[Callable[..., Any]]
         _make_capture_part: ClassVar[Callable[..., Any]]
         _make_value_block: ClassVar[Callable[[], Any]]
         _make_short_runner: ClassVar[Callable[..., Any]]
@@ -94,75 +91,19 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(type(self))})
 
-    # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
-
-    def _dispatch_mutated(self) -> None:
+    def _count_write(self) -> None:
+        """Take note that an operator has written to the tensor."""
         state = getattr(self, "_autograd", None)
         if state is None:
             state = self._make_state()
         if type(state) is tuple:
-            state[0]._dispatch_mutated()
+            state[0]._count_write()
             return
         storage = state.storage
         if storage is None:
             storage = state.shared_storage()
         storage.version += 1
         storage.written = tick()
-
-    def _dispatch_writing(self, name: str) -> None:
-        if self._state.expanded:
-            check_expanded(name)
-
-    def _dispatch_become(self, view: Tensor) -> None:
-        become(self, view)
-
-    def _dispatch_rebind(self, data: Any) -> None:
-        rebind(self, data)
-
-    def _dispatch_remake(self) -> bool:
-        return remake(self)
-
-    @staticmethod
-    def _dispatch_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return Tensor._call_mixed(op, args, kwargs)
-
-    _dispatch_prepare = staticmethod(prepare)
-    _dispatch_view_code = staticmethod(find_view_code)
-
-    @staticmethod
-    def _dispatch_has_history(tensor: Tensor) -> bool:
-        state = tensor._autograd
-        return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
-
-    _dispatch_records = staticmethod(is_grad_enabled)
-
-    @staticmethod
-    def _dispatch_short_gradient(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
-        return Tensor._make_short_runner(op, mask, gradient, usual, short)
-
-    @staticmethod
-    def _dispatch_capture(recording: Any) -> Any:
-        return Tensor._make_capture_part(recording)
-
-    @staticmethod
-    def _dispatch_environment() -> Any:
-        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
-
-    @staticmethod
-    def _dispatch_functional() -> Any:
-        return Tensor._make_value_block()
-
-    @staticmethod
-    def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
-        return Tensor._make_autograd_kernel(op, keyset, formula)
-
-    @staticmethod
-    def _dispatch_batching(op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
-        return Tensor._make_batching_kernel(op, keyset, rule)
-
-    @staticmethod
-    def _dispatch_autocast(op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
-        return Tensor._make_autocast_kernel(op, keyset, casts)
 
     # History.
 
@@ -438,10 +379,76 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 
 #: Makes an object without data, as a call of a class of a plain type does, and as fast.
 bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
-Tensor._dispatch_new = bare  # type: ignore[attr-defined]
-Tensor._dispatch_view, Tensor._dispatch_views = make_view_hooks(bare)
 
-frontend: Frontend[Tensor] = register_frontend("torchlike", Tensor)
+
+class TensorWrites(frontends.Writes):
+    """Counts writes, and gives tensors other arrays where arrays cannot be written to."""
+
+    note_write = staticmethod(Tensor._count_write)
+    rebind = staticmethod(rebind)
+    become = staticmethod(become)
+
+    def check_write(self, tensor: Tensor, name: str) -> None:
+        if tensor._state.expanded:
+            check_expanded(name)
+
+
+class TensorAutograd(frontends.Autograd):
+    """The engine's kernels, and the questions whether calls need them."""
+
+    prepare = staticmethod(prepare)
+    records = staticmethod(is_grad_enabled)
+
+    def autograd_kernel(self, op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
+        return Tensor._make_autograd_kernel(op, keyset, formula)
+
+    @staticmethod
+    def has_history(tensor: Tensor) -> bool:
+        state = tensor._autograd
+        return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
+
+    def short_gradient(self, op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
+        return Tensor._make_short_runner(op, mask, gradient, usual, short)
+
+
+class TensorLayers(frontends.Layers):
+    """Batching rules and casts of operators' authors, functionalization, and calls over devices."""
+
+    def batching_kernel(self, op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
+        return Tensor._make_batching_kernel(op, keyset, rule)
+
+    def autocast_kernel(self, op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
+        return Tensor._make_autocast_kernel(op, keyset, casts)
+
+    def functional_block(self) -> Any:
+        return Tensor._make_value_block()
+
+    def call_mixed(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return Tensor._call_mixed(op, args, kwargs)
+
+
+class TensorCapture(frontends.Capture):
+    """The state of tensors besides arrays, for captured functions."""
+
+    remake = staticmethod(remake)
+
+    def capture_part(self, recording: Any) -> Any:
+        return Tensor._make_capture_part(recording)
+
+    @staticmethod
+    def environment() -> Any:
+        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
+
+
+frontend: Frontend[Tensor] = register_frontend(
+    "torchlike",
+    Tensor,
+    views=make_views(bare),
+    writes=TensorWrites(),
+    autograd=TensorAutograd(),
+    layers=TensorLayers(),
+    capture=TensorCapture(),
+)
 
 
 def wrap(array: Any) -> Tensor:

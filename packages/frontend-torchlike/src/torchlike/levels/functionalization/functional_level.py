@@ -241,12 +241,12 @@ class FunctionalLevel(TransformLevel):
         call = (base, *values[1:])
         if not result.is_list:
             record = make_functional(found, self, layouts)
-            return record if is_raw else self._note(frontend.view(base, record, op, call))  # type: ignore[misc]
+            return record if is_raw else self._note(frontend.views.view(base, record, op, call))  # type: ignore[union-attr]
         records = [
             make_functional(each, self, layout)
             for each, layout in zip(found, layouts or (None,) * len(found), strict=True)
         ]
-        return records if is_raw else [self._note(each) for each in frontend.views(base, records, op, call)]  # type: ignore[misc]
+        return records if is_raw else [self._note(each) for each in frontend.views.views(base, records, op, call)]  # type: ignore[union-attr]
 
     def _note(self, made: Tensor) -> Tensor:
         if self._made is not None:
@@ -332,7 +332,7 @@ class FunctionalLevel(TransformLevel):
             rebind(inner, make_functional(value, self, layout if is_resized else data.layout))
         finally:
             self._is_rebinding = before
-        inner._dispatch_mutated()
+        inner._count_write()
 
 
 #: Views that go by strides; of a value with other ones than the program sees, of a copy in order.

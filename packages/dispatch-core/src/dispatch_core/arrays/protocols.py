@@ -1,0 +1,240 @@
+"""The protocols of frontends: what a tensor class may implement beyond its two attributes.
+
+Note [The boundary contract]
+    A frontend's tensor has two instance attributes, ``_dispatch_mask`` (its keys and its frontend's marker bit) and
+    ``_dispatch_data`` (the backend's array). A frontend that does more gives `register_frontend` an object for each of these
+    protocols that it implements, and derives the object's class from the protocol: the methods that it leaves out then do
+    what is usual. Generated code calls the objects' methods without asking for them again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from .._record import Record
+from ..errors import DeviceMismatchError
+from ..keys.table import MARKERS, DispatchKey
+from ..keys.type_sets import name_types
+from .access import device, to_data
+from .owners import TYPE_MASKS, is_tensor
+
+if TYPE_CHECKING:
+    from ..keys.keyset import DispatchKeySet
+
+#: An operator's overload, a tensor, or a tensor's array: their classes are the caller's.
+Operator: TypeAlias = Any
+Tensor: TypeAlias = Any
+Array: TypeAlias = Any
+#: The function that runs an operator's calls: it takes the operator's arguments.
+Kernel: TypeAlias = Callable[..., Any]
+
+_PIPELINE = DispatchKey.Pipeline.value
+
+
+class AutogradFormula(Record):
+    """How to differentiate an operator, as its author wrote it (source: ``torch.library.register_autograd``).
+
+    ``backward(ctx, *grads)`` gives one gradient for each positional argument, or None. ``setup_context(ctx, inputs,
+    output)`` keeps the values for backward; it is called by keyword, with ``keyword_only_inputs`` too where the schema has
+    such arguments. ``backward`` is None where no formula was given: the operator has a history that cannot be followed.
+    """
+
+    backward: Callable[..., Any] | None = None
+    setup_context: Callable[..., Any] | None = None
+
+
+class AutocastInputs(Record):
+    """How to call an operator where autocast is on for a device (source: ``torch.library.register_autocast``).
+
+    Its floating-point tensors are cast to ``dtype``, and it runs with autocast off for the device, whose key is ``key``.
+    """
+
+    device_type: str
+    dtype: Any
+    key: DispatchKey
+
+
+class ViewCode(Record):
+    """How generated code makes a view of some tensors instead of `Views.view`: it gets a mask and one attribute.
+
+    Its value, and the condition that the tensor must meet besides its mask, if any, are text. There ``{base}`` stands for
+    the tensor that is viewed, ``{rest}`` for the further arguments as the items of a tuple, ``__op`` for the operator;
+    ``constants`` have names that begin with two underscores.
+    """
+
+    base_mask: int
+    condition: str
+    mask: int
+    attribute: str
+    value: str
+    constants: dict[str, Any]
+
+
+class FunctionalBlock(Protocol):
+    """A block of a program in which a frontend computes values in the place of writes."""
+
+    def begin(self) -> None:
+        """Enter the block."""
+
+    def end(self) -> None:
+        """Leave the block, unless that was done; no operator is called."""
+
+    def finish(self) -> None:
+        """Write to the tensors from outside the values that they should hold, once each; called after the end."""
+
+    def leave(self, tensor: Any) -> Any:
+        """Return the tensor that stands, after that, for one of the block; another one as it is."""
+
+    def settle(self) -> None:
+        """Turn the tensors of the block that are still in use into ordinary ones; the last call."""
+
+
+class Views(Protocol):
+    """How a frontend makes the tensors of results that a schema calls views; without it they are fresh tensors."""
+
+    @abstractmethod
+    def view(self, base: Tensor, data: Array, op: Operator, args: tuple[Any, ...], /) -> Tensor:
+        """Return the tensor of a view of ``base``, a result ``Tensor(a)``; ``data`` is its array."""
+
+    def views(self, base: Tensor, parts: list[Array], op: Operator, args: tuple[Any, ...], /) -> list[Tensor]:
+        """Return the tensors of a list of views of ``base``, a result ``Tensor(a)[]``."""
+        return [self.view(base, part, op, args) for part in parts]
+
+    def view_code(self, op: Operator, mask: int, /) -> list[ViewCode]:
+        """Return how generated code makes views of tensors with this mask, and of their views, in writable arrays."""
+        return []
+
+
+class Writes(Protocol):
+    """What a frontend does where tensors are written to."""
+
+    def note_write(self, tensor: Tensor, /) -> None:
+        """Take note that an operator has written to a tensor: count versions here."""
+        return
+
+    def rebind(self, tensor: Tensor, data: Array, /) -> None:
+        """Store another array in a tensor, as in-place calls do where arrays cannot be written to; `bind` does it."""
+        bind(tensor, data)
+
+    def become(self, tensor: Tensor, view: Tensor, /) -> None:
+        """Turn a tensor into another view, of itself (``t_``) or another (``set_``), whose array cannot be written."""
+        self.rebind(tensor, to_data(view))
+
+    def check_write(self, tensor: Tensor, name: str, /) -> None:
+        """Raise where the operator ``name`` must not give a tensor another array in the place of a write."""
+        return
+
+
+class Autograd(Protocol):
+    """A frontend's engine for gradients; the core has none."""
+
+    def autograd_kernel(self, op: Operator, keyset: DispatchKeySet, formula: AutogradFormula, /) -> Kernel | None:
+        """Return the kernel of an operator with a formula under the Autograd keys of ``keyset``; asked once for each.
+
+        It goes on with ``op.redispatch`` below these keys. None passes the formula over.
+        """
+        return None
+
+    def has_history(self, tensor: Tensor, /) -> bool:
+        """Return whether a tensor with an Autograd key may need a gradient; where none does, a call may take a short way."""
+        return True
+
+    def records(self) -> bool:
+        """Return whether calls are recorded for backward here at all."""
+        return True
+
+    def prepare(self, key: DispatchKey, /) -> None:
+        """Register the kernels under an Autograd key, if need be: a first call arrives there."""
+        return
+
+    def short_gradient(self, op: Operator, mask: int, gradient: Any, usual: Kernel, short: Kernel, /) -> Kernel | None:
+        """Return the kernel of calls with this mask of an operator whose short way has a gradient, a `ShortGradient`.
+
+        It makes a node, or goes on with ``usual``, and where nothing is recorded with ``short``. None leaves it to
+        `has_history`.
+        """
+        return None
+
+
+class Layers(Protocol):
+    """A frontend's further layers: batching, autocast, values instead of writes, and calls over several devices."""
+
+    def batching_kernel(self, op: Operator, keyset: DispatchKeySet, rule: Callable[..., Any], /) -> Kernel | None:
+        """Return the kernel under ``FuncTorchBatched`` of an operator with a rule of `register_vmap`; None ignores it."""
+        return None
+
+    def autocast_kernel(self, op: Operator, keyset: DispatchKeySet, casts: AutocastInputs, /) -> Kernel | None:
+        """Return the kernel under an Autocast key of an operator of `register_autocast`; None passes the casts over."""
+        return None
+
+    def functional_block(self) -> FunctionalBlock | None:
+        """Return a block in which values take the place of writes, for ``trace(functional=True)``, or None."""
+        return None
+
+    def call_mixed(self, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+        """Return the result of a call with tensors of several devices; `refuse_mixed` refuses it by name."""
+        return refuse_mixed(op, args, kwargs)
+
+
+class Capture(Protocol):
+    """The frontend's part in captured functions: a captured program sees tensors through it alone."""
+
+    def capture_part(self, recording: Any, /) -> Any:
+        """Return the `CapturePart` of one recorded call, which begins; None if tensors have no state besides arrays."""
+        return None
+
+    def environment(self) -> Any:
+        """Return a value of the settings on which a captured call depends, such as the grad mode; asked at each replay."""
+        return None
+
+    def remake(self, tensor: Tensor, /) -> bool:
+        """Give a tensor whose array is used up another one, if it is a view of one that is there; return whether it is.
+
+        Asked when a captured call has failed after it had used up the array.
+        """
+        return False
+
+
+def bind(tensor: Tensor, data: Array) -> None:
+    """Store ``data`` in ``tensor``, an array of its device or a value that will be one, and the keys that say which."""
+    tensor._dispatch_data = data
+    tensor._dispatch_mask = tensor._dispatch_mask & ~_PIPELINE | TYPE_MASKS.get(type(data), 0) & _PIPELINE
+
+
+def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
+    found: list[tuple[str, str]] = []
+    kinds: dict[type, None] = {}
+    wrapped = False
+    names = (
+        [str(index) for index in range(len(args))]
+        if op._entry.schema is None
+        else [argument.name for argument in op.schema.arguments]
+    )
+    values = dict(zip(names, args, strict=False)) | kwargs
+    for name, value in values.items():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if is_tensor(item):
+                found.append((name, str(device(item))))
+                kinds[type(item)] = None
+                wrapped = wrapped or bool(getattr(item, "_dispatch_mask", 0) & MARKERS)
+    devices = sorted({place for _, place in found})
+    where = ", ".join(f"'{name}' on {place}" for name, place in found)
+    raise DeviceMismatchError(
+        f"{op.name}: Expected all tensors to be on the same device, but found at least two devices,"
+        f" {devices[0]} and {devices[-1]}! (arguments {where}){_list_sets(op)}",
+        hint="move them to one device first" + ("" if wrapped else _suggest_set(op, kinds)),
+    )
+
+
+def _list_sets(op: Any) -> str:
+    """Return a line that lists the sets of types for which an operator has kernels, or ""."""
+    held = ", ".join(f"{found[0].key.label} ({found[0].origin})" for found in op._entry.for_types())
+    return held and f"\nKernels for sets of types: {held}"
+
+
+def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
+    names = ", ".join(name_types(kinds))
+    return f", or register a kernel for all of their types: Library.impl({op.name!r}, kernel, types=({names}))"
