@@ -323,11 +323,28 @@ class CaptureSession(Session):
     """The pipeline of one recorded call: it runs nothing as long as the function does."""
 
     recording: Recording
+    defers_all = True
 
     def __init__(self, recording: Recording) -> None:
         super().__init__(_OPTIONS)
         self.recording = recording
         self.ignores_lent = True
+
+    def meet(self, values: tuple[Any, ...], unread: Collection[int]) -> tuple[Any, ...]:
+        """Take the tensors among a call's arguments as inputs."""
+        return self.recording.meet(values, unread)
+
+    def ask(self, rule: Callable[..., Any], values: Iterable[Any]) -> None:
+        """Ask a shape rule with live numbers, whose values may become conditions."""
+        self.recording.ask(rule, values)
+
+    def put(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """Make an array of the host's data, which a replay makes again."""
+        return self.recording.put(operator, make, values)
+
+    def check_eager(self, operator: str, why: str) -> None:
+        """Refuse a call that runs at once."""
+        self.recording.refuse_eager(operator, why)
 
     def count_remaining(self) -> None:
         """Set no limit."""

@@ -41,7 +41,7 @@ class Block:
         self.outer = innermost()
         self.is_open = True
         #: Whether generated recorders may record calls: they measure nothing, keep no tensors, and look no further.
-        self.takes_records = not session.options["trace"] and session.recording is None
+        self.takes_records = not session.options["trace"] and not session.defers_all
         #: The context's masks inside it.
         self.state = context.with_included(_PIPELINE)
         self.tokens: tuple[Token[Block | None], Token[context.State | None]]

@@ -146,7 +146,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         def run(*values: Any) -> Any:
             session, data = finish(), access.to_data(values[0])
-            if session is None or session.recording is not None or (isinstance(data, Pending) and data.value is None):
+            if session is None or session.defers_all or (isinstance(data, Pending) and data.value is None):
                 return otherwise(*values)
             session.stats.views += 1
             return run_materialized(*values)
@@ -167,8 +167,7 @@ def _make_typed(calls: TypedCalls, pass_on: Runner, run_materialized: Runner) ->
         if calls.choose(arrays) is None:
             return pass_on(*values, **keywords)  # A composite, or a refusal.
         if session is not None:
-            if session.recording is not None:
-                session.recording.refuse_eager(name, _BY_TYPES)
+            session.check_eager(name, _BY_TYPES)
             session.run_before(arrays, arrays)
             session.stats.count_eager(name, _BY_TYPES)
         return run_materialized(*values, **keywords)
@@ -230,8 +229,8 @@ def _let_meet(entry: Any, runner: Runner) -> Runner:
 
     def run(*values: Any) -> Any:
         session = current()
-        if session is not None and session.recording is not None:
-            session.recording.meet(values, unread)  # numbers stay live for the operators that it calls
+        if session is not None:
+            session.meet(values, unread)  # numbers stay live for the operators that it calls
         return runner(*values)
 
     return run
@@ -245,9 +244,7 @@ def _host_data(name: str, pass_on: Runner) -> Runner:
         if session is None:
             return pass_on(*values)
         session.stats.views += 1
-        if session.recording is not None:
-            return session.recording.put(name, pass_on, values)
-        return pass_on(*values)
+        return session.put(name, pass_on, values)
 
     return run
 
@@ -367,21 +364,20 @@ class Recorder:
             return self._run_eagerly(session, values, self.never_recorded)
         values = signature.map_tensors(lambda value: to_step_argument(value, session), values)
         views = [result.source for result in signature.results[:1] if result.kind == "view"]
-        if views and session.recording is None and not isinstance(values[views[0]], Pending):
+        if views and not session.defers_all and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
             return self.entry.explicit_table[self.mask](*values)
         lent = bool(LENT) and not session.ignores_lent and self._touches_lent(values)
         if lent and not self.copies_lent:
             return self._run_eagerly(session, values, "lent")
-        if signature.writes and session.recording is None:
+        if signature.writes and not session.defers_all:
             why = self.reason_not_deferrable(values)
             if why:
                 return self._run_eagerly(session, values, why)
         try:
             rule = session.stats.time_rule(self.meta) if session.options["trace"] else self.meta
             given = self._describe(values)
-            if session.recording is not None:
-                session.recording.ask(rule, given)
+            session.ask(rule, given)
             described = intern_spec(watch("meta", self.entry.name, rule)(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]

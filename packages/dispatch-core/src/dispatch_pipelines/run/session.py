@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import forks
@@ -46,6 +46,8 @@ class Session(Scheduler):
     is_unfinished = False
     #: The record of a captured function's call for its replays, while it is made; see `capturing`.
     recording: Recording | None = None
+    #: Whether views of arrays that are there wait, too, and writes to any: in a captured function's call they do.
+    defers_all = False
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -54,6 +56,22 @@ class Session(Scheduler):
         #: The blocks that are open, in all contexts.
         self.blocks: list[Block] = []
         _sessions.add(weakref.ref(self, _sessions.discard))
+
+    # Questions of the recorders, to which a captured function's call has answers of its own.
+
+    def meet(self, values: tuple[Any, ...], unread: Collection[int]) -> tuple[Any, ...]:
+        """Return the arguments of a call as steps keep them; the values at the places ``unread`` do not matter to it."""
+        return values
+
+    def ask(self, rule: Callable[..., Any], values: Iterable[Any]) -> None:
+        """Find out on which live numbers among the arguments a shape rule's answer depends."""
+
+    def put(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """Make an array of the host's data."""
+        return make(*values)
+
+    def check_eager(self, operator: str, why: str) -> None:
+        """Refuse a call that runs at once, where it must be recorded."""
 
     # Opening and ending.
 
