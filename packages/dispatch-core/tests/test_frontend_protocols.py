@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from inspect import isfunction
 
 import pytest
@@ -166,3 +167,82 @@ def test_a_program_asks_the_former_members_as_it_asks_the_protocols(
         found.append(run_program(seed, registry.ops.t, arrays, frontend.wrap, log))
     assert found[0] == found[1]
     assert {line[0] for line in found[0][1]} <= {*given}
+
+
+class Notes(frontends.CapturePart):
+    """What a part is told, in the order in which it is."""
+
+    def __init__(self, log):
+        self.log = log
+        log.append("begin")
+
+    def meet(self, tensor):
+        self.log.append("meet")
+
+    def check(self):
+        self.log.append("check")
+
+    def finish(self, results):
+        self.log.append("finish")
+        return frontends.Finish()
+
+    def end(self, *, failed):
+        self.log.append("failed" if failed else "end")
+
+
+class NotedCapture(frontends.Capture):
+    def __init__(self):
+        self.logs, self.mode = [], 0
+
+    def capture_part(self, recording):
+        self.logs.append([])
+        return Notes(self.logs[-1])
+
+    def environment(self):
+        return self.mode
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_captured_call_has_a_part_of_the_frontend_where_it_runs_and_nowhere_else(seed, meta, toy, make_frontend):
+    capture, draw = NotedCapture(), random.Random(seed)
+    boxes = make_frontend("noted", capture=capture)
+    with dc.Library("noted", "DEF") as library:
+        library.define("double(Tensor x) -> Tensor")
+        library.impl("double", lambda x: type(x)(x.a * 2), toy.key)
+        library.impl("double", lambda x: meta.array(x.shape), "Meta")
+        parts, others = [], []
+
+        def ask():
+            others.append(frontends.captured_part("noted"))
+
+        def function(tensor, times):
+            parts.append(frontends.captured_part("noted"))
+            assert frontends.captured_part("others") is None
+            aside = threading.Thread(target=ask)
+            aside.start()
+            aside.join()
+            if times < 0:
+                raise ZeroDivisionError
+            for _ in range(times):
+                tensor = dc.ops.noted.double(tensor)
+            return tensor
+
+        captured = dc.capture(function)
+        for _ in range(60):
+            times, number = draw.choice([1, 2, 2, 2, -1, draw.randrange(3, 40)]), draw.randrange(9)
+            capture.mode = draw.choice([0, 0, 0, 1])
+            ran, begun = len(parts), len(capture.logs)
+            if times < 0:
+                with pytest.raises(ZeroDivisionError):
+                    captured(boxes.wrap(toy.array([number])), times)
+            else:
+                found = captured(boxes.wrap(toy.array([number])), times)
+                assert found._dispatch_data.a.tolist() == [number * 2**times]
+            assert frontends.captured_part("noted") is None
+            assert len(parts) - ran == len(capture.logs) - begun <= 1  # a replay asks for none, and runs no Python
+        assert all(type(each) is Notes and each.log is log for each, log in zip(parts, capture.logs, strict=True))
+        assert {*others} == {None}
+        assert all(log[0] == "begin" and log[-1] in ("end", "failed") for log in capture.logs)
+        assert any(log == ["begin", "meet", "finish", "end"] for log in capture.logs)
+        assert len(parts) < 60
+    assert not frontends.CAPTURING

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .arrays.access import storage_of, storage_offset, to_data
 from .arrays.frontend import (
     CAPTURING,
+    FRONTENDS,
     Frontend,
     become,
     check_writing,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ARRAYS",
     "AUTOGRAD",
+    "CAPTURING",
     "PLACES",
     "WINDOWS",
     "AutocastInputs",
@@ -87,6 +89,7 @@ __all__ = [
     "become",
     "bind",
     "call_signature",
+    "captured_part",
     "check_writing",
     "components_of",
     "current_masks",
@@ -283,3 +286,19 @@ def recording() -> Recording | None:
     from .pipelines import current_recording  # loaded, as something is captured
 
     return current_recording()
+
+
+def captured_part(name: str) -> Any:
+    """Return the `CapturePart` of the frontend ``name`` in the captured function's call that runs here, or None.
+
+    By it a frontend tells of tensors that are read or changed without an operator. A call that runs eagerly has parts, too:
+    they refuse the same.
+
+    >>> captured_part("boxes") is None
+    True
+    """
+    if not CAPTURING:
+        return None
+    call = next((each for each in CAPTURING[:] if each.is_here()), None)
+    parts = {} if call is None else call.parts
+    return next((part for marker, part in parts.items() if FRONTENDS[marker].name == name), None)

@@ -182,6 +182,10 @@ _FORMER: Final = {
 }
 
 
+def _wrap_view(base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
+    return wrap_like(base, data)
+
+
 def _adapt_flat_hooks(name: str, tensor_type: type) -> dict[str, Any]:
     """Return objects for the protocols whose methods a tensor class has under their former names, with a warning."""
     made: dict[str, Any] = {}
@@ -190,7 +194,7 @@ def _adapt_flat_hooks(name: str, tensor_type: type) -> dict[str, Any]:
         former = {each: f"_dispatch_{_FORMER.get(each, each)}" for each in _methods_of(protocol)}
         hooks = {each: staticmethod(hook) for each, old in former.items() if (hook := getattr(tensor_type, old, None))}
         if parameter == "views" and hooks:  # without the member, a view was a fresh tensor
-            hooks.setdefault("view", staticmethod(lambda base, data, op, args: wrap_like(base, data)))
+            hooks.setdefault("view", staticmethod(_wrap_view))
         if hooks:
             made[parameter] = type(f"Flat{protocol.__name__}", (protocol,), hooks)()
             found += [former[each] for each in hooks if hasattr(tensor_type, former[each])]

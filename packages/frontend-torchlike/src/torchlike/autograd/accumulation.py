@@ -21,7 +21,7 @@ from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
-from ..history.captures import PARTS, current_part, see_gradient
+from ..history.captures import current_part, see_gradient
 from ..history.node import Leaf, Node
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import bare
@@ -48,7 +48,7 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if not leaf.accumulates:
         return
-    if PARTS and tensor is not None:
+    if tensor is not None:
         see_gradient(tensor)
     with _accumulating:
         before = leaf.grad
@@ -82,7 +82,7 @@ def _take(grads: list[Any], leaf: Tensor | None) -> Tensor | None:
     grad = grads[0]
     data, wanted = grad._dispatch_data, leaf._dispatch_data
     if grad._dispatch_mask & _PIPELINE and isinstance(data, frontends.Pending):
-        if PARTS and _is_alone(grad, leaf):
+        if _is_alone(grad, leaf):
             return grad
         return _take_pending(grad, leaf, getrefcount(data) - 1)
     if type(data) is not np.ndarray or type(wanted) is not np.ndarray or getrefcount(data) > _HELD:

@@ -16,7 +16,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import has_masks
 
-from ..history.captures import PARTS, check_hook, current_part
+from ..history.captures import check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, is_plain, to_scalar_type
@@ -131,8 +131,7 @@ def _execute(
     buffers: _Buffers = {}
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
-    if PARTS:
-        _check_capture(order, waiting)
+    _check_capture(order, waiting)
     needed: set[Node] | None = None
     if wanted is not None:
         needed = _find_nodes_above(order, wanted.nodes)

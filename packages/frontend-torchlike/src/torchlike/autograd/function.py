@@ -14,7 +14,7 @@ from dispatch_core.frontends import included_mask
 from dispatch_core.tracebacks import api_boundary
 
 from ..history import tangents
-from ..history.captures import PARTS, check_hook
+from ..history.captures import check_hook
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.graph_settings import node_observers
@@ -213,8 +213,7 @@ class Function:
     @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
-        if PARTS:
-            check_hook(cls, "The custom autograd function")
+        check_hook(cls, "The custom autograd function")
         if cls.setup_context is not None:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs)
         if included_mask() & FRONT or any(getattr(arg, "_dispatch_mask", 0) & FRONT for arg in args):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 
-from ..history.captures import PARTS, current_part
+from ..history.captures import see_base
 from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.view_chains import replay
@@ -80,8 +80,7 @@ class CopySlices(Node):
 
 def rebase(tensor: Tensor, node: Node, place: int = 0) -> None:
     """Make ``node`` the history of a tensor that an operator has written to; ``place`` is the tensor's among its inputs."""
-    if PARTS and (part := current_part()) is not None:
-        part.see_base(tensor)
+    see_base(tensor)
     bit = autograd_bit(tensor._dispatch_mask)
     tensor._dispatch_mask |= bit
     state = tensor._state
@@ -113,8 +112,7 @@ def turn(tensor: Tensor, node: Node) -> None:
     if not state.is_view or state.base is None:
         rebase(tensor, node)
         return
-    if PARTS and (part := current_part()) is not None:
-        part.see_base(tensor)
+    see_base(tensor)
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
     state.history, state.version_seen = node, state.storage.version
 

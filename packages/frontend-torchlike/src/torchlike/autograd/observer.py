@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 
-from ..history.captures import PARTS, refuse
+from ..history.captures import refuse
 from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node, TensorState, next_sequence
 from .inplace import CopySlices
@@ -25,8 +25,7 @@ KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and show the nodes that it made to the observers (the boxed fallback)."""
-    if PARTS:
-        refuse("A hook on saved tensors, or anomaly mode, is on", "leave its block: a replay shows no nodes to it")
+    refuse("A hook on saved tensors, or anomaly mode, is on", "leave its block: a replay shows no nodes to it")
     if watchers := write_observers.get():
         with dc.exclude_keys(KEY):
             _show_written(op, args, kwargs, watchers)

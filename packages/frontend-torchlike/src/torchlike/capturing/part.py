@@ -8,7 +8,6 @@ from typing import Any
 
 from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
-from ..history import captures
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
@@ -54,15 +53,7 @@ class CapturedState(CapturePart):
                 "Hooks on saved tensors, or anomaly mode, are on",
                 "leave their block: nodes that a replay makes are not shown to them",
             )
-        # No call, after which an interrupt could fall, before this part is known.
-        parts, key = captures.PARTS, -id(self)
-        ANY[key] = True
-        parts += [self]
-
-    def is_here(self) -> bool:
-        """Return whether this thread or task records the call, or runs it eagerly and refuses the same."""
-        found: bool = self.recording.is_here()
-        return found
+        ANY[-id(self)] = True
 
     def hold(self, objects: Sequence[Any]) -> None:
         self.modules.hold([each for each in objects if isinstance(each, Tree) and "_modules" in vars(each)])
@@ -126,8 +117,6 @@ class CapturedState(CapturePart):
         return Finish(tensors, restore, key, write_checks, tuple(blueprint.numbers), is_first)
 
     def end(self, *, failed: bool) -> None:
-        if self in captures.PARTS:
-            captures.PARTS.remove(self)
         ANY.pop(-id(self), None)
         self.modules.end()
         self.optimizers.end()

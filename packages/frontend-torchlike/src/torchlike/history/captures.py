@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from dispatch_core.frontends import CAPTURING, captured_part
+
 from ..names.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -16,51 +18,48 @@ if TYPE_CHECKING:
 else:
     CapturedState = import_lazily("torchlike.capturing.part", "CapturedState")
 
-#: The recordings in progress, of all threads: mostly none, so that one look tells.
-PARTS: Final[list[CapturedState]] = []
 #: All optimizers: a recording compares their settings at its end with those at its beginning.
 OPTIMIZERS: Final[WeakSet[Any]] = WeakSet()
 
 
 def current_part() -> CapturedState | None:
-    """Return the part of the call that this thread or task records, or None."""
-    for part in PARTS[:]:
-        if part.is_here():
-            return part
-    return None
+    """Return the frontend's part in the captured call that runs here, or None."""
+    return captured_part("torchlike") if CAPTURING else None
 
 
 def see(tensor: Any) -> None:
     """Tell the recording of a tensor before it is read or changed without an operator."""
-    part = current_part()
-    if part is not None:
+    if CAPTURING and (part := current_part()) is not None:
         part.recording.see(tensor)
+
+
+def see_base(tensor: Any) -> None:
+    """Tell the recording of a tensor whose history changes, and of the tensor that it is a view of."""
+    if CAPTURING and (part := current_part()) is not None:
+        part.see_base(tensor)
 
 
 def see_gradient(tensor: Any) -> None:
     """Tell the recording of a tensor whose ``.grad`` is read or changed, and of the gradient."""
-    part = current_part()
-    if part is not None:
+    if CAPTURING and (part := current_part()) is not None:
         part.see_gradient(tensor)
 
 
 def see_module(module: Any) -> None:
     """Tell the recording of a module whose parts are read without calling it."""
-    part = current_part()
-    if part is not None:
+    if CAPTURING and (part := current_part()) is not None:
         part.modules.see_tree(module)
 
 
 def refuse(what: str, hint: str) -> None:
     """Raise ``CaptureError`` for something that a replay could not do, where a call is recorded."""
-    part = current_part()
-    if part is not None:
+    if CAPTURING and (part := current_part()) is not None:
         part.recording.refuse(what, hint)
 
 
 def check_hook(hook: Any, what: str) -> None:
     """Refuse a function of the user's, which a replay would not call, unless it was declared traceable."""
-    if not getattr(hook, "_dispatch_traceable", False):
+    if CAPTURING and not getattr(hook, "_dispatch_traceable", False):
         name = getattr(hook, "__qualname__", type(hook).__qualname__)
         # As the user can write it: neither a function without a name nor one of another function's has such a name.
         spelled = name.rpartition("<locals>.")[2]

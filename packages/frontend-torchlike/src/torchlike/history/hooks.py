@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 
 from dispatch_core.lazy_text import repr_by_attributes
 
-from .captures import PARTS, check_hook
+from .captures import check_hook
 
 Hook: TypeAlias = Callable[..., Any]
 
@@ -25,8 +25,7 @@ class RemovableHandle:
         self, hooks: dict[int, Hook], hook: Hook, marks: tuple[dict[int, bool], ...] = (), prepend: bool = False
     ) -> None:
         """Put ``hook`` among ``hooks``, before the others with ``prepend``, and its number into each of ``marks``."""
-        if PARTS:
-            check_hook(hook, "The registration of a hook,")
+        check_hook(hook, "The registration of a hook,")
         self.id = RemovableHandle._ids()
         self._hooks, self._marks = hooks, marks
         before = dict(hooks) if prepend else {}

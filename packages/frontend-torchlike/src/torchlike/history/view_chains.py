@@ -16,7 +16,7 @@ import dispatch_core as dc
 from dispatch_core.frontends import find_array_type
 
 from ..names.lazy_names import import_lazily
-from .captures import PARTS, current_part
+from .captures import current_part
 from .metadata import is_plain
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
 
 def list_views(chain: Chain, stop: Chain = None) -> list[tuple[Any, tuple[Any, ...]]]:
     """Return the operators of a chain from ``stop`` on, in the order of the calls, each with its further arguments."""
-    part = current_part() if PARTS else None
+    part = current_part()
     steps = []
     while chain is not stop and chain is not None:
         if part is not None:

@@ -24,7 +24,7 @@ from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
 from ..names.lazy_names import import_lazily
-from .captures import PARTS, current_part
+from .captures import current_part
 from .grad_mode import enable_grad, is_grad_enabled
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
 from .view_chains import Chain, list_views, replay, view_kinds
@@ -239,7 +239,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, rest: tuple[Any, ...], *, is
     known = find_array_type(type(data))
     if known is not None and not known.mutable:
         bind(tensor, data)  # in a pipeline it is pending, whatever the base is
-        if PARTS and (part := current_part()) is not None:
+        if (part := current_part()) is not None:
             part.recording.own(tensor)
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..history.captures import PARTS, current_part
+from ..history.captures import current_part
 from ..history.hooks import Hook, RemovableHandle
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
@@ -102,7 +102,7 @@ class Hooked(Tree):
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``forward`` and all hooks around it."""
-        if PARTS and (part := current_part()) is not None:
+        if (part := current_part()) is not None:
             part.modules.see(self)
         called: set[int] = set()
         result = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatch_core.tracebacks import trim_traceback
 
-from ..history.captures import PARTS, current_part
+from ..history.captures import current_part
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
 from ..values.dtypes import format_type
@@ -80,8 +80,7 @@ class Registrar(Tree):
         try:
             # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
             own = self.__dict__
-            if PARTS:
-                _check_capture(self, name)
+            _check_capture(self, name)
             if isinstance(value, Parameter):
                 self._get_parts("_parameters", "parameters")
                 self._remove_other_parts(name, "_parameters")

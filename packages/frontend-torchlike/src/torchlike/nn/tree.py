@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..history.captures import PARTS, see_module
+from ..history.captures import see_module
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
 from .parameter import Parameter
@@ -25,8 +25,7 @@ class Tree:
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         seen: set[Module] = set()
-        if PARTS:
-            see_module(self)
+        see_module(self)
         for name, module in self._modules.items():
             if module is not None and module not in seen:
                 seen.add(module)
@@ -40,8 +39,7 @@ class Tree:
         self: Any, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
-        if PARTS:
-            see_module(self)
+        see_module(self)
         if self in memo:
             return
         if remove_duplicate:
@@ -59,8 +57,7 @@ class Tree:
         self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
         seen: set[Tensor] = set()
-        if PARTS:
-            see_module(self)
+        see_module(self)
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, value in getattr(module, kind).items():

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dispatch_core.tracebacks import trim_traceback
 
-from ..history.captures import PARTS, current_part
+from ..history.captures import current_part
 from ..history.hooks import Hook, RemovableHandle
 
 __all__ = [
@@ -91,7 +91,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
         try:
-            if PARTS and (part := current_part()) is not None:
+            if (part := current_part()) is not None:
                 part.optimizers.begin_step(self)
             if _PRE or self._optimizer_step_pre_hooks:
                 args, kwargs = _call_before(self, step, args, kwargs)

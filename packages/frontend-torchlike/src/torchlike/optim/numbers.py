@@ -13,7 +13,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from ..creation.factories import tensor
-from ..history.captures import PARTS, current_part
+from ..history.captures import current_part
 from ..tensors.arrays import is_recording
 from ..tensors.tensor import Tensor, wrap
 
@@ -29,7 +29,7 @@ def _array_of(value: Tensor) -> np.ndarray[Any, Any] | None:
 def make_number(value: float) -> Tensor:
     """Return a number as a tensor in the default dtype, or in float32."""
     is_double = get_default_dtype() is ScalarType.Double
-    if PARTS:
+    if current_part() is not None:
         return wrap(np.array(float(value), np.float64 if is_double else np.float32))
     return tensor(float(value), dtype=ScalarType.Double if is_double else ScalarType.Float)
 
@@ -39,7 +39,7 @@ def read_number(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     array = _array_of(value)
-    if PARTS and array is not None and (part := current_part()) is not None:
+    if array is not None and (part := current_part()) is not None:
         return part.optimizers.read(value)
     return value.item() if array is None else array.item()
 
@@ -48,7 +48,7 @@ def write_number(state: dict[str, Any], name: str, value: float) -> None:
     """Write a number to the tensor ``name`` of a state."""
     old = state[name]
     array = _array_of(old) if isinstance(old, Tensor) else None
-    if PARTS and (part := current_part()) is not None and array is not None and array.flags.writeable:
+    if (part := current_part()) is not None and array is not None and array.flags.writeable:
         array[...] = getattr(value, "value", value)  # a replay writes its own
         old._count_write()
         part.optimizers.write(old, value)
@@ -90,7 +90,7 @@ def _round(value: float) -> float:
 
 def _compute(function: Any, *numbers: Any) -> Any:
     """Return a function of numbers, live ones among them."""
-    if PARTS and (part := current_part()) is not None:
+    if (part := current_part()) is not None:
         return part.optimizers.compute(function, *numbers)
     return function(*numbers)
 

@@ -15,7 +15,7 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import clear_gradient
 from ..functions.operator_functions import FUNCTIONS
-from ..history.captures import OPTIMIZERS, PARTS, current_part
+from ..history.captures import OPTIMIZERS, current_part
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..tensors.tensor import Tensor
 from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_optimizer_step_pre_hook, with_hooks
@@ -179,11 +179,11 @@ class Optimizer(Hooks):
 
     def _update_all(self) -> None:
         groups = self.param_groups
-        if PARTS and (part := current_part()) is not None:
+        if (part := current_part()) is not None:
             groups = part.optimizers.find_groups(self)
         for group in groups:
             lr = to_plain(group.get("lr"))
-            found = [(param, param.grad) for param in group["params"] if param.grad is not None]
+            found = [(param, grad) for param in group["params"] if (grad := param.grad) is not None]
             for _, grad in found:
                 self._check_layout(grad, group)
             for param, grad in found:

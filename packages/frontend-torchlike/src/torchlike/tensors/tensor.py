@@ -19,7 +19,7 @@ from dispatch_core.frontends import PLACES, Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
-from ..history.captures import PARTS, current_part, see
+from ..history.captures import current_part, see
 from ..history.device_keys import autograd_bit, prepare
 from ..history.differentiable import Differentiable
 from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -131,7 +131,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         """The same memory as a tensor without history and with versions of its own."""
         if (nesting := current_nesting()) is not None:
             nesting.cache.distrust(self)
-        if PARTS and current_part() is not None:
+        if current_part() is not None:
             made = self.detach()
             del made._autograd
         else:
@@ -146,9 +146,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if (nesting := current_nesting()) is not None:
             nesting.cache.distrust(self)
-        if PARTS:
-            see(self)
-            see(value)
+        see(self)
+        see(value)
         if (self._dispatch_mask ^ value._dispatch_mask) & LAYOUTS:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: "

@@ -12,7 +12,7 @@ from weakref import ref
 
 from dispatch_core.lazy_text import repr_by_attributes
 
-from ...history.captures import PARTS, current_part
+from ...history.captures import current_part
 from ...tensors.tensor import Tensor
 from ..numbers import read_number, to_plain
 from ..optimizer import Optimizer
@@ -85,7 +85,7 @@ def _with_capture(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if PARTS and (part := current_part()) is not None:
+        if (part := current_part()) is not None:
             return part.optimizers.step_schedule(args[0], step, args[1:], kwargs)
         return step(*args, **kwargs)
 
