@@ -106,7 +106,7 @@ KERNELS = {
 
 
 def track(tensor):
-    """Have operators on a tensor recorded."""
+    """Record operators on a tensor."""
     tensor._dispatch_mask |= dc.DispatchKey.AutogradExact.value
     tensor.gradient = tensor.node = None
     return tensor

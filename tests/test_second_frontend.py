@@ -1,4 +1,4 @@
-"""A frontend of somebody else: it implements ``Autograd``, and its `vmap` needs the documented names alone."""
+"""A second frontend: it implements ``Autograd``, and its `vmap` needs the documented names alone."""
 
 from __future__ import annotations
 
