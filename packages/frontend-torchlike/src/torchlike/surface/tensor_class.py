@@ -31,7 +31,7 @@ from ..names.torch_names import TORCH_NAMES
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
 from ..tensors.printing import format_tensor
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
 
@@ -182,14 +182,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__dlpack_device__": _read_dlpack_device,
     "__reduce_ex__": reduce,
     "__repr__": format_tensor,
-    "_call_mixed": staticmethod(call_mixed),
     "_construct": staticmethod(construct),
-    "_make_autocast_kernel": staticmethod(_make_autocast_kernel),
-    "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
-    "_make_batching_kernel": staticmethod(_make_batching_kernel),
-    "_make_capture_part": staticmethod(_make_capture_part),
-    "_make_value_block": staticmethod(_make_value_block),
-    "_make_short_runner": staticmethod(_make_short_runner),
     "_repr_html_": _to_html,
     "backward": _backward,
     **host_memory.METHODS,
@@ -203,6 +196,19 @@ _OTHERS: Final[dict[str, Any]] = {
     "to_device": _to_device,
     "tolist": _tolist,
     "type": type_,
+}
+
+
+#: Methods of the frontend's protocols.
+_PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
+    TensorAutograd: {"autograd_kernel": _make_autograd_kernel, "short_gradient": _make_short_runner},
+    TensorLayers: {
+        "autocast_kernel": _make_autocast_kernel,
+        "batching_kernel": _make_batching_kernel,
+        "call_mixed": call_mixed,
+        "functional_block": _make_value_block,
+    },
+    TensorCapture: {"capture_part": _make_capture_part},
 }
 
 
@@ -300,6 +306,9 @@ def _complete() -> None:
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
+    for protocol, methods in _PROTOCOLS.items():
+        for name, method in methods.items():
+            setattr(protocol, name, staticmethod(method))
     for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)
     documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}

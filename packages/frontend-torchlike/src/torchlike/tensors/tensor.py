@@ -77,16 +77,9 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     __slots__ = ()
     __array_priority__ = 1000
 
-    # Python's operators and torch's methods are added in `methods`, and these hooks, which need them.
+    # Python's operators and torch's methods are added in `surface.tensor_class`, and this one, which needs them.
     if TYPE_CHECKING:
         _construct: ClassVar[Callable[..., Any]]
-        _call_mixed: ClassVar[Callable[..., Any]]
-        _make_autograd_kernel: ClassVar[Callable[..., Any]]
-        _make_batching_kernel: ClassVar[Callable[..., Any]]
-        _make_autocast_kernel: ClassVar[Callable[..., Any]]
-        _make_capture_part: ClassVar[Callable[..., Any]]
-        _make_value_block: ClassVar[Callable[[], Any]]
-        _make_short_runner: ClassVar[Callable[..., Any]]
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(type(self))})
@@ -379,6 +372,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
 #: Makes an object without data, as a call of a class of a plain type does, and as fast.
 bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
 
+# The methods of these that need the engine, the levels or networks are added in `surface.tensor_class`.
+
 
 class TensorWrites(frontends.Writes):
     """Counts writes, and gives tensors other arrays where arrays cannot be written to."""
@@ -398,41 +393,20 @@ class TensorAutograd(frontends.Autograd):
     prepare = staticmethod(prepare)
     records = staticmethod(is_grad_enabled)
 
-    def autograd_kernel(self, op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
-        return Tensor._make_autograd_kernel(op, keyset, formula)
-
     @staticmethod
     def has_history(tensor: Tensor) -> bool:
         state = tensor._autograd
         return type(state) is not tuple or bool(state[0]._dispatch_mask & AUTOGRAD)
 
-    def short_gradient(self, op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
-        return Tensor._make_short_runner(op, mask, gradient, usual, short)
-
 
 class TensorLayers(frontends.Layers):
     """Batching rules and casts of operators' authors, functionalization, and calls over devices."""
-
-    def batching_kernel(self, op: Any, keyset: Any, rule: Any) -> Callable[..., Any]:
-        return Tensor._make_batching_kernel(op, keyset, rule)
-
-    def autocast_kernel(self, op: Any, keyset: Any, casts: Any) -> Callable[..., Any]:
-        return Tensor._make_autocast_kernel(op, keyset, casts)
-
-    def functional_block(self) -> Any:
-        return Tensor._make_value_block()
-
-    def call_mixed(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return Tensor._call_mixed(op, args, kwargs)
 
 
 class TensorCapture(frontends.Capture):
     """The state of tensors besides arrays, for captured functions."""
 
     remake = staticmethod(remake)
-
-    def capture_part(self, recording: Any) -> Any:
-        return Tensor._make_capture_part(recording)
 
     @staticmethod
     def environment() -> Any:
