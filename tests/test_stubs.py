@@ -2,11 +2,13 @@
 
 import ast
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import torchlike
+from torchlike.names.public_paths import PUBLIC_PATHS
 
 pytestmark = pytest.mark.texts
 
@@ -67,3 +69,13 @@ def test_every_public_name_of_torchlike_stands_in_the_stub(written):
     names = {name for name in torchlike.__all__ if not name.startswith("_")}
     listed = ast.literal_eval(written[SOURCES["torchlike"] / "__init__.pyi"].partition("__all__ = ")[2])
     assert {*listed} == names
+
+
+def test_every_public_path_has_a_stub_with_the_classes_and_functions_of_its_file(written):
+    for public in PUBLIC_PATHS:
+        stem = SOURCES["torchlike"].parent.joinpath(*public.split("."))
+        (text,) = (written[path] for path in (stem.with_suffix(".pyi"), stem / "__init__.pyi") if path in written)
+        exec(compile(text, public, "exec"), given := {})
+        own = {name: value for name, value in vars(import_module(public)).items() if not name.startswith("__")}
+        names = {name for name, value in own.items() if str(getattr(value, "__module__", "")).startswith(public)}
+        assert {name for name in names if name[0] != "_" or isinstance(own[name], type)} <= {*given}, public

@@ -6,6 +6,7 @@ python tools/generate_stubs.py --check   # fails where one is out of date
 Functions of operators are made when they are first used, so type checkers and editors see none of them in the sources. The
 stubs have their signatures (`torchlike.signatures`), and the names that packages import late. A stub hides its source from a
 type checker, so only files that hand names on have one: everything written by hand stands in modules that are checked.
+A public path whose file lies elsewhere (`torchlike.names.public_paths`) has a stub that hands its names on, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, Final
 
 import dispatch_core
@@ -28,6 +30,7 @@ from torchlike.creation.factories import FACTORIES
 from torchlike.functions.foreach import list_foreach
 from torchlike.functions.operator_functions import FUNCTIONS, METHODS
 from torchlike.names.operator_table import read_operators
+from torchlike.names.public_paths import PUBLIC_PATHS
 from torchlike.signatures import written_signatures as written
 from torchlike.signatures.function_signatures import method_signatures
 from torchlike.values.dtypes import DTYPES
@@ -438,11 +441,39 @@ PACKAGES: Final = (
 NAMESPACES: Final = ("torchlike.fft", "torchlike.linalg", "torchlike.special")
 
 
+def list_public_paths() -> dict[Path, str]:
+    """Return the stub's place for each public path, with those of modules in packages → the path of the file."""
+    found = {}
+    for public, own in PUBLIC_PATHS.items():
+        folder = Path(*public.split("."))
+        inner = [each.name for each in iter_modules(getattr(import_module(own), "__path__", ()))]
+        found[folder / "__init__.pyi" if inner else folder.with_suffix(".pyi")] = own
+        found |= {folder / f"{name}.pyi": f"{own}.{name}" for name in inner}
+    return found
+
+
+def write_public_path(own: str) -> str:
+    """Return the stub of a public path: all that the file defines, private classes included, which users inherit from."""
+    module, lines = import_module(own), [f"from {own} import *"]
+    listed = getattr(module, "__all__", None)
+    for node in ast.parse(_source_of(own).read_text(encoding="utf-8")).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                is_given = name[0] != "_" if listed is None else name in listed
+                if not is_given and (name[0] != "_" or isinstance(node, ast.ClassDef)):
+                    lines.append(f"from {own} import {name} as {name}")
+            case ast.ImportFrom(module=inner, names=[ast.alias(name="*")], level=1):
+                # mypy leaves out names of an ``__all__`` that is added up.
+                lines.append(f"from {own}.{inner} import *")
+    return "\n".join([_TITLE.format((module.__doc__ or "").partition("\n")[0]), *lines, ""])
+
+
 def write_stubs() -> dict[Path, str]:
     """Return the text of every stub by its place, below the folder that packages are imported from."""
     texts = {_source_of(package).with_suffix(".pyi"): write_package(package) for package in PACKAGES}
     texts |= {_source_of(package).with_suffix(".pyi"): write_namespace(package) for package in NAMESPACES}
     found = {path.relative_to(SOURCE.parent): text for path, text in texts.items()}
+    found |= {place: write_public_path(own) for place, own in list_public_paths().items()}
     found[Path("torchlike", "tensor_methods.pyi")] = write_methods()
     found[Path("torchlike", "return_types.pyi")] = write_return_types()
     found[Path("dispatch_core", "keys", "known_keys.py")] = write_keys()
@@ -460,6 +491,7 @@ def main() -> None:
         if "--check" in sys.argv[1:]:
             stale += [] if path.exists() and path.read_text(encoding="utf-8") == text else [path]
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     if stale:
         sys.exit(f"out of date: {', '.join(map(str, stale))}\nrun python tools/generate_stubs.py")

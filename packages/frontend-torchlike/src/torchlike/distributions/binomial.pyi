@@ -1,0 +1,6 @@
+"""Binomial distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.discrete.binomial import *

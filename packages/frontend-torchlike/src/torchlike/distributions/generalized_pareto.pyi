@@ -1,0 +1,6 @@
+"""Generalized Pareto distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.generalized_pareto import *

@@ -1,0 +1,6 @@
+"""Geometric distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.discrete.geometric import *

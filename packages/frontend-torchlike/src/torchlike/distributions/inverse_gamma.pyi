@@ -1,0 +1,6 @@
+"""Inverse gamma distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.inverse_gamma import *

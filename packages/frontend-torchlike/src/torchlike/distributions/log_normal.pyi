@@ -1,0 +1,6 @@
+"""Log-normal distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.log_normal import *

@@ -1,0 +1,6 @@
+"""Logistic-normal distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.multivariate.logistic_normal import *

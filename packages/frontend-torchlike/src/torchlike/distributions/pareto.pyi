@@ -1,0 +1,6 @@
+"""Pareto distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.pareto import *

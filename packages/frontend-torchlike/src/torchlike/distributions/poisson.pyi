@@ -1,0 +1,6 @@
+"""Poisson distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.discrete.poisson import *

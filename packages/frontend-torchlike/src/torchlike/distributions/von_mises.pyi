@@ -1,0 +1,6 @@
+"""Von Mises distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.von_mises import *

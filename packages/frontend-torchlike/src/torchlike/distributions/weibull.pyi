@@ -1,0 +1,6 @@
+"""Weibull distributions.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike_distributions.continuous.weibull import *

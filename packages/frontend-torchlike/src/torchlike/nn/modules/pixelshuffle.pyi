@@ -1,0 +1,6 @@
+"""Channels that become pixels, and back.
+
+Made by ``python tools/generate_stubs.py``; the lint session compares it.
+"""
+
+from torchlike.nn.modules.arrangement.pixelshuffle import *
