@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import pickletools
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -11,6 +13,7 @@ from importlib import import_module
 import pytest
 
 import torchlike
+from torchlike.names import public_paths
 from torchlike.names.public_paths import PUBLIC_PATHS
 
 
@@ -21,13 +24,69 @@ def test_a_public_path_is_the_module_of_its_file(path):
     assert module.__spec__.name == PUBLIC_PATHS[path]  # it can be loaded again under its own name
 
 
-@pytest.mark.parametrize("path", [path for path in PUBLIC_PATHS if path.startswith(("torchlike.dist", "torchlike.nn"))])
+@pytest.mark.parametrize("path", PUBLIC_PATHS)
 def test_classes_say_the_public_path_and_are_pickled_by_it(path):
-    own = PUBLIC_PATHS[path]
     for value in vars(import_module(path)).values():
-        if inspect.isclass(value) and value.__module__.startswith(path):
+        if inspect.isclass(value) and str(value.__module__).startswith(path):
             assert pickle.loads(pickle.dumps(value)) is value
-        assert getattr(value, "__module__", "") != own
+        assert getattr(value, "__module__", "") != PUBLIC_PATHS[path]
+
+
+def list_public():
+    """Yield each public name of torchlike and its packages, with the object."""
+    packages = [torchlike]
+    for package in packages:
+        for name in getattr(package, "__all__", ()):
+            value = getattr(package, name)
+            if inspect.ismodule(value) and value.__name__.startswith("torchlike") and value not in packages:
+                packages.append(value)
+            yield f"{package.__name__}.{name}", value
+
+
+def test_no_public_object_says_an_inner_path():
+    # Folders that users do not import from: names that ``torchlike`` hands on say ``torchlike``, as torch's say ``torch``.
+    said = {
+        name: module
+        for name, value in list_public()
+        if re.match(
+            r"torchlike(_\w+|\.(creation|functions|methods|names|signatures|surface|tensors|values))(\.|$)",
+            module := str(getattr(value, "__module__", "")),
+        )
+    }
+    assert said == {}
+
+
+def test_public_classes_and_functions_are_pickled_by_a_path_that_leads_to_them():
+    broken = []
+    for name, value in list_public():
+        if inspect.isclass(value) or inspect.isfunction(value):
+            holder, place = sys.modules.get(value.__module__), value.__qualname__
+            found = getattr(holder, place, None) if "." not in place else value
+            if found is not value and found is not None:
+                broken.append(name)
+    assert broken == []
+
+
+#: Values whose classes ``torchlike`` hands on.
+VALUES = {
+    "finfo": lambda: torchlike.finfo(torchlike.float32),
+    "iinfo": lambda: torchlike.iinfo(torchlike.int8),
+    "layout": lambda: torchlike.strided,
+    "memory_format": lambda: torchlike.channels_last,
+    "meta": lambda: torchlike.ones(2, device="meta"),
+    "Size": lambda: torchlike.Size([2]),
+    "Tensor": lambda: torchlike.ones(2, requires_grad=True),
+    "UntypedStorage": lambda: torchlike.ones(2).untyped_storage(),
+    "TypedStorage": lambda: torchlike.ones(2).storage(),
+}
+
+
+@pytest.mark.parametrize("make", VALUES.values(), ids=VALUES)
+def test_values_are_pickled_by_public_paths(make):
+    written = pickle.dumps(make(), protocol=2)
+    modules = {place.split(" ")[0] for op, place, _ in pickletools.genops(written) if op.name == "GLOBAL"}
+    assert {name for name in modules if name.startswith("torchlike")} <= {"torchlike"}
+    pickle.loads(written)
 
 
 def test_what_lies_in_a_package_of_a_public_path_is_one_module_too():
@@ -45,15 +104,26 @@ def test_a_file_may_be_imported_before_its_public_path():
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
+#: Former path → the present one; see ``public_paths``.
+FORMER = public_paths._FORMER
+
+
+@pytest.mark.parametrize("path", FORMER)
+def test_a_former_path_is_the_module_with_a_warning(path):
+    sys.modules.pop(path, None)
+    with pytest.warns(DeprecationWarning, match=rf"the module {path} is {FORMER[path]} now"):
+        assert import_module(path) is import_module(FORMER[path])
+
+
 def test_pickles_that_name_a_former_path_are_read():
     tensor = torchlike.tensor([1.0, 2.0])
-    written = pickle.dumps((torchlike.Size([2]), tensor), protocol=0)
-    assert b"torchlike.values.size\n" in written
-    before = written.replace(b"torchlike.values.size\n", b"torchlike.size\n")
-    before = before.replace(b"torchlike.tensors.arrays\n", b"torchlike.interop\n")
-    for name in ("torchlike.size", "torchlike.interop"):
-        sys.modules.pop(name, None)
+    written = pickle.dumps((torchlike.Size([2]), tensor, torchlike.tensor, torchlike.asarray), protocol=0)
+    for name, former in ("Size", "size"), ("_rebuild", "interop"), ("tensor", "creation"), ("asarray", "sources"):
+        assert f"ctorchlike\n{name}\n".encode() in written
+        written = written.replace(f"ctorchlike\n{name}\n".encode(), f"ctorchlike.{former}\n{name}\n".encode())
+        sys.modules.pop(f"torchlike.{former}" if former != "creation" else "", None)
     with pytest.warns(DeprecationWarning, match=r"the module torchlike\.\w+ is torchlike\.\w+\.\w+ now"):
-        size, read = pickle.loads(before)
+        size, read, *functions = pickle.loads(written)
     assert size == torchlike.Size([2])
     assert torchlike.equal(read, tensor)
+    assert functions == [torchlike.tensor, torchlike.asarray]

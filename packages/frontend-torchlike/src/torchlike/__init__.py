@@ -65,6 +65,7 @@ _NAMES = {
     "functions.tensor_questions": "get_device is_complex is_floating_point is_signed is_tensor numel",
     "functions.matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
+    "tensors.arrays": "_rebuild _rebuild_meta",
     "tensors.storages": "TypedStorage UntypedStorage",
     "creation.sources": "asarray from_dlpack frombuffer to_dlpack",
     "sparse": "",

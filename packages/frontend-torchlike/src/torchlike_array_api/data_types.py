@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.data_types"  # see Note [Public paths]
+
+import sys
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,6 +74,9 @@ def can_cast(from_: ScalarType | Tensor, to: ScalarType, /) -> bool:
         return result_of((source, to)) is to
     except TypeError:
         return False
+
+
+sys.modules[__name__] = sys.modules[__spec__.name]  # where dataclasses look their module up
 
 
 @dataclass(frozen=True, slots=True)

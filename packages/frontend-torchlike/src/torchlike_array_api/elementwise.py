@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.elementwise"  # see Note [Public paths]
+
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -7,6 +7,8 @@ tensor([1.+0.j, 1.+0.j])
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.fft"  # see Note [Public paths]
+
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.inspection"  # see Note [Public paths]
+
 from typing import Any, Final
 
 import dispatch_core as dc

@@ -7,6 +7,8 @@ tensor(6.)
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.linalg"  # see Note [Public paths]
+
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.manipulation"  # see Note [Public paths]
+
 from typing import Any
 
 from dispatch_aten.dtypes import ScalarType

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.operands"  # see Note [Public paths]
+
 from collections.abc import Iterable
 from functools import cache, reduce
 from typing import Any, Final

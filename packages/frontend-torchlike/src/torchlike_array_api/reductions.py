@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.reductions"  # see Note [Public paths]
+
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.array_api.searching"  # see Note [Public paths]
+
 from typing import Literal, NamedTuple
 
 from dispatch_aten.dtypes import ScalarType

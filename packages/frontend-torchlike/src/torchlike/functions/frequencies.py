@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.fft"  # see Note [Public paths]
+
 from typing import Any
 
 from dispatch_aten.dtypes import get_default_dtype

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from dispatch_core.lazy_text import LazyText
+
+#: Folders of torchlike whose paths are no public ones.
+_INNER: Final = frozenset("creation functions surface tensors values".split())
 
 __all__ = ["complete", "complete_all", "complete_function", "document"]
 
@@ -40,9 +43,11 @@ def complete(found: Any, namespace: str, name: str = "") -> None:
 
 
 def complete_function(found: Any, namespace: str, name: str = "") -> None:
-    """Do as `complete` for a function, and nothing for other objects."""
+    """Do as `complete` for a function, and nothing for other objects; a function of ``torch`` itself says ``torchlike``."""
     if type(found) is FunctionType:
         complete(found, namespace, name)
+        if namespace == "torch" and found.__module__.partition(".")[2].partition(".")[0] in _INNER:
+            found.__module__ = "torchlike"
 
 
 def complete_all(members: Mapping[str, Any], names: Iterable[str], namespace: str) -> None:

@@ -3,7 +3,8 @@
 Note [Public paths]
     ``torchlike.distributions.normal`` is a path of torch's; its file is ``torchlike_distributions/continuous/normal.py``.
     Both names are one module in ``sys.modules``, by the finder below. A file with a public path sets ``__name__`` to it, so
-    that its classes say it in texts and pickles.
+    that its classes say it in texts and pickles. Classes that ``torchlike`` itself hands on, such as ``Size``, say so by
+    ``__module__``, and its functions are told so when they are handed on (`docstrings.complete_function`).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _FOLDERS: Final = {
         " kumaraswamy laplace log_normal normal pareto studentT uniform von_mises weibull"
     ),
     ("torchlike.distributions", "torchlike_distributions.discrete"): (
-        "bernoulli binomial categorical continuous_bernoulli geometric multinomial negative_binomial one_hot_categorical"
-        " poisson relaxed_bernoulli relaxed_categorical"
+        "bernoulli binary binomial categorical continuous_bernoulli geometric multinomial negative_binomial"
+        " one_hot_categorical poisson relaxed_bernoulli relaxed_categorical"
     ),
     ("torchlike.distributions", "torchlike_distributions.multivariate"): (
         "beta dirichlet lkj_cholesky logistic_normal lowrank_multivariate_normal multivariate_normal wishart"
@@ -51,11 +52,19 @@ PUBLIC_PATHS: Final = {
 }
 #: Path that 0.2 takes away → the present one; pickles of 0.1 name them.
 _FORMER: Final = {
-    "torchlike.dtypes": "torchlike.values.dtypes",
     "torchlike.interop": "torchlike.tensors.arrays",
-    "torchlike.layouts": "torchlike.values.layouts",
-    "torchlike.size": "torchlike.values.size",
-    "torchlike.storages": "torchlike.tensors.storages",
+    "torchlike.levels.functionalizing": "torchlike.levels.functionalization.functionalizing",
+    **{
+        f"torchlike.{name}": f"torchlike.{folder}.{name}"
+        for folder, names in {
+            "creation": "legacy_types sources",
+            "functions": "arrangements frequencies matrices tensor_questions",
+            "surface": "absent_devices",
+            "tensors": "printing storages",
+            "values": "devices dtypes layouts settings size",
+        }.items()
+        for name in names.split()
+    },
 }
 
 

@@ -33,6 +33,8 @@ _REFUSED: Final = (
 class AbsentDeviceError(AssertionError, RuntimeError):
     """Raised where work is asked of a device that this build cannot use (torch raises either class)."""
 
+    __module__ = "torchlike.cuda"  # see Note [Public paths]
+
 
 def _answer(name: str, value: Any) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -100,7 +102,10 @@ def list_functions(title: str) -> dict[str, Any]:
         return []
 
     own = (stream, memory_stats, get_rng_state_all, get_arch_list)
-    return found | {each.__name__: each for each in own} | {"device": AbsentDevice}
+    found |= {each.__name__: each for each in own} | {"device": AbsentDevice}
+    for name, each in found.items():
+        each.__module__, each.__qualname__ = f"torchlike.{title.lower()}", name
+    return found
 
 
 def make_module(name: str, title: str) -> ModuleType:

@@ -338,6 +338,9 @@ def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, require
     return as_subclass(cls, made).requires_grad_(requires_grad)
 
 
+_rebuild.__module__ = _rebuild_meta.__module__ = "torchlike"  # where pickles look for them
+
+
 def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
     """Return a new tensor, with its history, as an object of a subclass."""
     if cls is Tensor:

@@ -46,6 +46,7 @@ def _find_owner(tensor: Tensor) -> Any:
 class UntypedStorage:
     """The memory that a tensor lies in, in bytes (source: ``torch.UntypedStorage``)."""
 
+    __module__ = "torchlike"  # see Note [Public paths]
     __slots__ = ("_tensor",)
 
     def __init__(self, tensor: Tensor) -> None:
@@ -113,12 +114,13 @@ class UntypedStorage:
         return found
 
     def __repr__(self) -> str:
-        return f"[torchlike.tensors.storages.{type(self).__name__} of {len(self)} elements on {self.device}]"
+        return f"[torchlike.{type(self).__name__} of {len(self)} elements on {self.device}]"
 
 
 class TypedStorage(UntypedStorage):
     """The memory that a tensor lies in, in elements of its dtype (source: ``torch.TypedStorage``)."""
 
+    __module__ = "torchlike"  # see Note [Public paths]
     __slots__ = ()
 
     @property

@@ -73,7 +73,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     tensor([22., 32.])
     """
 
-    __module__ = "torchlike"  # as users know it, in errors and pickles
+    __module__ = "torchlike"  # see Note [Public paths]
     __slots__ = ()
     __array_priority__ = 1000
 

@@ -53,6 +53,7 @@ class memory_format(IntEnum):  # noqa: N801  # torch's name
     torchlike.channels_last
     """
 
+    __module__ = "torchlike"  # see Note [Public paths]
     contiguous_format = 0
     preserve_format = 1
     channels_last = 2
@@ -157,6 +158,7 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
     1.1920928955078125e-07
     """
 
+    __module__ = "torchlike"  # see Note [Public paths]
     _fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: ScalarType | builtins.type | None = None) -> None:
@@ -183,6 +185,7 @@ class iinfo(_TypeInfo):  # noqa: N801  # torch's name
     iinfo(min=-128, max=127, dtype=int8)
     """
 
+    __module__ = "torchlike"  # see Note [Public paths]
     _fields = ("min", "max")
 
     def __init__(self, type: ScalarType | builtins.type | None = None) -> None:

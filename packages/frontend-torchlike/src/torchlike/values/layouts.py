@@ -30,6 +30,7 @@ class layout:  # noqa: N801  # torch's name
     torchlike.strided
     """
 
+    __module__ = "torchlike"  # see Note [Public paths]
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:

@@ -9,6 +9,9 @@ Source: ``torch.utils._pytree``, of which this has the names that programs use.
 
 from __future__ import annotations
 
+__name__ = "torchlike.utils.pytree"  # see Note [Public paths]
+
+import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -72,6 +75,9 @@ def _kind(tree: Any) -> type | None:
     if kind in _NODES:
         return kind
     return tuple if isinstance(tree, tuple) and hasattr(tree, "_fields") else None
+
+
+sys.modules[__name__] = sys.modules[__spec__.name]  # where dataclasses look their module up
 
 
 @dataclass

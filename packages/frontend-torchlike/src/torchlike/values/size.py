@@ -13,6 +13,7 @@ class Size(tuple[int, ...]):
     (torchlike.Size([2, 3]), 6, True)
     """
 
+    __module__ = "torchlike"  # see Note [Public paths]
     __slots__ = ()
 
     def numel(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__name__ = "torchlike.distributions.binary"  # see Note [Public paths]
+
 from numbers import Number
 from typing import Any, Self
 
