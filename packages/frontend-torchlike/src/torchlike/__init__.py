@@ -43,6 +43,7 @@ from .tensors.printing import set_printoptions
 from .tensors.tensor import Tensor
 from .values.devices import device, get_default_device, set_default_device
 from .values.dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
+from .values.layouts import layout
 from .values.size import Size
 
 from . import nn, optim  # isort: skip  # they are built on all of the above
@@ -88,7 +89,7 @@ _NAMES = {
     "distributions": "",
     "hub": "",
     "jit": "",
-    "values.layouts": "jagged layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
+    "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",
@@ -166,6 +167,7 @@ __all__ = [
     "initial_seed",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "layout",
     "load",
     "manual_seed",
     "memory_format",

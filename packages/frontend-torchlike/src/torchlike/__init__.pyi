@@ -52,6 +52,7 @@ from .values.dtypes import iinfo as iinfo
 from .values.dtypes import memory_format as memory_format
 from .values.dtypes import promote_types as promote_types
 from .values.dtypes import result_type as result_type
+from .values.layouts import layout as layout
 from .values.size import Size as Size
 from . import nn as nn
 from . import optim as optim
@@ -83,6 +84,8 @@ from .functions.matrices import solve as solve
 from .functions.matrices import svd_lowrank as svd_lowrank
 from .functions.matrices import symeig as symeig
 from . import signal as signal
+from .tensors.arrays import _rebuild as _rebuild
+from .tensors.arrays import _rebuild_meta as _rebuild_meta
 from .tensors.storages import TypedStorage as TypedStorage
 from .tensors.storages import UntypedStorage as UntypedStorage
 from .creation.sources import asarray as asarray
@@ -145,7 +148,6 @@ from . import distributions as distributions
 from . import hub as hub
 from . import jit as jit
 from .values.layouts import jagged as jagged
-from .values.layouts import layout as layout
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
 from .values.layouts import sparse_coo as sparse_coo

@@ -220,7 +220,9 @@ _VISIBLE: Final = {name: operator for name, operator in table.read_operators().i
 
 
 def _make_plain(name: str) -> Callable[..., Any]:
-    function = _make(_VISIBLE[name])
+    function = _make(operator := _VISIBLE[name])
+    if not (operator.is_function or operator.is_method):
+        function.__module__ = "torchlike.nn.functional"
     for prefix, namespace in table.PREFIXES.items():
         if name.startswith(prefix):
             function.__name__ = function.__qualname__ = name.removeprefix(prefix)

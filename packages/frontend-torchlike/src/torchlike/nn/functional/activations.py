@@ -26,6 +26,7 @@ def __getattr__(name: str) -> Any:
     if name not in _SAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = _OPERATORS[_SAME[name] or name]
+    found.__qualname__ = name  # where pickle looks for it
     return found
 
 
