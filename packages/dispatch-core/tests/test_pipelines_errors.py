@@ -147,6 +147,7 @@ def test_errors_travel_between_processes(work):
     assert isinstance(copy, PipelineError)
     assert (str(copy), copy.filename) == (str(error), "file.txt")
     plain = PipelineError("text", hint="look")
+    assert PipelineError.__module__ == "dispatch_core"  # a traceback's last line names the path that users import
     assert str(pickle.loads(pickle.dumps(plain))) == "text\nHint: look"
 
 

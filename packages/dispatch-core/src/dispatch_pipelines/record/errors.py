@@ -24,6 +24,7 @@ E = TypeVar("E", bound=BaseException)
 class PipelineError(DispatchError, RuntimeError):
     """A recorded step failed when it was run; the cause is its kernel's error, and it is of that class too."""
 
+    __module__ = "dispatch_core"  # as users import it, in tracebacks
     hint = None
     #: Whether reading a value has raised it: see Note [Unread errors] in `scheduler`.
     has_been_raised = False
