@@ -30,7 +30,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "operators": (
         "Operators, registries, libraries",
         "The operators, where kernels are registered, and the calls that find them.",
-        ("operators", "origins", "calls.traits"),
+        ("operators", "bookkeeping.origins", "calls.traits"),
     ),
     "pipelines": (
         "Pipelines and captured functions",

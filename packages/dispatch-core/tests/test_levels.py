@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatch_core as dc
+from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.keys.table import DispatchKey
-from dispatch_core.levels import Level
 
 LEVELS = ["backend", "alternative", "program"]
 

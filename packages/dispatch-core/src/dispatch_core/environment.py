@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from .changes import on_refresh
+from .bookkeeping.changes import on_refresh
 from .errors import BackendError
 
 

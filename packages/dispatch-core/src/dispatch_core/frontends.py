@@ -37,11 +37,11 @@ from .arrays.protocols import (
     bind,
     refuse_mixed,
 )
+from .bookkeeping.transactions import run_outside
 from .discovery import loader
 from .errors import OperatorNotFoundError
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, DispatchKey, keys_of
-from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability

@@ -9,12 +9,12 @@ from types import FunctionType
 from typing import Any, Final, Generic, TypeVar
 
 from .._record import Record
-from ..changes import notify_change
+from ..bookkeeping.changes import notify_change
+from ..bookkeeping.transactions import on_rollback
 from ..errors import ArgumentError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS
 from ..tracebacks import api_boundary
-from ..transactions import on_rollback
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, mask_of, where_to_find_type
 from .protocols import Autograd, Capture, Layers, Views, Writes, bind, refuse_mixed

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 from weakref import ref
 
+from ..bookkeeping.transactions import on_rollback
 from ..caches import is_lasting
 from ..devices import Device
 from ..discovery import loader
@@ -20,7 +21,6 @@ from ..errors import ArgumentError, BackendError, BackendNotFoundError, Registra
 from ..forks import Order, forkable
 from ..keys.keyset import mask_readers
 from ..keys.table import ARRAYS, DispatchKey, keys_of, show_claim
-from ..transactions import on_rollback
 from .types import ArrayType, BackendInfo
 
 #: type of a raw array → mask of its backend's key. Read on every call with raw arrays.

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO
 
 from .._record import Record
-from ..changes import notify_change
+from ..bookkeeping.changes import notify_change
 from ..environment import Switch
 from ..interrupts import by_subscript
 from ..keys.keyset import DispatchKeySet

@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 from .._record import replace
 from ..arrays.owners import is_tensor, named_key
 from ..arrays.protocols import AutogradFormula
+from ..bookkeeping.transactions import on_rollback
 from ..calls.signature import make_signature
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
@@ -30,7 +31,6 @@ from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
 from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
-from ..transactions import on_rollback
 from .author_kernels import (
     BATCHED,
     autograd_kernel,

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Self
 
-from ..changes import on_refresh
+from ..bookkeeping.changes import on_refresh
 from ..discovery import loader
 from ..errors import ArgumentError, short_repr
 from ..lazy_text import fit_line

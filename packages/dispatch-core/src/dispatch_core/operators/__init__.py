@@ -1,7 +1,7 @@
 """Operators: registrations, the dispatch table, the function that runs for a mask, overloads, registries, libraries."""
 
+from ..bookkeeping.origins import Origin
 from ..keys.switched_on import use_kernels
-from ..origins import Origin
 from .entry import OperatorEntry
 from .lazy_definitions import LazyDefinition
 from .library import Library

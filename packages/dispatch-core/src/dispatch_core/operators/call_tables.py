@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import owners
+from ..bookkeeping.levels import Level
 from ..calls.declared_results import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..calls.traits import NO_TRAITS, RunnerTraits
@@ -25,7 +26,6 @@ from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.switched_on import included_mask
 from ..keys.table import ARRAYS, DispatchKey
-from ..levels import Level
 from ..schema.model import FunctionSchema
 from .kernel_names import describe_kernel
 from .result_watch import is_paused

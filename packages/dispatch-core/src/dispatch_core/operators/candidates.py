@@ -40,13 +40,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
+from ..bookkeeping.levels import Level
 from ..calls import call_trace
 from ..calls.boundary import make_boundary
 from ..calls.engine import KernelCall
 from ..calls.late_calls import computes_late
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
-from ..levels import Level
 from .dispatch_table import Slot, compute_slot
 from .registration import Registration
 from .result_watch import make_watch

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from .._record import Record
+from ..bookkeeping.origins import Origin
 from ..keys.table import DispatchKey
-from ..origins import Origin
 from .registration import Registration
 
 #: Backend keys that share AutogradOther: the lone ones, and the layouts of every backend.

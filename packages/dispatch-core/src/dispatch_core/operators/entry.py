@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from ..bookkeeping.origins import Origin
 from ..calls.signature import CallSignature
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey
-from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
 from .candidates import GiveWay

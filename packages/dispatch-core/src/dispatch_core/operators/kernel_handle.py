@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from .._record import replace
 from ..arrays.owners import is_tensor
+from ..bookkeeping.origins import Origin
 from ..caches import keep
 from ..calls.reference import unchecked_mask
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
@@ -16,7 +17,6 @@ from ..keys import context
 from ..keys.keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..lazy_text import fit_line
-from ..origins import Origin
 from ..schema.check import bind
 from ..tracebacks import api_boundary
 from .dispatch_table import COMPOSITES, Slot

@@ -21,7 +21,7 @@ from .dispatch_table import COMPOSITES
 from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
-    from ..origins import Origin
+    from ..bookkeeping.origins import Origin
     from .entry import OperatorEntry
 
 #: How many types a hint names.

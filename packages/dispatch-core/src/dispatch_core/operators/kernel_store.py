@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .. import transactions
+from ..bookkeeping import transactions
+from ..bookkeeping.levels import Level
+from ..bookkeeping.origins import Origin
 from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
-from ..levels import Level
-from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .candidates import GiveWay, ShortWay
 from .entry import NO_TAGS, OperatorEntry

@@ -23,11 +23,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from .._record import Record
+from ..bookkeeping.levels import Level
+from ..bookkeeping.origins import Origin
 from ..errors import DispatchError, RegistrationError, SchemaError
 from ..keys.keyset import as_key
 from ..keys.table import DispatchKey
-from ..levels import Level
-from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .candidates import GiveWay
 from .entry import NO_TAGS, OperatorEntry

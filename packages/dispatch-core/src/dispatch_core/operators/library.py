@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar, overload
 
+from ..bookkeeping.transactions import current_level, on_rollback
 from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..keys.type_sets import as_place
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
-from ..transactions import current_level, on_rollback
 from .candidates import GradientFields, ShortGradient, ShortWay
 from .kernel_store import make_registration
 from .lazy_definitions import Announcement, LazyDefinition, LazyKernels

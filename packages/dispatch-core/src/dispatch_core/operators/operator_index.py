@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .. import transactions
+from ..bookkeeping import transactions
 from ..caches import keep
 from ..discovery import loader
 from ..errors import OperatorNotFoundError, UnknownOperatorWarning

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._record import Record
+from ..bookkeeping.levels import Level
+from ..bookkeeping.origins import Origin
+from ..bookkeeping.transactions import current as current_transaction
 from ..calls.traits import KernelTraits, traits_of
 from ..errors import ArgumentError
 from ..keys.table import DispatchKey
-from ..levels import Level
-from ..origins import Origin
-from ..transactions import current as current_transaction
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from .. import transactions
 from ..arrays import owners
 from ..arrays.frontend import refuse_tensors
 from ..arrays.types import BackendInfo
+from ..bookkeeping import transactions
+from ..bookkeeping.changes import on_change
+from ..bookkeeping.levels import Level
+from ..bookkeeping.origins import Origin
 from ..calls import codegen, reference
 from ..calls.engine import Engine
-from ..changes import on_change
 from ..errors import ArgumentError, NoKernelError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys import context
@@ -21,8 +23,6 @@ from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
 from ..keys.switched_on import included_mask
 from ..keys.table import PROFILES, DispatchKey
 from ..lazy_text import join_names
-from ..levels import Level
-from ..origins import Origin
 from ..schema.check import type_hints
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary, trim_traceback

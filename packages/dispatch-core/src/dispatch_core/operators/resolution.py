@@ -25,6 +25,7 @@ from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..arrays.protocols import refuse_mixed
+from ..bookkeeping.levels import Level
 from ..calls import call_trace
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.engine import KernelCall
@@ -35,7 +36,6 @@ from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
-from ..levels import Level
 from ..schema.check import bind
 from . import runners
 from .candidates import list_candidates

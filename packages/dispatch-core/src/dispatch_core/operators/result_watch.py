@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import dtype, is_described, shape, show_look, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key
+from ..bookkeeping.changes import on_refresh
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
 from ..calls.conformance import (
     ALWAYS,
@@ -46,7 +47,6 @@ from ..calls.declared_results import (
 )
 from ..calls.signature import CallSignature, bad_count, bad_list
 from ..calls.traits import traits_of
-from ..changes import on_refresh
 from ..errors import BackendError, KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet

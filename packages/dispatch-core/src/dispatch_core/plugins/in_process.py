@@ -27,7 +27,7 @@ from .catalog import OWNERS, is_device_name
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import BackendInfo
-    from dispatch_core.origins import Origin
+    from dispatch_core.bookkeeping.origins import Origin
 
     from .settings import Settings
     from .state import BackendState

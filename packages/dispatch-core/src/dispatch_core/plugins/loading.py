@@ -20,12 +20,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from dispatch_core import transactions
-from dispatch_core.changes import notify_refresh
+from dispatch_core.bookkeeping import transactions
+from dispatch_core.bookkeeping.changes import notify_refresh
+from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
 from dispatch_core.keys.table import DispatchKey
-from dispatch_core.levels import Level
 
 from ..distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable

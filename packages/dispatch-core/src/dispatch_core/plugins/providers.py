@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.changes import notify_change
+from dispatch_core.bookkeeping.changes import notify_change
+from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.errors import BackendError, RegistrationError
 from dispatch_core.keys.switched_on import include_everywhere, is_included
 from dispatch_core.keys.table import DispatchKey, alternative_key
-from dispatch_core.levels import Level
 from dispatch_core.operators.operator_index import near, parse_name
 from dispatch_core.operators.registration import KernelProvider
 
@@ -25,8 +25,8 @@ from . import messages
 from .state import ProviderState
 
 if TYPE_CHECKING:
+    from dispatch_core.bookkeeping.transactions import Transaction
     from dispatch_core.operators.entry import OperatorEntry
-    from dispatch_core.transactions import Transaction
 
     from .loading import BackendLoader
 

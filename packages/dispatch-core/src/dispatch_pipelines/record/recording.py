@@ -39,6 +39,7 @@ from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import FRONTENDS, Frontend
 from dispatch_core.arrays.lent_memory import LENT, is_lent
 from dispatch_core.arrays.protocols import Views
+from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.calls import codegen
 from dispatch_core.calls.boundary import Boundary
 from dispatch_core.calls.engine import KernelCall
@@ -47,7 +48,6 @@ from dispatch_core.calls.traits import traits_of
 from dispatch_core.errors import NoKernelError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import MARKERS, DispatchKey, keys_of
-from dispatch_core.levels import Level
 from dispatch_core.operators.resolution import Resolution, resolve
 from dispatch_core.operators.runners import make_functional_runner
 from dispatch_core.operators.typed_calls import TypedCalls

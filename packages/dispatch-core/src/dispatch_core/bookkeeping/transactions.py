@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .interrupts import by_subscript
+from ..interrupts import by_subscript
 from .levels import Level
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Transaction:
         self.warned: list[Warned] = []
 
 
-_current: Final[ContextVar[Transaction | None]] = ContextVar("dispatch_core.transactions", default=None)
+_current: Final[ContextVar[Transaction | None]] = ContextVar("dispatch_core.bookkeeping.transactions", default=None)
 _set_current: Final = by_subscript(_current.set)
 current: Final = _current.get
 
