@@ -18,7 +18,7 @@ import errno, json, logging, os, random, sys, tempfile, traceback, warnings
 import numpy as np, numba, llvmlite
 from numba.core.errors import LoweringError, TypingError
 import dispatch_core as dc
-from dispatch_core import cache_folders
+from dispatch_core.files import cache_folders
 from dispatch_pipelines.program import plan as plans
 from dispatch_backend_cpu.plan import compiled, functions
 from dispatch_kernels_numba import loops

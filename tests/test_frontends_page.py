@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatch_core.distributions import normalize
+from dispatch_core.surroundings.distributions import normalize
 
 pytestmark = pytest.mark.texts
 

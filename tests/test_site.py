@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from dispatch_core import distributions
+from dispatch_core.surroundings import distributions
 
 pytestmark = pytest.mark.texts
 

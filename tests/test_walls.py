@@ -42,8 +42,8 @@ DEVKIT = "dispatch-core/src/dispatch_core/devkit.py"
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
 FACES = {
     "dispatch_core": (
-        "cache_folders caches calls devices display errors escapes files forks frontends inspection interrupts"
-        " keys lazy_text logs planning schema signatures tools tracebacks"
+        "caches calls devices display errors escapes files files.cache_folders forks frontends inspection interrupts"
+        " keys lazy_text planning schema signatures surroundings.former_paths surroundings.logs tools tracebacks"
     ),
     "dispatch_devkit": "command_line.running",
     "dispatch_aten": (

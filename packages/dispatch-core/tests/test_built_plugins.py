@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 
-from dispatch_core import distributions
+from dispatch_core.surroundings import distributions
 
 PLUGIN = """
     import dispatch_core as dc

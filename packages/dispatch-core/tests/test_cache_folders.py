@@ -16,8 +16,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dispatch_core import cache_folders
-from dispatch_core.cache_folders import cache_folder, cache_parts, cache_root, write_once
+from dispatch_core.files import cache_folders
+from dispatch_core.files.cache_folders import cache_folder, cache_parts, cache_root, write_once
 
 #: How many folders of caches are drawn.
 FOLDERS = int(os.environ.get("DISPATCH_TEST_FOLDERS", "160"))
@@ -71,7 +71,9 @@ def test_a_folder_that_cannot_be_written_gives_way_to_a_private_one(caches, capl
 
 def test_a_private_folder_goes_with_its_process(caches):
     caches.write_text("a file is in the way")
-    code = "from dispatch_core.cache_folders import cache_folder; f = cache_folder('a'); (f / 'x').touch(); print(f)"
+    code = (
+        "from dispatch_core.files.cache_folders import cache_folder; f = cache_folder('a'); (f / 'x').touch(); print(f)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
     assert not Path(done.stdout.strip()).parent.exists()
 

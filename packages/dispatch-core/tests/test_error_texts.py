@@ -14,10 +14,10 @@ import pytest
 import dispatch_core as dc
 import dispatch_pipelines
 from dispatch_core import devkit
-from dispatch_core.distributions import BACKENDS, Claim, Distribution, Scan
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
 from dispatch_core.schema import SchemaSyntaxError
+from dispatch_core.surroundings.distributions import BACKENDS, Claim, Distribution, Scan
 from dispatch_pipelines.record.errors import PipelineError
 
 HERE = r"\S+test_error_texts\.py:\d+"

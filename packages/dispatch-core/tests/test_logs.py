@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import logs
-from dispatch_core.logs import Log, parse_levels
+from dispatch_core.surroundings import logs
+from dispatch_core.surroundings.logs import Log, parse_levels
 
 
 @pytest.fixture

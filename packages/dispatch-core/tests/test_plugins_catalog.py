@@ -2,12 +2,12 @@
 
 import pytest
 
-from dispatch_core import distributions
-from dispatch_core.distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, Distribution, Scan
 from dispatch_core.errors import BackendError
 from dispatch_core.plugins.array_types import ArrayTypeOwners
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.settings import Settings
+from dispatch_core.surroundings import distributions
+from dispatch_core.surroundings.distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, Distribution, Scan
 
 
 def claim(name, distribution, value="plugin", *, group=BACKENDS, version="1.0", requires=()):

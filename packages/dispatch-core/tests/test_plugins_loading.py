@@ -9,10 +9,10 @@ import warnings
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.distributions import BACKENDS, OPERATORS, Claim, Distribution, Scan
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
 from dispatch_core.plugins.settings import Settings
+from dispatch_core.surroundings.distributions import BACKENDS, OPERATORS, Claim, Distribution, Scan
 
 GOOD = """
     import dispatch_core as dc

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from dispatch_core import cache_folders
-from dispatch_core.cache_folders import cache_folder
+from dispatch_core.files import cache_folders
+from dispatch_core.files.cache_folders import cache_folder
 from dispatch_devkit.command_line import main
 
 

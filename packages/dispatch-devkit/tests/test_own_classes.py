@@ -335,8 +335,8 @@ def test_the_repr_of_a_type_shows_what_was_given():
     ],
 )
 def test_a_known_type_without_its_backend_names_the_distribution(shop, qualified, install, monkeypatch):
-    from dispatch_core.distributions import ARRAY_TYPES, BACKENDS
     from dispatch_core.plugins.catalog import Catalog
+    from dispatch_core.surroundings.distributions import ARRAY_TYPES, BACKENDS
 
     claims, names = Catalog.claims, Catalog.names
     monkeypatch.setattr(

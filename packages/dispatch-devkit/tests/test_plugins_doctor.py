@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dispatch_core.distributions import BACKENDS, scan
+from dispatch_core.surroundings.distributions import BACKENDS, scan
 from dispatch_devkit import command_line as command
 from dispatch_devkit.command_line import doctor as doctor_command
 from dispatch_devkit.doctor import trials as doctor
@@ -271,7 +271,7 @@ def test_the_distributions_are_scanned_once_however_often_one_asks(install, run_
     install("acme", backends={"acme": "acme.plugin"}, requires=["dispatch-core>=0.1,<99"])
     code = """
 import fractions
-from dispatch_core import distributions
+from dispatch_core.surroundings import distributions
 from dispatch_core.discovery import loader
 scans = []
 scan, distributions.scan = distributions.scan, lambda: scans.append(1) or scan()

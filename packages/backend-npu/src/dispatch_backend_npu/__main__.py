@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(table())
         return 0
 
-    from dispatch_core.cache_folders import cache_folder
+    from dispatch_core.files.cache_folders import cache_folder
 
     from .simulator import build
 

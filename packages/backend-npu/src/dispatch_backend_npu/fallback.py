@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.shapes import check_written
-from dispatch_core.logs import Log
+from dispatch_core.surroundings.logs import Log
 
 from .aclnn.checks import to_device
 from .aclnn.launch import forbid_collecting, launch

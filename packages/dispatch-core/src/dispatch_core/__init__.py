@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 if "DISPATCH_LOG" in _environ or "logging" in _modules:
-    from .logs import read_environment as _read_environment
+    from .surroundings.logs import read_environment as _read_environment
 
     _read_environment()
 

@@ -15,8 +15,6 @@ from .calls.call_trace import TracedCall
 from .calls.late_calls import computes_late, takes_one_unknown
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
-from .distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
-from .environment import parse_names
 from .errors import ArgumentError
 from .graph.model import ValueInfo
 from .graph.picture import FORMS, DrawnStep, Edge, Picture
@@ -46,6 +44,8 @@ from .plugins.policy import kept_out_by
 from .plugins.settings import ALLOW, AUTOLOAD, BLOCK, Settings
 from .plugins.settings import KERNELS as SWITCHED_ON
 from .plugins.state import explain_exception
+from .surroundings.distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
+from .surroundings.environment import parse_names
 
 __all__ = [
     "ALLOW",

@@ -19,9 +19,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from .discovery import loader
-from .distributions import BACKENDS, FRONTENDS, TOOLS
 from .errors import BackendError, DevkitNotFoundError
 from .plugins.import_rollback import import_object
+from .surroundings.distributions import BACKENDS, FRONTENDS, TOOLS
 
 if TYPE_CHECKING:
     from .devkit import Finding, examine

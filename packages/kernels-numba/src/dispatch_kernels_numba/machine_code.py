@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from dispatch_core.cache_folders import cache_folder
 from dispatch_core.files import keep_on_disk
-from dispatch_core.logs import Log
+from dispatch_core.files.cache_folders import cache_folder
+from dispatch_core.surroundings.logs import Log
 
 _LOG: Final = Log("caches")
 

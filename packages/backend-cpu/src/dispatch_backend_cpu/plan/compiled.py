@@ -7,8 +7,8 @@ Note [Compiled operations]
 
 Note [When it is compiled]
     A compilation takes about a second, so a chain gets one when it has run `DISPATCH_CPU_JIT` times (10 unless set; 0:
-    never). The machine code is kept on disk, in the part ``cpu`` of the user's caches (`dispatch_core.cache_folders`) or of
-    the folder that ``DISPATCH_CPU_CACHE`` names.
+    never). The machine code is kept on disk, in the part ``cpu`` of the user's caches (`dispatch_core.files.cache_folders`)
+    or of the folder that ``DISPATCH_CPU_CACHE`` names.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from dispatch_core.cache_folders import cache_folder
 from dispatch_core.files import keep_on_disk
-from dispatch_core.logs import Log
+from dispatch_core.files.cache_folders import cache_folder
+from dispatch_core.surroundings.logs import Log
 
 from .tape import Operation, Symbol
 from .writer import ChainWriter

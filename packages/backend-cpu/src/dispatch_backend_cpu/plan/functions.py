@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_core.logs import Log
+from dispatch_core.surroundings.logs import Log
 
 from ..fp_errors import ignore_fp_errors_in_step
 from .chain import Chain

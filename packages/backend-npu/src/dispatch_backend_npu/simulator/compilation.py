@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from dispatch_core.cache_folders import cache_folder, cache_root
 from dispatch_core.files import read_checked, replace_file, write_checked
-from dispatch_core.logs import Log
+from dispatch_core.files.cache_folders import cache_folder, cache_root
+from dispatch_core.surroundings.logs import Log
 
 from ..acl import toolkit
 from .generate import TABLE, generate

@@ -56,7 +56,7 @@ class Origin(Record):
 @lru_cache(maxsize=1024)
 def _distribution_of(file: str) -> tuple[str, str]:
     """Find the distribution that installed ``file``; asked only when an error or a report is printed."""
-    from ..distributions import distribution_of_module  # kept off the import path of the core
+    from ..surroundings.distributions import distribution_of_module  # kept off the import path of the core
 
     path = _importable(file)
     return (

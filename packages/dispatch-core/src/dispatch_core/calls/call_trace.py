@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO
 
 from .._record import Record
 from ..bookkeeping.changes import notify_change
-from ..environment import Switch
 from ..interrupts import by_subscript
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import MARKERS, keys_of
+from ..surroundings.environment import Switch
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry

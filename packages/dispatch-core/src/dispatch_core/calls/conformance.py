@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays.access import check_answers, dtype, shape, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, is_tensor
 from ..bookkeeping.levels import Level
-from ..environment import Switch
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
+from ..surroundings.environment import Switch
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry

@@ -21,6 +21,7 @@ from ..arrays.owners import is_tensor, named_key
 from ..arrays.protocols import AutogradFormula
 from ..bookkeeping.transactions import on_rollback
 from ..calls.signature import make_signature
+from ..calls.signature_property import SignatureProperty
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
 from ..operators.library import Library
@@ -29,7 +30,6 @@ from ..operators.overloads import Documentation, OpOverload, document_operator
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
-from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
 from .author_kernels import (
     BATCHED,

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from ..logs import Log
+from ..surroundings.logs import Log
 from .replacement import replace_file
 
 __all__ = ["read_checked", "write_checked"]

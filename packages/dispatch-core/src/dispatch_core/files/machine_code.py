@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from ..logs import Log
+from ..surroundings.logs import Log
 from .checked import read_checked, write_checked
 
 __all__ = ["keep_on_disk"]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Final, TypeAlias
 
-from ..logs import Log
+from ..surroundings.logs import Log
 from .drafts import Draft
 
 __all__ = ["replace_file", "write_text"]

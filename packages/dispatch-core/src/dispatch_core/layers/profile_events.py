@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from ..keys.keyset import DispatchKeySet
-from ..stages import StageKind
+from .stages import StageKind
 
 EventKind = Literal["operator", "region"] | StageKind
 

@@ -22,8 +22,8 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
-from ..stages import StageKind, active
 from .profile_events import CallEvent, EventKind, OperatorStats, group_events
+from .stages import StageKind, active
 
 if TYPE_CHECKING:
     from ..devkit import FlameGraph

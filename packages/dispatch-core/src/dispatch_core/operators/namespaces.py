@@ -15,11 +15,11 @@ from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
 from ..caches import is_lasting, keep
+from ..calls.signature_property import SignatureProperty
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
 from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
-from ..signature_property import SignatureProperty
 from ..tracebacks import api_boundary, trim_traceback
 from .known_namespaces import KnownNamespaces
 from .overloads import Documentation, document_operator

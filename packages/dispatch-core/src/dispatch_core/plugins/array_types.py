@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from ..distributions import ARRAY_TYPES, BACKENDS, Claim, normalize
+from ..surroundings.distributions import ARRAY_TYPES, BACKENDS, Claim, normalize
 from . import messages
 from .catalog import OWNERS, Catalog, is_own
 

@@ -9,9 +9,9 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import Final
 
-from .. import distributions
 from .._record import Record
-from ..distributions import (
+from ..surroundings import distributions
+from ..surroundings.distributions import (
     ARRAY_TYPES,
     BACKENDS,
     DISTRIBUTIONS,
@@ -24,7 +24,7 @@ from ..distributions import (
     Scan,
     normalize,
 )
-from ..logs import Log
+from ..surroundings.logs import Log
 
 _LOG: Final = Log("plugins")
 #: Names that belong to this project's own distributions; a claim by any other is refused.

@@ -16,7 +16,7 @@ from dispatch_core.discovery import loader
 from dispatch_core.errors import RegistrationError
 from dispatch_core.keys.table import DispatchKey
 
-from ..distributions import OPERATORS, Distribution, normalize
+from ..surroundings.distributions import OPERATORS, Distribution, normalize
 from .settings import FOREIGN_KEYS
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from dispatch_core.operators.registration import caller_origin
 from dispatch_core.operators.registries import Registry, the_registry
 from dispatch_core.tracebacks import api_boundary
 
-from ..distributions import BACKENDS, Distribution
 from ..pipelines import open_session
+from ..surroundings.distributions import BACKENDS, Distribution
 from . import hooks as hookspecs
 from . import messages, policy
 from .catalog import OWNERS, is_device_name

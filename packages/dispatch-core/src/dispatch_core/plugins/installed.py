@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dispatch_core.errors import BackendError
 from dispatch_core.keys.table import DispatchKey
 
-from ..distributions import BACKENDS, Claim
+from ..surroundings.distributions import BACKENDS, Claim
 from . import messages
 from .array_types import ArrayTypeOwners, owners_of, sole_owner
 from .catalog import Catalog, is_own

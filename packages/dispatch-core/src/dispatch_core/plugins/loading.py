@@ -27,9 +27,9 @@ from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
 from dispatch_core.keys.table import DispatchKey
 
-from ..distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable
-from ..logs import Log
+from ..surroundings.distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
+from ..surroundings.logs import Log
 from . import messages, policy
 from .catalog import Catalog
 from .device_hooks import DeviceHooks

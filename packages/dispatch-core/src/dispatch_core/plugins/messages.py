@@ -7,9 +7,9 @@ from typing import Final
 
 from dispatch_core.errors import BackendError, BackendNotFoundError
 
-from ..distributions import BACKENDS, Claim
 from ..escapes import to_printable
 from ..schema import suggest_dtype
+from ..surroundings.distributions import BACKENDS, Claim
 from . import settings
 from .catalog import OWNERS, Verdict
 from .state import BackendState, Failure, ProviderState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..distributions import BACKENDS, Claim
+from ..surroundings.distributions import BACKENDS, Claim
 from . import messages
 from .catalog import Catalog, is_own
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings

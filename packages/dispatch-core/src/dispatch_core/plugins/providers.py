@@ -20,7 +20,7 @@ from dispatch_core.operators.registration import KernelProvider
 
 from .._record import replace
 from ..arrays.owners import named_key
-from ..distributions import KERNELS, Claim
+from ..surroundings.distributions import KERNELS, Claim
 from . import messages
 from .state import ProviderState
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from dispatch_core._record import Record
-from dispatch_core.environment import parse_boolean, parse_names
+from dispatch_core.surroundings.environment import parse_boolean, parse_names
 
 AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
 ALLOW: Final = "DISPATCH_BACKENDS"

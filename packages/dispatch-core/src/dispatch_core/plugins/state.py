@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dispatch_core.errors import DispatchError
 
-from ..distributions import Claim
+from ..surroundings.distributions import Claim
 
 if TYPE_CHECKING:
     from ..display import DataTable

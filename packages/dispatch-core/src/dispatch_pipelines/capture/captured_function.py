@@ -25,8 +25,8 @@ from dispatch_core.display.shown_progress import begin_watch
 from dispatch_core.errors import ArgumentError, CaptureError, short_repr
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey, keys_of
-from dispatch_core.logs import Log
 from dispatch_core.operators.entry import CHANGES
+from dispatch_core.surroundings.logs import Log
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
 from ..program.guard_writer import Names

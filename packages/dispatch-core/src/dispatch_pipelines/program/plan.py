@@ -18,8 +18,8 @@ from dispatch_core.calls import conformance
 from dispatch_core.discovery import loader
 from dispatch_core.errors import BackendError
 from dispatch_core.forks import Order, forkable
+from dispatch_core.layers.stages import stage
 from dispatch_core.operators.entry import CHANGES
-from dispatch_core.stages import stage
 
 from ..record.liveness import observable_nodes
 from .donation import check_donated

@@ -44,7 +44,7 @@ def is_internal(file: str) -> bool:
 
 
 def _packages() -> set[str]:
-    from dispatch_core.distributions import BACKENDS, OPERATORS  # asked once for each file of code
+    from dispatch_core.surroundings.distributions import BACKENDS, OPERATORS  # asked once for each file of code
 
     claims = loader().catalog.scan.claims
     found = {claim.module.partition(".")[0] for claim in claims if claim.group in (BACKENDS, OPERATORS)}

@@ -33,7 +33,7 @@ from dispatch_core.calls.source import values
 from dispatch_core.calls.traits import AnswerKey
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
-from dispatch_core.stages import watch
+from dispatch_core.layers.stages import watch
 
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import innermost

@@ -48,10 +48,10 @@ from dispatch_core.calls.traits import traits_of
 from dispatch_core.errors import NoKernelError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import MARKERS, DispatchKey, keys_of
+from dispatch_core.layers.stages import watch
 from dispatch_core.operators.resolution import Resolution, resolve
 from dispatch_core.operators.runners import make_functional_runner
 from dispatch_core.operators.typed_calls import TypedCalls
-from dispatch_core.stages import watch
 
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish

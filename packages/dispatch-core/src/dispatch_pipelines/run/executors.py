@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core.calls import call_trace, conformance
 from dispatch_core.display.progress_reports import reporter
 from dispatch_core.errors import DispatchError, KernelResultError
+from dispatch_core.layers.stages import active, stage, watch
 from dispatch_core.operators.kernel_names import describe_kernel, describe_planned_step
-from dispatch_core.stages import active, stage, watch
 
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, fingerprint, slot_of

@@ -17,10 +17,10 @@ from dispatch_core.display.shown_progress import find_progress
 from dispatch_core.errors import ArgumentError, BackendError, DispatchError
 from dispatch_core.interrupts import whole
 from dispatch_core.keys.table import DispatchKey
-from dispatch_core.logs import Log
 from dispatch_core.operators.registration import kernel_factory
 from dispatch_core.operators.registries import Registry
 from dispatch_core.operators.registries import registry as process_registry
+from dispatch_core.surroundings.logs import Log
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
 from ..record.blocks import current, enter, innermost, leave, tidy

@@ -24,8 +24,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays.late_arrays import IN_USE
-from dispatch_core.logs import Log
-from dispatch_core.stages import stage
+from dispatch_core.layers.stages import stage
+from dispatch_core.surroundings.logs import Log
 
 from ..program import guards
 from ..program import plan as plans

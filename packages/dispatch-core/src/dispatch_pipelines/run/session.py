@@ -13,7 +13,7 @@ from dispatch_core.arrays.late_arrays import LISTENERS
 from dispatch_core.arrays.lent_memory import BEFORE, LENT, is_lent
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
-from dispatch_core.logs import Log
+from dispatch_core.surroundings.logs import Log
 
 from ..record.array_specs import keep_spec, read_spec
 from ..record.blocks import Block, current, paused, tidy

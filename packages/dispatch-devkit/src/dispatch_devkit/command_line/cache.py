@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from dispatch_core.cache_folders import VARIABLE, cache_parts, cache_root
 from dispatch_core.errors import BackendError
+from dispatch_core.files.cache_folders import VARIABLE, cache_parts, cache_root
 from dispatch_core.tools import did_you_mean
 
 from .arguments import add_json

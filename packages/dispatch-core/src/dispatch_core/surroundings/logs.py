@@ -13,7 +13,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from .bookkeeping.changes import on_refresh
+from ..bookkeeping.changes import on_refresh
 from .environment import parse_names
 
 if TYPE_CHECKING:

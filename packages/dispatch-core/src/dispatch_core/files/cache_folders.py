@@ -26,8 +26,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from .files import replace_file
-from .logs import Log
+from ..surroundings.logs import Log
+from . import replace_file
 
 __all__ = ["VARIABLE", "cache_folder", "cache_parts", "cache_root", "write_once"]
 

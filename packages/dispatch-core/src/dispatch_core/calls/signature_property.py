@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inspect import Signature
 
-    from .signatures import LazySignature
+    from ..signatures import LazySignature
 
 __all__ = ["SignatureProperty"]
 
@@ -30,6 +30,6 @@ class SignatureProperty:
     def __get__(self, instance: Any, owner: type) -> LazySignature:
         if instance is None:
             raise AttributeError("__signature__")
-        from .signatures import LazySignature  # it imports inspect, which programs without operators do without
+        from ..signatures import LazySignature  # it imports inspect, which programs without operators do without
 
         return LazySignature(lambda: self._make(instance))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from .bookkeeping.changes import on_refresh
-from .errors import BackendError
+from ..bookkeeping.changes import on_refresh
+from ..errors import BackendError
 
 
 class Switch:

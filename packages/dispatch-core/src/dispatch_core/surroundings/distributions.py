@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from ._record import Record
+from .._record import Record
 
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
@@ -177,7 +177,7 @@ def core_version() -> str:
     try:
         return importlib_metadata.version("dispatch-core")
     except (importlib_metadata.PackageNotFoundError, KeyError, FileNotFoundError):
-        version: str = sys.modules[__package__].__version__
+        version: str = sys.modules[__package__.partition(".")[0]].__version__
         return version
 
 

@@ -1,0 +1,1 @@
+"""What the process finds around itself: environment variables, installed distributions, and where messages go."""
