@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import environ as _environ
+from sys import meta_path as _meta_path
 from sys import modules as _modules
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +213,20 @@ def _find_late(name: str) -> Any:
     globals()[name] = found
     return found
 
+
+class _FormerPaths:
+    """Finds modules by paths that they had, where no other finder knows a path."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if not name.startswith("dispatch_core."):
+            return None
+        from .surroundings.former_paths import find_former
+
+        return find_former(name)
+
+
+_meta_path.append(_FormerPaths)
 
 if TYPE_CHECKING:  # __getattr__ would make every misspelt name one of any type
     ops = registry.ops

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dispatch_pipelines.run.handle import Pipeline, current_pipeline, pipeline
     from dispatch_pipelines.run.session import Session
 
+__path__: Final[list[str]] = []  # the import system looks for the modules that were here: `surroundings.former_paths`
 __all__ = [
     "GIVEN_UP",
     "CapturePart",

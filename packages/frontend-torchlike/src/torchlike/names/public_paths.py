@@ -9,15 +9,15 @@ Note [Public paths]
 
 from __future__ import annotations
 
-import importlib
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
-__all__ = ["PUBLIC_PATHS", "AliasFinder", "AliasLoader"]
+from dispatch_core.surroundings.former_paths import AliasLoader, find_former
+
+__all__ = ["PUBLIC_PATHS", "AliasFinder", "PublicLoader"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
@@ -68,24 +68,12 @@ _FORMER: Final = {
 }
 
 
-class AliasLoader:
-    """Gives a module, or an object in it (after a colon), that is loaded already, or loads it under its own name."""
-
-    def __init__(self, target: str) -> None:
-        self._target = target
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module itself."""
-        name, _, attribute = self._target.partition(":")
-        module: Any = importlib.import_module(name)
-        found: ModuleType = getattr(module, attribute) if attribute else module
-        # The import system gives the module the new spec; its own one is put back below.
-        self._spec = found.__spec__
-        return found
+class PublicLoader(AliasLoader):
+    """Gives a module by its public path."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module's own spec back: it is executed already. What it imported gets its second names, too."""
-        module.__spec__ = self._spec
+        """Give what the module imported its second names, too."""
+        super().exec_module(module)
         for public, own in PUBLIC_PATHS.items():
             if (loaded := sys.modules.get(own)) is not None and not getattr(loaded.__spec__, "_initializing", False):
                 sys.modules.setdefault(public, loaded)
@@ -105,6 +93,4 @@ class AliasFinder:
             spec = getattr(sys.modules.get(parent), "__spec__", None)
             if spec is not None and spec.name != parent:
                 own = f"{spec.name}.{child}"
-        if own is None and (own := _FORMER.get(name)) is not None:
-            warnings.warn(f"the module {name} is {own} now", DeprecationWarning, stacklevel=2)
-        return None if own is None else ModuleSpec(name, AliasLoader(own))  # type: ignore[arg-type]
+        return find_former(name, _FORMER) if own is None else ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..backends.libraries import LIBRARIES
 from ..names import lazy_names
-from ..names.public_paths import AliasLoader
+from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES, REFUSED
 from ..values.size import Size
 
@@ -92,7 +92,7 @@ def name_missing(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-class _Loader(AliasLoader):
+class _Loader(PublicLoader):
     """Gives a module of ours under a name of torch's; see Note [One module, two names]."""
 
     def __init__(self, name: str, target: str) -> None:

@@ -1,0 +1,47 @@
+"""Modules by the paths that they had."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from importlib import import_module
+
+import pytest
+
+from dispatch_core.surroundings import former_paths
+
+FORMER = former_paths._FORMER
+
+
+@pytest.mark.parametrize("path", FORMER)
+def test_a_former_path_is_the_module_with_a_warning(path):
+    sys.modules.pop(path, None)
+    with pytest.warns(DeprecationWarning, match=rf"the module {path} is {FORMER[path]} now") as caught:
+        found = import_module(path)
+    assert found is import_module(FORMER[path])
+    assert found.__spec__.name == FORMER[path]
+    assert len(caught) == 1
+
+
+def test_the_warning_names_the_line_that_imports():
+    sys.modules.pop("dispatch_core.logs", None)
+    with pytest.warns(DeprecationWarning, match="logs now") as caught:
+        import dispatch_core.logs  # noqa: F401
+    assert caught[0].filename == __file__
+
+
+def test_a_pipelines_error_of_a_former_pickle_is_read():
+    from dispatch_core import PipelineError
+
+    written = pickle.dumps(PipelineError("text", hint="look"), protocol=0)
+    former = written.replace(b"dispatch_pipelines.record.errors", b"dispatch_core.pipelines.errors")
+    assert former != written
+    sys.modules.pop("dispatch_core.pipelines.errors", None)
+    with pytest.warns(DeprecationWarning, match="errors now"):
+        assert str(pickle.loads(former)) == str(PipelineError("text", hint="look"))
+
+
+@pytest.mark.parametrize("path", ["dispatch_core.no_such", "dispatch_core.pipelines.no_such"])
+def test_a_path_that_never_was_is_not_found(path):
+    with pytest.raises(ModuleNotFoundError, match=path):
+        import_module(path)
