@@ -45,7 +45,7 @@ FACES = {
         "caches calls devices display errors escapes files files.cache_folders forks frontends inspection interrupts"
         " keys lazy_text planning schema signatures surroundings.former_paths surroundings.logs tools tracebacks"
     ),
-    "dispatch_devkit": "command_line.running",
+    "dispatch_devkit": "command_line.running fragments",
     "dispatch_aten": (
         "decompositions derivatives dtypes errors families fixed_point generator gradients host operators promotion shapes"
         " testing texts variants write_through"

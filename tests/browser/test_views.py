@@ -7,7 +7,7 @@ from browser_cells import show_cells
 
 import dispatch_core as dc
 import torchlike as torch
-from dispatch_core.display import to_page
+from dispatch_devkit.fragments import to_page
 
 WIDTHS = pytest.mark.parametrize("width", [390, 1280])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])

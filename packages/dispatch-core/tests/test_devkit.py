@@ -6,6 +6,8 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import devkit, tools
+from dispatch_core.display import Column, DataTable
+from dispatch_pipelines.capture.capture_stats import CaptureStats
 
 TOOLS = sorted({*devkit.__all__} - {"for_notebooks"})
 
@@ -51,11 +53,14 @@ def test_notebooks_show_the_text(alone, work):
         work.ops.double(work.array(1))
     with work.pipeline() as pipe:
         work.ops.double(work.array(1))
-        assert (pipe._repr_html_(), profile._repr_html_()) == (None, None)
+        for shown in (pipe, pipe.stats(), profile, dc.backends(), CaptureStats(), dc.Program((), (), fuse=True)):
+            assert shown._repr_html_() is None, shown
         assert "t::double" in str(pipe.graph())
     assert (trace._repr_html_(), trace._repr_svg_()) == (None, None)
     assert "t::double" in str(trace)
     assert "t::double" in str(profile)
-    for draw in (trace.svg, trace.dot, trace.mermaid, profile.flame_graph):
+    table = DataTable([Column("calls")], [[1]])
+    assert str(table)
+    for draw in (trace.svg, trace.dot, trace.mermaid, profile.flame_graph, table.html):
         with pytest.raises(dc.DevkitNotFoundError):
             draw()

@@ -9,9 +9,10 @@ import pytest
 from markup import read_fragment
 
 import dispatch_core as dc
-from dispatch_core.display import Column, DataTable, show_count, show_size, show_time, to_fragment, to_page
+from dispatch_core.display import Column, DataTable, show_count, show_size, show_time
 from dispatch_core.plugins import BackendState
 from dispatch_core.plugins.state import Backends
+from dispatch_devkit.fragments import to_fragment, to_page
 from dispatch_pipelines.capture.capture_stats import CaptureStats
 from dispatch_pipelines.record.stats import Stats
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.display import to_page
+from dispatch_devkit.fragments import to_page
 from dispatch_devkit.pictures.layered_layout import arrange, layers_of
 
 SVG = "{http://www.w3.org/2000/svg}"

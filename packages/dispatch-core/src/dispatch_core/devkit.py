@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from dispatch_devkit.command_line import main
     from dispatch_devkit.doctor import Finding, examine
     from dispatch_devkit.explanation import explain
+    from dispatch_devkit.fragments import (
+        list_facts,
+        to_block,
+        to_details,
+        to_fragment,
+        to_markup,
+        to_note,
+        to_page,
+        to_part,
+        to_table,
+    )
     from dispatch_devkit.operator_coverage import coverage
     from dispatch_devkit.pictures import FlameGraph, make_flame_graph, to_dot, to_mermaid, to_svg, write_chrome_trace
 
@@ -26,11 +37,20 @@ __all__ = [
     "examine",
     "explain",
     "for_notebooks",
+    "list_facts",
     "main",
     "make_flame_graph",
+    "to_block",
+    "to_details",
     "to_dot",
+    "to_fragment",
+    "to_markup",
     "to_mermaid",
+    "to_note",
+    "to_page",
+    "to_part",
     "to_svg",
+    "to_table",
     "write_chrome_trace",
 ]
 
@@ -42,6 +62,9 @@ _MODULES: Final = {
     "coverage": "operator_coverage",
     "explain": "explanation",
     **dict.fromkeys(("Finding", "examine"), "doctor"),
+    **dict.fromkeys(
+        "list_facts to_block to_details to_fragment to_markup to_note to_page to_part to_table".split(), "fragments"
+    ),
     **dict.fromkeys(
         ("FlameGraph", "make_flame_graph", "to_dot", "to_mermaid", "to_svg", "write_chrome_trace"), "pictures"
     ),

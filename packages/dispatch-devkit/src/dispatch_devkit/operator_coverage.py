@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dispatch_core import Registry, device_key
-from dispatch_core.display import Column, DataTable, show_count, show_share, to_details, to_fragment
+from dispatch_core.display import Column, DataTable, show_count, show_share
 from dispatch_core.errors import ArgumentError
 from dispatch_core.inspection import load_operators, the_registry
+
+from .fragments import to_details, to_fragment
 
 #: "kernel" is one of the backend's own, "composed" a composition of other operators, "none" that the device cannot serve it.
 Service = Literal["kernel", "composed", "none"]

@@ -1,8 +1,7 @@
-"""Figures for people: tables as text and as HTML, numbers with units, and progress."""
+"""Figures for people: tables as text, numbers with units, and progress."""
 
-from .fragments import list_facts, to_block, to_details, to_fragment, to_markup, to_note, to_page, to_part
 from .shown_progress import LoopReport, begin_report
-from .tables import Column, DataTable
+from .tables import Column, DataTable, shorten
 from .units import show_count, show_number_of, show_share, show_size, show_time
 
 __all__ = [
@@ -10,17 +9,10 @@ __all__ = [
     "DataTable",
     "LoopReport",
     "begin_report",
-    "list_facts",
+    "shorten",
     "show_count",
     "show_number_of",
     "show_share",
     "show_size",
     "show_time",
-    "to_block",
-    "to_details",
-    "to_fragment",
-    "to_markup",
-    "to_note",
-    "to_page",
-    "to_part",
 ]

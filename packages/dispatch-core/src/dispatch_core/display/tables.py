@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..escapes import to_printable
-from .fragments import to_markup
 
 #: Letters of a text cell that are shown; in HTML the rest stands in the tool tip.
 LONGEST = 72
@@ -34,19 +33,6 @@ class Column:
         text = "" if value is None else self.show(value)
         return to_printable(text)
 
-    @property
-    def classes(self) -> str:
-        """Return the classes of its cells in HTML."""
-        return " ".join(
-            name
-            for name, is_set in (
-                ("dispatch-number", self.is_number),
-                ("dispatch-code", self.is_code),
-                ("dispatch-prose", self.wraps),
-            )
-            if is_set
-        )
-
 
 class DataTable:
     """Rows of values under columns.
@@ -70,7 +56,7 @@ class DataTable:
 
     def lines(self) -> list[str]:
         """Return the lines of the text: a head, a rule, and the rows."""
-        cells = [[_cut(column.text(value)) for column, value in self._cells(row)] for row in self.rows]
+        cells = [[shorten(column.text(value)) for column, value in self._cells(row)] for row in self.rows]
         titles = [column.title for column in self.columns]
         widths = [max(map(_width, column)) for column in zip(titles, *cells, strict=True)]
         lines = [self._line(titles, widths), "  ".join("-" * width for width in widths)]
@@ -78,16 +64,10 @@ class DataTable:
         return [*lines, self.left_out] if self.left_out else lines
 
     def html(self) -> str:
-        """Return the table as an element."""
-        head = "".join(f"<th{_of(column.classes)}>{to_markup(column.title)}</th>" for column in self.columns)
-        body = "".join(
-            f"<tr>{''.join(_cell(column, value) for column, value in self._cells(row))}</tr>\n" for row in self.rows
-        )
-        below = f'<div class="dispatch-note">{to_markup(self.left_out)}</div>' if self.left_out else ""
-        return (
-            '<div class="dispatch-scroll"><table class="dispatch-table">'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>{below}"
-        )
+        """Return the table as an element of HTML, by dispatch-devkit."""
+        from ..devkit import to_table
+
+        return to_table(self)
 
     def _cells(self, row: Sequence[Any]) -> Iterable[tuple[Column, Any]]:
         return zip(self.columns, row, strict=True)
@@ -100,23 +80,12 @@ class DataTable:
         return "  ".join(cells).rstrip()
 
 
-def _cell(column: Column, value: Any) -> str:
-    full = column.text(value)
-    text = full if column.wraps else _cut(full)
-    tip = f' title="{to_markup(full)}"' if text != full else ""
-    bar = ""
-    if column.has_bar and value is not None:
-        # A background and no element, so that the text stays where it is.
-        percent = 100 * min(max(value, 0.0), 1.0)
-        bar = f' style="background:linear-gradient(to right,var(--dispatch-bar) {percent:.1f}%,transparent {percent:.1f}%)"'
-    return f"<td{_of(column.classes)}{tip}{bar}>{to_markup(text)}</td>"
+def shorten(text: str) -> str:
+    """Return a cell's text with as many letters as are shown.
 
-
-def _of(classes: str) -> str:
-    return f' class="{classes}"' if classes else ""
-
-
-def _cut(text: str) -> str:
+    >>> len(shorten("a" * 100))
+    72
+    """
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

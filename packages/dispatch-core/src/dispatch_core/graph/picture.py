@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
-from ..devkit import for_notebooks
-from ..display import show_number_of, to_block, to_details, to_fragment, to_note, to_page
+from .. import devkit
+from ..display import show_number_of
 from ..escapes import to_printable
 from ..files import write_form
 from .model import Call, Graph, ValueInfo, values_in
@@ -66,39 +66,35 @@ class Drawable:
 
     def svg(self) -> str:
         """Return a picture as SVG, which needs nothing else: no style sheet, no script, no font."""
-        from ..devkit import to_svg
-
-        return to_svg(self.picture())
+        return devkit.to_svg(self.picture())
 
     def dot(self) -> str:
         """Return the graph in Graphviz's language."""
-        from ..devkit import to_dot
-
-        return to_dot(self.picture())
+        return devkit.to_dot(self.picture())
 
     def mermaid(self) -> str:
         """Return the graph as a Mermaid flow chart."""
-        from ..devkit import to_mermaid
-
-        return to_mermaid(self.picture())
+        return devkit.to_mermaid(self.picture())
 
     def html(self) -> str:
         """Return the picture, and its code below it to unfold, as a piece of HTML that needs nothing else."""
-        picture = self.picture()
-        drawing = f'<div class="dispatch-picture">{self.svg()}</div>'
-        return to_fragment(picture.title, [picture.heading], [drawing, to_details("code", to_block(picture.code))])
+        return self._to_fragment(f'<div class="dispatch-picture">{self.svg()}</div>')
 
-    @for_notebooks
+    def _to_fragment(self, above: str) -> str:
+        picture = self.picture()
+        code = devkit.to_details("code", devkit.to_block(picture.code))
+        return devkit.to_fragment(picture.title, [picture.heading], [above, code])
+
+    @devkit.for_notebooks
     def _repr_svg_(self) -> str | None:
         return self.svg() if len(self.picture().steps) <= MOST_DRAWN else None
 
-    @for_notebooks
+    @devkit.for_notebooks
     def _repr_html_(self) -> str | None:
-        picture = self.picture()
-        if len(picture.steps) <= MOST_DRAWN:
+        count = len(self.picture().steps)
+        if count <= MOST_DRAWN:
             return self.html()
-        note = to_note(f"svg() and save() draw {show_number_of('step', len(picture.steps))}")
-        return to_fragment(picture.title, [picture.heading], [note, to_details("code", to_block(picture.code))])
+        return self._to_fragment(devkit.to_note(f"svg() and save() draw {show_number_of('step', count)}"))
 
     def save(self, path: str | Path) -> Path:
         """Write the form that the suffix names: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
@@ -256,6 +252,6 @@ FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
     ".gv": Drawable.dot,
     ".mmd": Drawable.mermaid,
     ".mermaid": Drawable.mermaid,
-    ".html": lambda drawn: to_page(drawn.picture().title, drawn.html()),
+    ".html": lambda drawn: devkit.to_page(drawn.picture().title, drawn.html()),
     ".txt": lambda drawn: drawn.picture().code,
 }

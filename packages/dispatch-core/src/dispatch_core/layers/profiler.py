@@ -12,9 +12,9 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from .. import devkit
 from ..arrays import access, owners
 from ..arrays.layouts import find_layout
-from ..devkit import for_notebooks
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
@@ -233,22 +233,18 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         facts = [show_number_of("call", calls), show_time(time)]
         return [*facts, show_size(memory)] if self._profile_memory else facts
 
-    @for_notebooks
+    @devkit.for_notebooks
     def _repr_html_(self) -> str | None:
-        from ..display import to_fragment
-
         parts = [self._table("self_total", _SHOWN).html()]
         graph = self.flame_graph()
-        return to_fragment("profile", self._facts(), [graph.drawing(), *parts] if graph.total else parts)
+        return devkit.to_fragment("profile", self._facts(), [graph.drawing(), *parts] if graph.total else parts)
 
     def flame_graph(self) -> FlameGraph:
         """Return the nested calls, regions and stages as a picture with widths that are times.
 
         It has the forms of a trace's picture: ``svg()``, ``html()`` and ``save(path)``; a notebook shows it.
         """
-        from ..devkit import make_flame_graph
-
-        return make_flame_graph([*self.events, *self.stages], self._threads)
+        return devkit.make_flame_graph([*self.events, *self.stages], self._threads)
 
     def export_stacks(self, path: str | os.PathLike[str]) -> None:
         """Write a line for each stack of nested calls with its own nanoseconds (source: ``torch.profiler``, for the name).
@@ -265,10 +261,8 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
         kernel that ran it.
         """
-        from ..devkit import write_chrome_trace
-
         every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
-        write_chrome_trace(path, every, self._threads)
+        devkit.write_chrome_trace(path, every, self._threads)
 
 
 def _open_session() -> ProfileSession | None:

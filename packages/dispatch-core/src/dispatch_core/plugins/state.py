@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dispatch_core.errors import DispatchError
 
+from .. import devkit
 from ..surroundings.distributions import Claim
 
 if TYPE_CHECKING:
@@ -91,13 +92,14 @@ class Backends(Mapping[str, BackendState]):
     def __repr__(self) -> str:
         return str(self._table()) if self._states else "no devices are installed"
 
-    def _repr_html_(self) -> str:
-        from ..display import show_number_of, to_fragment
+    @devkit.for_notebooks
+    def _repr_html_(self) -> str | None:
+        from ..display import show_number_of
 
         count = len(self._states)
         loaded = sum(each.state == "loaded" for each in self._states.values())
         facts = [f"{show_number_of('device', count)}, {loaded} loaded"]
-        return to_fragment("backends", facts, [self._table().html()] if count else [])
+        return devkit.to_fragment("backends", facts, [self._table().html()] if count else [])
 
 
 @dataclass(frozen=True, slots=True)

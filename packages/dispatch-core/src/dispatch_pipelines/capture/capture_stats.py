@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from dispatch_core.display import Column, DataTable, list_facts, show_count, show_number_of, to_fragment, to_part
+from dispatch_core import devkit
+from dispatch_core.display import Column, DataTable, show_count, show_number_of
 
 __all__ = ["OTHERS", "CaptureStats"]
 
@@ -56,14 +57,15 @@ class CaptureStats:
         width = max(len(words) for words, _ in rows)
         return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
 
-    def _repr_html_(self) -> str:
+    @devkit.for_notebooks
+    def _repr_html_(self) -> str | None:
         calls, why = Column("calls", show_count, is_number=True), Column("reason", wraps=True)
-        parts = [list_facts(self._facts())]
+        parts = [devkit.list_facts(self._facts())]
         for title, counts in (("ran eagerly", self.eager), ("no variant fitted", self.misses)):
             if counts:
                 rows = [(count, reason) for reason, count in counts.most_common()]
-                parts += [to_part(title), DataTable([calls, why], rows).html()]
-        return to_fragment("capture statistics", (), parts)
+                parts += [devkit.to_part(title), DataTable([calls, why], rows).html()]
+        return devkit.to_fragment("capture statistics", (), parts)
 
     def __repr__(self) -> str:
         counts = {"variant": self.variants, "replay": self.replays, "recording": self.recordings}

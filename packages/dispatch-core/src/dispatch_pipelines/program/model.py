@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dispatch_core import devkit
+
 from ..record.steps import line_of
 
 if TYPE_CHECKING:
@@ -148,8 +150,9 @@ class Program:
         width = min(max((len(text) for text, _ in lines), default=0), 60)
         return [f"    {text:<{width}}  # {_describe_results(node)}".rstrip(" #") for text, node in lines]
 
-    def _repr_html_(self) -> str:
-        from dispatch_core.display import Column, DataTable, show_count, to_fragment
+    @devkit.for_notebooks
+    def _repr_html_(self) -> str | None:
+        from dispatch_core.display import Column, DataTable, show_count
 
         columns = [Column("", show_count, is_number=True), Column("operator", is_code=True)]
         columns += [Column(title, is_code=True) for title in ("arguments", "results")]
@@ -157,7 +160,7 @@ class Program:
             (number, node.name, ", ".join(_show_arguments(node)), _describe_results(node))
             for number, node in enumerate(self.nodes)
         ]
-        return to_fragment("program", [repr(self)[10:-1]], [DataTable(columns, rows).html()])
+        return devkit.to_fragment("program", [repr(self)[10:-1]], [DataTable(columns, rows).html()])
 
     def __repr__(self) -> str:
         return f"<Program: {len(self.nodes)} nodes, {len(self.values)} values>"

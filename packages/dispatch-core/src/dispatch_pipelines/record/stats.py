@@ -8,16 +8,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, Final
 
-from dispatch_core.display import (
-    Column,
-    DataTable,
-    list_facts,
-    show_count,
-    show_size,
-    show_time,
-    to_fragment,
-    to_part,
-)
+from dispatch_core import devkit
+from dispatch_core.display import Column, DataTable, show_count, show_size, show_time
 
 #: Why an operator that returns a number, an array or anything else than tensors is not recorded.
 HOST_READ: Final = "returns something else than tensors"
@@ -162,17 +154,21 @@ class Stats:
     def html_parts(self) -> list[str]:
         """Return the figures, and the calls that were not recorded, as pieces of HTML."""
         operator, calls = Column("operator", is_code=True), Column("calls", show_count, is_number=True)
-        parts = [list_facts(self._facts())]
+        parts = [devkit.list_facts(self._facts())]
         if self.eager:
             rows = [(name, count, why) for (name, why), count in self.eager.most_common()]
-            parts += [to_part("ran at once"), DataTable([operator, calls, Column("reason", wraps=True)], rows).html()]
+            parts += [
+                devkit.to_part("ran at once"),
+                DataTable([operator, calls, Column("reason", wraps=True)], rows).html(),
+            ]
         for title, counts in (("host reads", self.boundaries), ("computed for their sizes", self.computed)):
             if counts:
-                parts += [to_part(title), DataTable([operator, calls], counts.most_common()).html()]
+                parts += [devkit.to_part(title), DataTable([operator, calls], counts.most_common()).html()]
         return parts
 
-    def _repr_html_(self) -> str:
-        return to_fragment("pipeline statistics", (), self.html_parts())
+    @devkit.for_notebooks
+    def _repr_html_(self) -> str | None:
+        return devkit.to_fragment("pipeline statistics", (), self.html_parts())
 
     def __repr__(self) -> str:
         return f"<Stats: {self.recorded} recorded, {self.executed} executed, {self.dropped} dropped>"

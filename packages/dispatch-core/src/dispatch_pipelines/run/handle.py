@@ -9,9 +9,9 @@ from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from dispatch_core import devkit
 from dispatch_core.arrays import owners
-from dispatch_core.devkit import for_notebooks
-from dispatch_core.display import show_number_of, to_block, to_details, to_fragment, to_note
+from dispatch_core.display import show_number_of
 from dispatch_core.display.progress_bar import ProgressBar, choose_progress
 from dispatch_core.display.shown_progress import find_progress
 from dispatch_core.errors import ArgumentError, BackendError, DispatchError
@@ -171,7 +171,7 @@ class Pipeline:
             f"{show_number_of('step', session.waiting)} wait{'s' if session.waiting == 1 else ''}",
         ]
 
-    @for_notebooks
+    @devkit.for_notebooks
     def _repr_html_(self) -> str | None:
         """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""
         from dispatch_core.graph.picture import MOST_DRAWN
@@ -182,12 +182,12 @@ class Pipeline:
             graph = self.graph(groups=())
             parts = [
                 f'<div class="dispatch-picture">{graph.svg()}</div>',
-                to_details("code", to_block(graph.code)),
+                devkit.to_details("code", devkit.to_block(graph.code)),
                 *parts,
             ]
         elif waiting:
-            parts = [to_note(f"graph().svg() draws {show_number_of('step', waiting)}"), *parts]
-        return to_fragment("pipeline", self._facts(), parts)
+            parts = [devkit.to_note(f"graph().svg() draws {show_number_of('step', waiting)}"), *parts]
+        return devkit.to_fragment("pipeline", self._facts(), parts)
 
 
 pipeline = Pipeline

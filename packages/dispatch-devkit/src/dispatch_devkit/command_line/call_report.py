@@ -13,21 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dispatch_core import registry
-from dispatch_core.display import (
-    Column,
-    DataTable,
-    show_count,
-    show_number_of,
-    show_share,
-    show_time,
-    to_block,
-    to_fragment,
-    to_note,
-    to_page,
-    to_part,
-)
+from dispatch_core.display import Column, DataTable, show_count, show_number_of, show_share, show_time
 from dispatch_core.inspection import CallEvent, ProfileSession, TracedCall
 
+from ..fragments import to_block, to_fragment, to_note, to_page, to_part
 from .output import TextOutput
 
 #: How many calls a page lists, and how many rows a summary has.

@@ -150,7 +150,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from dispatch_core.display import to_fragment  # most explanations are text
+        from ..fragments import to_fragment  # most explanations are text
 
         return to_fragment(self.operator, [], _html_parts(self))
 
@@ -160,7 +160,9 @@ _MARKS = {"runs": ">", "missing": "!"}
 
 def _html_parts(found: Explanation) -> list[str]:
     """Return an explanation as pieces of HTML, in the order of its text."""
-    from dispatch_core.display import Column, DataTable, to_block, to_note, to_part
+    from dispatch_core.display import Column, DataTable
+
+    from ..fragments import to_block, to_note, to_part
 
     def table(titles: str, rows: Iterable[Sequence[str]]) -> str:
         columns = [Column(title, is_code=title not in _PROSE, wraps=title in _PROSE) for title in titles.split()]

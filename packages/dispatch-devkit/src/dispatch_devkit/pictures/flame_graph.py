@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from dispatch_core.display import show_number_of, show_share, show_time, to_fragment, to_markup, to_note, to_page
+from dispatch_core.display import show_number_of, show_share, show_time
 from dispatch_core.escapes import to_printable
 from dispatch_core.files import write_form
 from dispatch_core.inspection import STAGES, CallEvent
+
+from ..fragments import to_fragment, to_markup, to_note, to_page
 
 #: The part of the whole below which a box is not drawn alone, and the one from which on HTML writes its name.
 _LEAST, _NAMED = 0.004, 0.03

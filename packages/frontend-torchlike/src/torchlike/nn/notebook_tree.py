@@ -7,17 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.display import (
-    Column,
-    DataTable,
-    show_count,
-    show_number_of,
-    show_size,
-    to_fragment,
-    to_markup,
-    to_note,
-)
+from dispatch_core.display import Column, DataTable, show_count, show_number_of, show_size
 from dispatch_core.escapes import to_printable
+from dispatch_devkit.fragments import to_fragment, to_markup, to_note
 
 from ..names.lazy_names import import_lazily
 from .uninitialized import is_lazy

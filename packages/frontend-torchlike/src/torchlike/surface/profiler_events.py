@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.display import (
-    Column,
-    DataTable,
-    show_count,
-    show_number_of,
-    show_share,
-    show_size,
-    show_time,
-    to_fragment,
-)
+from dispatch_core.display import Column, DataTable, show_count, show_number_of, show_share, show_size, show_time
+from dispatch_devkit.fragments import to_fragment
 
 _UNITS: Final = {"s": 1e9, "ms": 1e6, "us": 1e3}
 

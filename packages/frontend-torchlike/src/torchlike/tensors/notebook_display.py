@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.display import Column, DataTable, show_number_of, show_size, to_block, to_fragment
+from dispatch_core.display import Column, DataTable, show_number_of, show_size
 from dispatch_core.keys import LAYOUTS
+from dispatch_devkit.fragments import to_block, to_fragment
 
 from ..names.lazy_names import import_lazily
 from .printing import format_tensor, write_matrix

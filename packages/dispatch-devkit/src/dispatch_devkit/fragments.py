@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Final
+from typing import Any, Final
 
-from ..escapes import to_printable
+from dispatch_core.display import Column, DataTable, shorten
+from dispatch_core.escapes import to_printable
 
 _MONO: Final = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
@@ -109,6 +110,43 @@ def to_block(text: str) -> str:
 def to_details(summary: str, inside: str) -> str:
     """Return a part that is folded up; ``inside`` is HTML already."""
     return f"<details><summary>{to_markup(summary)}</summary>{inside}</details>"
+
+
+def to_table(table: DataTable) -> str:
+    """Return a table as an element.
+
+    >>> print(to_table(DataTable([Column("calls", is_number=True)], [[2]])).partition("<tbody>")[2])
+    <tr><td class="dispatch-number">2</td></tr>
+    </tbody></table></div>
+    """
+    head = "".join(f"<th{_class_of(column)}>{to_markup(column.title)}</th>" for column in table.columns)
+    body = "".join(
+        f"<tr>{''.join(_to_cell(column, value) for column, value in zip(table.columns, row, strict=True))}</tr>\n"
+        for row in table.rows
+    )
+    return (
+        '<div class="dispatch-scroll"><table class="dispatch-table">'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        f"{to_note(table.left_out) if table.left_out else ''}"
+    )
+
+
+def _to_cell(column: Column, value: Any) -> str:
+    full = column.text(value)
+    text = full if column.wraps else shorten(full)
+    tip = f' title="{to_markup(full)}"' if text != full else ""
+    bar = ""
+    if column.has_bar and value is not None:
+        # A background and no element, so that the text stays where it is.
+        percent = 100 * min(max(value, 0.0), 1.0)
+        bar = f' style="background:linear-gradient(to right,var(--dispatch-bar) {percent:.1f}%,transparent {percent:.1f}%)"'
+    return f"<td{_class_of(column)}{tip}{bar}>{to_markup(text)}</td>"
+
+
+def _class_of(column: Column) -> str:
+    marks = {"number": column.is_number, "code": column.is_code, "prose": column.wraps}
+    classes = " ".join(f"dispatch-{name}" for name, is_set in marks.items() if is_set)
+    return f' class="{classes}"' if classes else ""
 
 
 def list_facts(facts: Iterable[tuple[str, str]]) -> str:
