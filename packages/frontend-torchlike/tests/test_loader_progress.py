@@ -11,7 +11,8 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.display import progress_bar, progress_reports
+from dispatch_core.display import progress_reports
+from dispatch_devkit import progress_bar
 from torchlike.utils.data import DataLoader, Dataset, IterableDataset
 
 

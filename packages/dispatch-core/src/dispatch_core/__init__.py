@@ -72,8 +72,7 @@ if TYPE_CHECKING:
         register_kernel,
         register_vmap,
     )
-    from .devkit import coverage, explain
-    from .display.shown_progress import show_progress
+    from .devkit import coverage, explain, show_progress
     from .layers.modes import DispatchMode
     from .layers.profiler import profile
     from .layers.tracer import trace
@@ -185,7 +184,7 @@ _LATE = {
     "rename_arguments": ".operators",
     "respell": ".operators.overloads",
     "shape": ".arrays",
-    "show_progress": ".display.shown_progress",
+    "show_progress": ".devkit",
     "storage_of": ".arrays",
     "storage_offset": ".arrays",
     "strides": ".arrays",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     )
     from dispatch_devkit.operator_coverage import coverage
     from dispatch_devkit.pictures import FlameGraph, make_flame_graph, to_dot, to_mermaid, to_svg, write_chrome_trace
+    from dispatch_devkit.progress_bar import make_bar
+    from dispatch_devkit.shown_progress import show_progress
 
 __all__ = [
     "Finding",
@@ -39,7 +41,9 @@ __all__ = [
     "for_notebooks",
     "list_facts",
     "main",
+    "make_bar",
     "make_flame_graph",
+    "show_progress",
     "to_block",
     "to_details",
     "to_dot",
@@ -61,6 +65,8 @@ _MODULES: Final = {
     "main": "command_line",
     "coverage": "operator_coverage",
     "explain": "explanation",
+    "make_bar": "progress_bar",
+    "show_progress": "shown_progress",
     **dict.fromkeys(("Finding", "examine"), "doctor"),
     **dict.fromkeys(
         "list_facts to_block to_details to_fragment to_markup to_note to_page to_part to_table".split(), "fragments"

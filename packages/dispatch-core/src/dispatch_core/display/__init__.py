@@ -1,6 +1,14 @@
 """Figures for people: tables as text, numbers with units, and progress."""
 
-from .shown_progress import LoopReport, begin_report
+from .progress_reports import (
+    LoopReport,
+    ProgressDisplay,
+    begin_report,
+    begin_watch,
+    choose_progress,
+    find_progress,
+    progress_switch,
+)
 from .tables import Column, DataTable, shorten
 from .units import show_count, show_number_of, show_share, show_size, show_time
 
@@ -8,7 +16,12 @@ __all__ = [
     "Column",
     "DataTable",
     "LoopReport",
+    "ProgressDisplay",
     "begin_report",
+    "begin_watch",
+    "choose_progress",
+    "find_progress",
+    "progress_switch",
     "shorten",
     "show_count",
     "show_number_of",

@@ -21,7 +21,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, o
 from weakref import WeakMethod
 
 from dispatch_core.display import show_number_of
-from dispatch_core.display.shown_progress import begin_watch
+from dispatch_core.display.progress_reports import begin_watch
 from dispatch_core.errors import ArgumentError, CaptureError, short_repr
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey, keys_of

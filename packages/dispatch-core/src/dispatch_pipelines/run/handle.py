@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from dispatch_core import devkit
 from dispatch_core.arrays import owners
 from dispatch_core.display import show_number_of
-from dispatch_core.display.progress_bar import ProgressBar, choose_progress
-from dispatch_core.display.shown_progress import find_progress
+from dispatch_core.display.progress_reports import choose_progress, close_display, find_progress
 from dispatch_core.errors import ArgumentError, BackendError, DispatchError
 from dispatch_core.interrupts import whole
 from dispatch_core.keys.table import DispatchKey
@@ -124,9 +123,7 @@ class Pipeline:
                 raise
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
         finally:
-            progress = session.options["progress"]
-            if isinstance(progress, ProgressBar):
-                progress.close()
+            close_display(session.options["progress"])
         tidy()
 
     @api_boundary

@@ -14,9 +14,9 @@ from importlib.util import find_spec
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.display import progress_bar, progress_reports, shown_progress
-from dispatch_core.display.progress_bar import ProgressBar
-from dispatch_core.display.shown_progress import begin_report, begin_watch, find_progress
+from dispatch_core.display import begin_report, begin_watch, find_progress, progress_reports
+from dispatch_devkit import progress_bar, shown_progress
+from dispatch_devkit.progress_bar import ProgressBar
 
 KINDS = pytest.mark.parametrize("kind", ["line", *(["tqdm"] if find_spec("tqdm") else [])])
 PROGRAMS = int(os.environ.get("DISPATCH_TEST_PROGRAMS", "25"))

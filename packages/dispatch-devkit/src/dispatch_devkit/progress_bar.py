@@ -4,34 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
-from ..errors import ArgumentError
-
-#: The option that shows a bar even where standard error is no terminal.
-ALWAYS: Final = "always"
+from dispatch_core.display import ProgressDisplay
 
 
-def choose_progress(
-    value: object, made: Callable[[], Any] | None = None, whose: str = "pipeline(): option 'progress'"
-) -> Any:
-    """Return the function that reports progress for the option's value, or None where there is nothing to report to.
-
-    True is a bar, which ``made`` returns, where standard error is a terminal or a notebook's, ``"always"`` one in any case,
-    False none. Raises ``ArgumentError`` for anything else than these and functions.
-    """
-    if value is False or value is None:
-        return None
-    if value is True:
-        return (made or ProgressBar)() if _is_watched() else None
-    if isinstance(value, str) and value == ALWAYS:
-        return (made or ProgressBar)()
-    if callable(value):
-        return value
-    raise ArgumentError(f"{whose} must be a bool, {ALWAYS!r}, a function of two ints or None, not {value!r}")
+def make_bar(label: str, unit: str, *, is_forced: bool = False) -> ProgressBar | None:
+    """Return a bar where standard error is a terminal or a notebook's, or where it is forced."""
+    return ProgressBar(label, unit) if is_forced or _is_watched() else None
 
 
 def _is_watched() -> bool:
@@ -44,7 +26,7 @@ def _is_terminal() -> bool:
     return bool(is_terminal is not None and is_terminal())
 
 
-class ProgressBar:
+class ProgressBar(ProgressDisplay):
     """A bar for each thing that takes long: ``bar(done, total)`` shows how far it is; ``total`` is None if unknown."""
 
     def __init__(self, label: str = "pipeline", unit: str = "steps", *, has_rate: bool = True) -> None:

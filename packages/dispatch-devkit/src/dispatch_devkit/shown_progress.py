@@ -10,12 +10,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any
 from weakref import WeakSet
 
-from .progress_bar import ProgressBar, choose_progress
-from .progress_reports import reporter
+from dispatch_core.display import choose_progress, progress_switch
+
+from .progress_bar import ProgressBar
 
 #: Seconds after which a recording is shown, and between two looks at it.
 _DELAY, _PAUSE = 0.5, 0.2
@@ -32,19 +32,18 @@ class _ProgressSwitch:
         """Return the function to report to, with a bar of its own where the switch asks for bars."""
         if os.getpid() != self._process:
             return None
-        found: Any = choose_progress(
-            self._progress, lambda: ProgressBar(label, unit), "show_progress(): argument 'progress'"
-        )
+        found: Any = choose_progress(self._progress, label, unit, "show_progress(): argument 'progress'")
         if isinstance(found, ProgressBar):
             self._bars.add(found)
         return found
 
+    def watch(self, unit: str, look: Callable[[], tuple[str, int]]) -> ProgressWatch | None:
+        """Return a watch that has begun, if the switch asks for bars."""
+        return ProgressWatch(unit, look) if isinstance(self.find("", unit), ProgressBar) else None
+
     def close(self) -> None:
         for bar in [*self._bars]:
             bar.close()
-
-
-_block: Final[ContextVar[_ProgressSwitch | None]] = ContextVar("dispatch_core.show_progress", default=None)
 
 
 @contextmanager
@@ -55,45 +54,18 @@ def show_progress(progress: object = True) -> Iterator[None]:
     too; a function is called as ``progress(done, total)``, ``total`` None where it is unknown, and is told of no recordings;
     False and None show nothing, also inside a block that does. Raises ``ArgumentError`` for anything else.
 
+    >>> from dispatch_core.display import find_progress
     >>> with show_progress(lambda done, total: print(done, "of", total)):
     ...     find_progress("files", "files")(1, 2)
     1 of 2
     """
     block = _ProgressSwitch(progress)
-    token = _block.set(block)
+    token = progress_switch.set(block)
     try:
         yield
     finally:
-        _block.reset(token)
+        progress_switch.reset(token)
         block.close()
-
-
-def find_progress(label: str, unit: str) -> Callable[[int, Any], object] | None:
-    """Return the function to report progress to, if a block around asks for it."""
-    block = _block.get()
-    return None if block is None else block.find(label, unit)
-
-
-class LoopReport:
-    """The reports of one loop: ``report(done)`` after each turn, ``end()`` after the last."""
-
-    def __init__(self, progress: Callable[[int, Any], object], total: int | None) -> None:
-        self._progress, self._report = progress, reporter(progress, total)
-
-    def __call__(self, done: int) -> None:
-        """Tell that so many turns are done."""
-        self._report(done)
-
-    def end(self) -> None:
-        """Close the bar, if there is one."""
-        if isinstance(self._progress, ProgressBar):
-            self._progress.close()
-
-
-def begin_report(label: str, unit: str, count: Callable[[], int | None]) -> LoopReport | None:
-    """Return the reports of a loop that begins, if a block around asks for them; ``count`` returns the number of turns."""
-    progress = find_progress(label, unit)
-    return None if progress is None else LoopReport(progress, count())
 
 
 class ProgressWatch:
@@ -129,8 +101,3 @@ class ProgressWatch:
         """Stop looking, and erase the bar."""
         self._ended.set()
         self._thread.join()
-
-
-def begin_watch(unit: str, look: Callable[[], tuple[str, int]]) -> ProgressWatch | None:
-    """Return a watch that has begun, if a block around asks for bars."""
-    return ProgressWatch(unit, look) if isinstance(find_progress("", unit), ProgressBar) else None

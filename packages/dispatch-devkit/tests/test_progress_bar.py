@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.display import progress_bar
-from dispatch_core.display.progress_bar import ProgressBar
+from dispatch_devkit import progress_bar
+from dispatch_devkit.progress_bar import ProgressBar
 from dispatch_pipelines.run.handle import check_options
 
 
