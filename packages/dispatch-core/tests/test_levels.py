@@ -57,7 +57,7 @@ def test_the_highest_level_wins_and_within_it_the_newest(steps, interpreted):
     """A model of the rule: general kernels by level and time, and specialized ones that rank above the general winner."""
     registry = dc.Registry(interpreted=interpreted)
     library = dc.Library("t", "DEF", registry=registry)
-    library.define("f(int x, *, int n=1) -> str")
+    library.define("f(int x, *, int n=1) -> int")
     f = registry.ops.t.f.default
     held = []
 
