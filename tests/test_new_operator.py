@@ -13,7 +13,7 @@ import pytest
 import dispatch_aten
 
 ROOT = Path(__file__).parents[1]
-FAMILIES = Path("dispatch_aten", "families", "activation.rows")
+FAMILIES = Path("dispatch_aten", "families", "activation", "activation.rows")
 ROWS = """
 [frobnicate]  pointwise
   says      Multiply each element by the sigmoid of ``a`` times itself.

@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 import dispatch_aten
-from dispatch_aten.decompositions import _shared
 from dispatch_aten.expressions import read_expression
 from dispatch_aten.gradients import FUNCTIONS
-from dispatch_aten.kinds import FOLDERS, find_function, is_operator, names_with, place_of
+from dispatch_aten.kinds import MODULES, find_function, is_operator, names_for, names_with, place_of
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_aten.shapes import elementwise
 
 FOLDER = Path(dispatch_aten.__file__).parent
-SHARED = {"shapes": elementwise, "decompositions": _shared}
 
 
 def _names_read(expression: str) -> set[str]:
@@ -28,11 +25,11 @@ def _names_read(expression: str) -> set[str]:
     return {each.id for each in nodes if isinstance(each, ast.Name)} - bound - {"name"} - vars(builtins).keys()
 
 
-@pytest.mark.parametrize("fact", FOLDERS)
+@pytest.mark.parametrize("fact", MODULES)
 def test_every_function_that_a_row_names_is_there(fact):
     for name in names_with(fact):
         module, expression = place_of(fact, name)
-        there = vars(import_module(f"dispatch_aten.{FOLDERS[fact]}.{module}")) | vars(SHARED[FOLDERS[fact]])
+        there = names_for(fact, module)
         if fact != "shape":
             expression = read_expression(ATEN_BY_NAME[name].schema, expression, there) or expression
         assert _names_read(expression) <= there.keys(), name
@@ -41,14 +38,13 @@ def test_every_function_that_a_row_names_is_there(fact):
 
 def test_every_function_of_a_module_of_composites_or_rules_is_used():
     unused = []
-    rows = {place_of(fact, name)[1] for fact in FOLDERS for name in names_with(fact)}
+    rows = {place_of(fact, name)[1] for fact in MODULES for name in names_with(fact)}
     named = {name for expression in rows for name in _names_read(expression)}
-    for folder in {*FOLDERS.values()}:
-        texts = {file: file.read_text("utf-8") for file in (FOLDER / folder).glob("*.py")}
-        for file, text in texts.items():
-            for node in ast.parse(text).body:
-                if isinstance(node, ast.FunctionDef) and re.match("_[a-z]", node.name) and node.name not in named:
-                    unused += [(folder, file.name, node.name)] * (len(re.findall(rf"\b{node.name}\b", text)) == 1)
+    for file in (FOLDER / "families").glob("*/*.py"):
+        text = file.read_text("utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and re.match("_[a-z]", node.name) and node.name not in named:
+                unused += [(file.parent.name, file.name, node.name)] * (len(re.findall(rf"\b{node.name}\b", text)) == 1)
     assert unused == []
 
 
@@ -57,15 +53,14 @@ def test_an_operator_is_defined_with_the_modules_of_its_kind_only():
         "import sys, dispatch_aten, dispatch_core as dc\n"
         "assert 'dispatch_aten.decompositions' not in sys.modules and 'dispatch_aten.shapes' not in sys.modules\n"
         "assert dc.ops.aten.relu.default.schema is not None\n"
-        "assert 'dispatch_aten.decompositions.reduction' not in sys.modules\n"
+        "assert 'dispatch_aten.families.reduction.composites' not in sys.modules\n"
         "assert 'aten::sum' not in dc.registry._entries and 'sum' in dir(dc.ops.aten)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_no_function_of_formulas_is_named_like_an_operator():
-    for file in (FOLDER / "gradients").glob("*.py"):
-        module = import_module(f"dispatch_aten.gradients.{file.stem}")
-        if file.stem != "__init__":
-            assert [name for name in module.__all__ if is_operator(name)] == []
-            assert {*module.__all__} <= {*FUNCTIONS}, f"{file.name} is missing in the list of modules"
+    for file in (FOLDER / "families").glob("*/*gradients.py"):
+        module = import_module(f"dispatch_aten.families.{file.parent.name}.{file.stem}")
+        assert [name for name in module.__all__ if is_operator(name)] == []
+        assert {*module.__all__} <= {*FUNCTIONS}, f"{file.parent.name} is missing in the list of modules"

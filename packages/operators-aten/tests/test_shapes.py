@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from dispatch_aten.dtypes import bool_, float32, float64, int64, uint8
 from dispatch_aten.errors import DataDependentShapeError
+from dispatch_aten.families.view.shapes import view_strides
 from dispatch_aten.shapes import RULES, TensorMeta, broadcast_shapes, contiguous, infer
 from dispatch_aten.shapes.layout import iterator_strides, preserved_strides
 from dispatch_aten.shapes.meta import contiguous_strides, is_contiguous, is_non_overlapping_and_dense
-from dispatch_aten.shapes.view import view_strides
 
 sizes = st.integers(0, 4)
 shapes = st.lists(sizes, max_size=4).map(tuple)

@@ -32,7 +32,7 @@ def _define_aten(name: str) -> LazyDefinition:
 
 
 def _define_prim(name: str) -> LazyDefinition:
-    from .decompositions.prims import PRIMITIVES
+    from .families.prims.composites import PRIMITIVES
 
     kernels = {"CompositeExplicitAutograd": PRIMITIVES[name]} if name in PRIMITIVES else {}
     operator = row_of(f"prims::{name}")

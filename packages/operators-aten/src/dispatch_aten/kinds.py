@@ -1,7 +1,8 @@
 """The functions that rows name: an operator's shape rule and its composites, each in a module of its kind.
 
-An operator's kind is the file of ``families/`` that has its row. A row names a function of the module of that kind in
-``shapes/`` or ``decompositions/``, by an expression; one of another module has that module's name before it. So no more
+An operator's kind is the folder of ``families/`` that has its row. Beside the row stand the modules ``shapes``,
+``composites`` and ``gradients`` of the kind, and further ones. A row names a function of ``shapes`` or ``composites`` by an
+expression; one of another module has the module's name before it, or kind and module, ``view.splitting:_chunk``. So no more
 modules are imported than the operators of a program need.
 """
 
@@ -19,15 +20,15 @@ from .operators import KIND_OF, row_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FOLDERS", "find_function", "is_operator", "kind_of", "names_with", "place_of"]
+__all__ = ["MODULES", "find_function", "is_operator", "kind_of", "names_for", "names_with", "place_of"]
 
-FOLDERS: Final = {"shape": "shapes", "formula": "decompositions", "composite": "decompositions"}
-"""The facts that name functions, and the folder of these."""
+MODULES: Final = {"shape": "shapes", "formula": "composites", "composite": "composites"}
+"""The facts that name functions, and the module of each kind that has these."""
 
-_SHARED: Final = {"shapes": "elementwise", "decompositions": "_shared"}
-"""The module of each folder whose names every expression may read."""
+_SHARED: Final = {"shapes": "shapes.elementwise", "composites": "decompositions._shared"}
+"""The modules whose names every expression may read."""
 
-_ELSEWHERE: Final = re.compile(r"(\w+):(?=\S)(.*)")
+_ELSEWHERE: Final = re.compile(r"([\w.]+):(?=\S)(.*)")
 
 
 def kind_of(name: str) -> str | None:
@@ -50,19 +51,19 @@ def is_operator(name: str) -> bool:
 
 
 def place_of(fact: str, name: str) -> tuple[str, str]:
-    """Return the module, without its folder, and the expression by which a row names a function.
+    """Return the module below ``families`` and the expression by which a row names a function.
 
     Raises ``KeyError`` where the row of the operator has no such fact.
 
-    >>> place_of("formula", "hypot"), place_of("formula", "einsum")
-    Traceback (most recent call last):
-    KeyError: 'formula'
-    >>> place_of("composite", "einsum")
-    ('einsum', '_einsum')
+    >>> place_of("formula", "hypot")
+    ('pointwise.composites', 'check_by_rule(name, _hypot)')
+    >>> place_of("composite", "einsum"), place_of("shape", "relu")
+    (('matmul.einsum', '_einsum'), ('pointwise.shapes', 'elementwise_rule(name, 1)'))
     """
     (text,) = facts_of(name)[fact]
     elsewhere = _ELSEWHERE.fullmatch(text)
-    return (KIND_OF[name], text) if elsewhere is None else (elsewhere[1], elsewhere[2])
+    module, expression = (MODULES[fact], text) if elsewhere is None else elsewhere.groups()
+    return module if "." in module else f"{KIND_OF[name]}.{module}", expression
 
 
 def find_function(fact: str, name: str) -> Callable[..., Any]:
@@ -71,10 +72,10 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     The expression may read ``name``, the operator's.
 
     >>> find_function("shape", "hypot").__module__
-    'dispatch_aten.shapes.pointwise'
+    'dispatch_aten.families.pointwise.shapes'
     """
     module, expression = place_of(fact, name)
-    names = _names(FOLDERS[fact], module)
+    names = names_for(fact, module)
     source = None if fact == "shape" else read_expression(row_of(name).schema, expression, names)
     file, line = line_of(name, fact, expression)
     code = compile("\n" * (line - 1) + (source or expression), file, "eval")  # so that tracebacks show the row
@@ -83,10 +84,10 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
 
 
 @cache
-def _names(folder: str, module: str) -> dict[str, Any]:
-    """Return the names that an expression may read: those of its module, and those that all modules of the folder share."""
-    shared = import_module(f"{__package__}.{folder}.{_SHARED[folder]}")
-    return {**vars(shared), **vars(import_module(f"{__package__}.{folder}.{module}"))}
+def names_for(fact: str, module: str) -> dict[str, Any]:
+    """Return the names that an expression may read: those of its module, and those that all expressions share."""
+    shared = import_module(f"{__package__}.{_SHARED[MODULES[fact]]}")
+    return {**vars(shared), **vars(import_module(f"{__package__}.families.{module}"))}
 
 
 def names_with(fact: str) -> list[str]:

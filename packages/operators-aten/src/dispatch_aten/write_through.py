@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 
-from .decompositions._functional_views import (
+from .decompositions._shared import Array, arange_like, aten, numel, prims
+from .families.view.functional import (
     cut,
     diagonal_slice,
     positions,
@@ -22,7 +23,6 @@ from .decompositions._functional_views import (
     slice_bounds,
     transposition,
 )
-from .decompositions._shared import Array, arange_like, aten, numel, prims
 from .shapes import RULES, contiguous
 from .shapes.dims import wrap_dim
 

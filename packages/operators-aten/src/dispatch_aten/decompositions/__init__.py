@@ -16,6 +16,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dispatch_aten.families.pointwise import scalars
 from dispatch_aten.kinds import find_function, names_with
 from dispatch_aten.operators import KIND_OF
 from dispatch_aten.variants import functional_of
@@ -23,7 +24,7 @@ from dispatch_core import KernelFactory
 from dispatch_core.caches import LazyTable
 from dispatch_core.calls import traits_of
 
-from . import aliases, inplace_and_out, scalars
+from . import aliases, inplace_and_out
 from ._required import RequiredKernel
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def required_kernels(*, mutable: bool | None = None, strided: bool | None = None
 
 
 def _prims(operator: OperatorDef) -> dict[str, Callable[..., Any]]:
-    from .prims import PRIMITIVES
+    from dispatch_aten.families.prims.composites import PRIMITIVES
 
     return {"CompositeExplicitAutograd": PRIMITIVES[operator.name]} if operator.name in PRIMITIVES else {}
 

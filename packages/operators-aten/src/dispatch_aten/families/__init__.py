@@ -1,7 +1,8 @@
 """Torch's operators as rows of text: a block for each family, the in-place and ``out=`` overloads of one operator.
 
-A file for each kind, ``KIND.rows``. A block begins with the family's name; below it stand the facts of the family, and
-then its overloads, each a schema as torch spells it with facts of its own::
+A folder for each kind has a file of them, ``KIND.rows``, and the modules of the functions that they name. A block begins
+with the family's name; below it stand the facts of the family, and then its overloads, each a schema as torch spells it
+with facts of its own::
 
     [hypot]  pointwise
       says      Return the length of the hypotenuse ...
@@ -93,7 +94,7 @@ class FamilyText(NamedTuple):
 
 def _load(kind: str) -> str:
     # By the loader, which reads archives, too.
-    data: bytes = cast("Any", __spec__).loader.get_data(str(_FOLDER / f"{kind}.rows"))
+    data: bytes = cast("Any", __spec__).loader.get_data(str(_FOLDER / kind / f"{kind}.rows"))
     return data.decode()
 
 
@@ -104,7 +105,7 @@ def _find_blocks() -> tuple[dict[str, FamilyText], dict[str, FamilyText]]:
     for kind in KINDS:
         prefix = "prims::" if kind == "prims" else ""
         for line, text, names in split_blocks(_load(kind)):
-            block = FamilyText(kind, f"{kind}.rows", line, text)
+            block = FamilyText(kind, f"{kind}/{kind}.rows", line, text)
             if text.startswith("[*]"):
                 general[kind] = block
             for name in names:

@@ -20,30 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "conjugate", "functions_for"]
 
+_KINDS: Final = (
+    *("activation", "complex_numbers", "convolution", "fft", "indexing", "linalg", "loss", "matmul", "normalization"),
+    *("pointwise", "pooling", "reduction", "scatter", "special", "view"),
+)
 _MODULES: Final = (
-    "_shared",
-    "activation",
-    "complex_numbers",
-    "convolution",
-    "fft",
-    "indexing",
-    "linalg",
-    "loss",
-    "matmul",
-    "normalization",
-    "pointwise",
-    "pooling",
-    "reduction",
-    "scatter",
-    "special",
-    "spectral",
-    "view",
+    "gradients._shared",
+    *(f"families.{kind}.gradients" for kind in _KINDS),
+    "families.linalg.spectral_gradients",
 )
 
 
 def _modules() -> Iterator[ModuleType]:
     """Yield the modules, those first that are imported already."""
-    names = [f"{__name__}.{name}" for name in _MODULES]
+    names = [f"dispatch_aten.{name}" for name in _MODULES]
     for name in sorted(names, key=lambda name: name not in sys.modules):
         yield import_module(name)
 
@@ -64,6 +54,6 @@ FUNCTIONS: Final = LazyTable(_find, lambda: [name for module in _modules() for n
 def functions_for(operator: str) -> LazyTable[Callable[..., Any]]:
     """Return ``FUNCTIONS``, with those of an operator's kind at hand; others are imported when one is asked for."""
     kind = kind_of(operator)
-    if kind in _MODULES:
-        import_module(f"{__name__}.{kind}")
+    if kind in _KINDS:
+        import_module(f"dispatch_aten.families.{kind}.gradients")
     return FUNCTIONS

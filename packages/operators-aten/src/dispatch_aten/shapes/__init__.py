@@ -43,11 +43,12 @@ from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, RULES_ON_EXPANDED, infer
 
 if TYPE_CHECKING:
-    from .convolution import ConvolutionGeometry, columns_grid, convolution_geometry
-    from .padding import padding_pairs
-    from .pooling import PoolWindows, pool_windows
-    from .reduction import warn_of_freedom
-    from .resampling import RESAMPLERS, ignored_scales, scale_sizes
+    from dispatch_aten.families.convolution.shapes import ConvolutionGeometry, columns_grid, convolution_geometry
+    from dispatch_aten.families.padding.shapes import padding_pairs
+    from dispatch_aten.families.pooling.shapes import PoolWindows, pool_windows
+    from dispatch_aten.families.reduction.shapes import warn_of_freedom
+    from dispatch_aten.families.resampling.shapes import RESAMPLERS, ignored_scales, scale_sizes
+
     from .sizes import view_strides
 
 __all__ = [
@@ -109,7 +110,7 @@ _DEPRECATED: Final[dict[str, Any]] = {"Described": HasSpec, "remembered": cached
 
 def __getattr__(name: str) -> Any:
     if name in _BY_KIND:
-        made = globals()[name] = getattr(import_module(f".{_BY_KIND[name]}", __name__), name)
+        made = globals()[name] = getattr(import_module(f"dispatch_aten.families.{_BY_KIND[name]}.shapes"), name)
         return made
     try:
         found = _DEPRECATED[name]

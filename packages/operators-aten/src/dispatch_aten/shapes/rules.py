@@ -119,7 +119,7 @@ def _own_rule(name: str) -> Callable[..., Any]:
 def _make_rule(name: str) -> Callable[..., Any]:
     """Return an operator's rule, an in-place or ``out=`` overload's from its functional one; or raise ``KeyError``."""
     if name.startswith("prims::"):
-        from .prims import PRIMITIVES
+        from dispatch_aten.families.prims.shapes import PRIMITIVES
 
         return _name_operator(name, PRIMITIVES[name])
     try:
@@ -169,7 +169,7 @@ def reads_types_only(name: str) -> bool:
     if name in _BY_TYPE or name in _BY_VALUE:
         return name in _BY_TYPE
     # The rules of ``prims`` stand in no row.
-    return "shape" in facts_of(name) and place_of("shape", name)[0] == "pointwise"
+    return "shape" in facts_of(name) and place_of("shape", name)[0] == "pointwise.shapes"
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:

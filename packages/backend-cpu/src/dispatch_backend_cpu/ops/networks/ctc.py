@@ -1,6 +1,6 @@
 """Connectionist temporal classification: all sequences of a batch at once, step by step, in log space.
 
-``dispatch_aten.decompositions._ctc_loss`` tells of the places of labels and of the ways between them.
+``dispatch_aten.families.recurrent.ctc`` tells of the places of labels and of the ways between them.
 """
 
 from __future__ import annotations

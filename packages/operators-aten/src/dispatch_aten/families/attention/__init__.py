@@ -1,0 +1,1 @@
+"""Attention, embeddings and their bags."""

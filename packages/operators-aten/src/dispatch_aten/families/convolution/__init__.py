@@ -1,0 +1,1 @@
+"""Convolutions, and the columns of their windows."""

@@ -1,0 +1,1 @@
+"""Copies, conversions and the way from tensor to Python number."""

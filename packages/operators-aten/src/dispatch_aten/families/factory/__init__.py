@@ -1,0 +1,1 @@
+"""Operators that make tensors from sizes and numbers, and that fill them."""

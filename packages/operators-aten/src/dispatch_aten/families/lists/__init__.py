@@ -1,0 +1,1 @@
+"""Operators on lists of tensors, and those that repeat, reorder or sort."""

@@ -1,0 +1,1 @@
+"""Softmax and loss functions with their backward operators."""

@@ -1,0 +1,1 @@
+"""Element-wise arithmetic, roundings, logic and elementary functions."""

@@ -1,0 +1,1 @@
+"""The primitives: data to and from the host, which every backend implements, and views as functions."""

@@ -1,0 +1,1 @@
+"""Recurrent networks, their cells, packed sequences and losses of sequences."""

@@ -1,0 +1,108 @@
+"""Arrays that are made on the host and copied, for devices without a kernel: sequences, random numbers, special functions.
+
+Random numbers come from a stream of the device's own generator, which the cpu backend draws from.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.decompositions._shared import Array, aten, is_array, overload
+from dispatch_aten.generator import Generator, default_generator, make_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_HOST: Final = dc.Device("cpu")
+
+
+def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Array:
+    """Return the raw array that ``make`` makes on the cpu, copied to ``device``.
+
+    Raises ``NoKernelError`` naming the operator where that device is the cpu itself.
+    """
+    target = _HOST if device is None else dc.Device.parse(device)
+    if target.type == _HOST.type:
+        raise dc.NoKernelError(f"aten::{name}: no kernel for device {target}, where others would have it made")
+    return dc.ops.prims.device_put(dc.ops.prims.device_get(make(_HOST)), device=target)
+
+
+def compute_on_host(name: str) -> Callable[..., Any]:
+    """Make the kernel of an operator that the cpu computes, for devices without a function for it."""
+
+    def kernel(*args: Any) -> Any:
+        first = next(value for value in args if is_array(value))
+        device = dc.device(first)
+        if device.type == _HOST.type:
+            raise dc.NoKernelError(f"aten::{name}: no kernel for device {device}, where others would have it computed")
+        found = overload(name)(*(_bring(value, _HOST) if is_array(value) else value for value in args))
+        several = isinstance(found, (tuple, list))
+        back = tuple(dc.wrap_like(first, _bring(each, device)) for each in (found if several else (found,)))
+        return back if several else back[0]
+
+    return kernel
+
+
+def _bring(array: Array, device: dc.Device) -> Array:
+    return dc.ops.prims.device_put(dc.ops.prims.device_get(array), device=device)
+
+
+@contextmanager
+def _hold_stream(device: dc.Device, generator: Generator | None) -> Iterator[Generator]:
+    """Hold a device's generator, and yield the host's one that draws for it."""
+    source = default_generator(device.type) if generator is None else generator
+    with source.lock:
+        if source.device.type != _HOST.type and source.engine is None:
+            source.engine = _HostStream(source.initial_seed())
+        yield source if source.device.type == _HOST.type else source.engine.stream
+
+
+def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
+    """Return the numbers that the in-place operator ``name`` draws for ``self``, as a new array on its device."""
+    operator, device = overload(name), dc.device(self)
+
+    def draw(host: dc.Device) -> Array:
+        with _hold_stream(device, generator) as stream:
+            fresh = aten.empty.memory_format(dc.shape(self), dtype=dc.dtype(self), device=host)
+            return operator(fresh, *args, generator=stream)
+
+    return dc.wrap_like(self, from_host(name, device, draw))
+
+
+def sample_on_host(name: str) -> Callable[..., Any]:
+    """Make the kernel of an operator that draws one number for each of its arguments' elements, where the device cannot."""
+
+    def kernel(*args: Any, generator: Generator | None = None) -> Array:
+        tensors = [value for value in args if is_array(value)]
+        # A generator may stand last, too.
+        source = next((value for value in args if isinstance(value, Generator)), generator)
+        device = dc.device(tensors[0])
+
+        def draw(host: dc.Device) -> Array:
+            with _hold_stream(device, source) as stream:
+                return overload(name)(*(_bring(each, host) for each in tensors), generator=stream)
+
+        return dc.wrap_like(tensors[0], from_host(name, device, draw))
+
+    return kernel
+
+
+class _HostStream:
+    """The engine of another device's generator: a generator of the cpu's."""
+
+    def __init__(self, seed: int) -> None:
+        self.stream = make_generator(_HOST, seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the stream again."""
+        self.stream.manual_seed(seed)
+
+    def get_state(self) -> Any:
+        """Return the stream's state."""
+        return self.stream.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Continue from a state that ``get_state`` returned."""
+        self.stream.set_state(state)

@@ -1,0 +1,1 @@
+"""Operators whose results share their input's memory."""
