@@ -296,11 +296,11 @@ def _candidates(found: Resolution, values: Values | None) -> Iterable[CandidateO
         kind = "short way" if each.way is not None else "specialized kernel" if each.is_inlined else "kernel"
         made = each.registration
         yield CandidateOutcome(
-            kernel_name(made.fn), kind, made.key.name, str(made.level), _served(made), reason, made.origin
+            kernel_name(made.fn), kind, made.key.name, str(made.level), _served_calls(made), reason, made.origin
         )
 
 
-def _served(made: Registration) -> str:
+def _served_calls(made: Registration) -> str:
     """Return the calls that a candidate serves, as text."""
     calls = "always" if made.when is None else f"calls with {made.when[0]}={made.when[1]!r}"
     return f"{'plain calls' if made.is_short else calls}{', unless it declines' * made.may_decline}"
