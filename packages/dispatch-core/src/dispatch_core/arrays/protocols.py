@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from .._record import Record
 from ..errors import DeviceMismatchError
+from ..keys.keyset import DispatchKeySet
 from ..keys.table import MARKERS, DispatchKey
 from ..keys.type_sets import name_types
 from .access import device, to_data
 from .owners import TYPE_MASKS, is_tensor
-
-if TYPE_CHECKING:
-    from ..keys.keyset import DispatchKeySet
 
 #: An operator's overload, a tensor, or a tensor's array: their classes are the caller's.
 Operator: TypeAlias = Any
