@@ -77,8 +77,9 @@ def _pythons() -> list[str]:
                 link = INTERPRETERS / f"python{version}"
                 # Sessions that run side by side read this file at the same time.
                 if not link.is_symlink() or link.readlink() != python:
-                    link.unlink(missing_ok=True)
-                    link.symlink_to(python)
+                    draft = link.with_name(f"{link.name}.{os.getpid()}")
+                    draft.symlink_to(python)
+                    draft.replace(link)
                 break
     os.environ["PATH"] = os.pathsep.join([str(INTERPRETERS), os.environ["PATH"]])
     return versions
