@@ -50,6 +50,7 @@ PUBLIC_PATHS: Final = {
     "torchlike.array_api": "torchlike_array_api",
     **{f"{public}.{name}": f"{own}.{name}" for (public, own), names in _FOLDERS.items() for name in names.split()},
 }
+_PUBLIC: Final = {own: public for public, own in PUBLIC_PATHS.items()}
 #: Path that 0.2 takes away → the present one; pickles of 0.1 name them.
 _FORMER: Final = {
     "torchlike.interop": "torchlike.tensors.arrays",
@@ -74,8 +75,10 @@ class PublicLoader(AliasLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Give what the module imported its second names, too."""
         super().exec_module(module)
-        for public, own in PUBLIC_PATHS.items():
-            if (loaded := sys.modules.get(own)) is not None and not getattr(loaded.__spec__, "_initializing", False):
+        for own, loaded in list(sys.modules.items()):
+            parent, _, child = own.rpartition(".")
+            public = _PUBLIC.get(own) or (f"{_PUBLIC[parent]}.{child}" if parent in _PUBLIC else "")
+            if public and not getattr(loaded.__spec__, "_initializing", False):
                 sys.modules.setdefault(public, loaded)
 
 
