@@ -1,6 +1,6 @@
 """What a row of the breadth table costs at least here: the NumPy calls that compute it, alone, and one call's dispatch.
 
-An expression is evaluated as it stands with NumPy's arrays in the place of tensors, unless it has another form below.
+An expression is evaluated as it stands with NumPy's arrays instead of tensors, unless it has another form below.
 ``N`` is NumPy, ``G`` a random generator, ``O`` and ``J`` a float32 and an int64 array of no dimension, since a Python
 number costs NumPy 400 ns more. None stands where nothing is computed: the floor is the dispatch.
 """

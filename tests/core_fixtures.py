@@ -145,7 +145,7 @@ class MetaArray:
 
 @pytest.fixture
 def meta():
-    """A backend for device ``meta``, in the place of the one that is installed."""
+    """A backend for device ``meta``, instead of the one that is installed."""
     tables = (owners.TYPE_MASKS, owners.ARRAY_TYPES, owners.KEY_TYPES, owners.DEVICE_KEYS, owners.KEY_DEVICES)
     before = [dict(table) for table in tables]
     opened, runners._opened = runners._opened, {dc.Device("meta")}

@@ -83,7 +83,7 @@ MISTAKES = {
     "NumPy's dtype in to": (lambda: vector().to(np.dtype("int8")), TypeError, "did you mean torchlike.int8"),
     "a negative size": (lambda: torchlike.zeros(-3), RuntimeError, "non-negative"),
     "a word as size": (lambda: torchlike.zeros("3"), TypeError, "type str at pos 0"),
-    "a size that is no int": (lambda: torchlike.zeros((2.5, 3)), TypeError, "type float at pos 0"),
+    "a size that is not an int": (lambda: torchlike.zeros((2.5, 3)), TypeError, "type float at pos 0"),
     "more than there is memory for": (lambda: torchlike.ones(10**6, 10**6), MemoryError, "3.64 TiB .* float32"),
     "backward of a constant": (lambda: vector().sum().backward(), RuntimeError, "Hint: no input .* requires_grad=True"),
     "backward after no_grad": (go_back_through_nothing, RuntimeError, "Hint: .* under no_grad or by detach"),

@@ -82,7 +82,7 @@ def test_every_script_that_runs_by_default_is_there_and_writes_rows(tool):
 
 
 def test_a_version_that_is_not_there_is_named(tool, tmp_path):
-    with pytest.raises(SystemExit, match="'nowhere' is no folder"):
+    with pytest.raises(SystemExit, match="'nowhere' is not a folder"):
         tool.find_tree("nowhere", tmp_path)
     version = make_version(tmp_path / "old", add=1)
     with pytest.raises(SystemExit, match="there are bench_fake"):

@@ -13,7 +13,7 @@ import dispatch_core as dc
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-from list_compositions import COMPUTES, DEVICES, LAYERS, PAGE, page, try_pair  # noqa: E402  # a tool's folder is no package
+from list_compositions import COMPUTES, DEVICES, LAYERS, PAGE, page, try_pair  # noqa: E402  # a tool's folder is not a package
 
 _DENSE = ("Pipeline", "Capture", "Autograd", "Autocast", "Profiler", "Tracer", "modes")
 #: Pairs that may not be refused, in both orders, and those that may not with the first outside.

@@ -152,7 +152,7 @@ def test_tuples_are_read_up_to_a_thousand_levels():
 def test_deep_json_is_refused(kind):
     left, right = {"dict": ('{"dict":[[1,', "]]}")}.get(kind, (f'{{"{kind}":[', "]}"))
     for depth in (5000, 200_000):
-        with pytest.raises(ValueError, match="is no safetensors file"):
+        with pytest.raises(ValueError, match="is not a safetensors file"):
             load(write_safetensors(left * depth + "1" + right * depth))
 
 
@@ -182,7 +182,7 @@ def tuples_by_reference(depth, count, end):
     ],
 )
 def test_keys_of_endless_parts_are_refused(depth, count, end):
-    with pytest.raises(ValueError, match="is no safetensors file"):
+    with pytest.raises(ValueError, match="is not a safetensors file"):
         load(tuples_by_reference(depth, count, end))
 
 

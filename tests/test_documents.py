@@ -128,4 +128,4 @@ def check_arguments_of_python(words: list[str]) -> None:
         module = words[1].split(".")[0]
         assert module in {*sys.stdlib_module_names, "pip", "nox", "coverage"} or find_spec(module) is not None
     elif words[0] != "-c":
-        assert (ROOT / words[0]).is_file(), f"{words[0]} is no file of the repository"
+        assert (ROOT / words[0]).is_file(), f"{words[0]} is not a file of the repository"

@@ -27,7 +27,7 @@ FAULTY = {
     "absent": ("import nothing_there", "it needs the module 'nothing_there'"),
     "misspelt": ('PROVIDER = dc.KernelProvider("cpu", {"aten::rleu": len})', "did you mean aten::relu?"),
     "foreign": ('PROVIDER = dc.KernelProvider("cpu", {"acme::relu": len})', "no operator has that name"),
-    "nothing": ("", "which is no provider of kernels"),
+    "nothing": ("", "which is not a provider of kernels"),
     "uncallable": ('PROVIDER = dc.KernelProvider("cpu", {"aten::relu": 3})', "is not callable: int"),
     "nowhere": ('PROVIDER = dc.KernelProvider("abacus", {"aten::relu": len})', "provides the device 'abacus'"),
     "shapes": ('PROVIDER = dc.KernelProvider("meta", {"aten::relu": len})', "the shape rules of all devices"),

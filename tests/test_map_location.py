@@ -30,7 +30,7 @@ def test_cpu_and_meta_are_always_there(write, location):
 
 
 def draw_locations(count, seed):
-    """Return names of devices: installed, of torch's own, unknown ones, and what is no name."""
+    """Return names of devices: installed, of torch's own, unknown ones, and what is not a name."""
     choose = random.Random(seed)
     names = [name for name in dc.backends() if name not in ("cpu", "meta")]
     names += [

@@ -173,7 +173,7 @@ def test_only_a_path_is_mapped(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     for mmap in (False, True):
         for path in (tmp_path / "empty", os.fsencode(tmp_path / "empty")):
-            with pytest.raises(ValueError, match="empty is no safetensors file"):
+            with pytest.raises(ValueError, match="empty is not a safetensors file"):
                 torchlike.load(path, mmap=mmap)
     with pytest.raises(TypeError, match="open for reading bytes"):
         torchlike.load(io.StringIO("text"))

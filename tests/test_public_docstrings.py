@@ -24,7 +24,7 @@ _MODULES = {
 _NAMES = [
     package if name == "." else f"{package}.{name}" for package, names in _MODULES.items() for name in names.split()
 ]
-#: Names of Python's own, which torch's modules show too, and what is no function or class of ours.
+#: Names of Python's own, which torch's modules show too, and what is not a function or class of ours.
 _FOREIGN = {"torchlike.jit.ScriptFunction", "torchlike.nn.init.Literal", "dispatch_core.hookimpl"}
 
 

@@ -1,4 +1,4 @@
-"""Short ways with a gradient: one node in the place of several, with the gradients and the graph of these."""
+"""Short ways with a gradient: one node instead of several, with the gradients and the graph of these."""
 
 from __future__ import annotations
 

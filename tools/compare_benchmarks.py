@@ -83,7 +83,7 @@ def find_tree(version: str, folder: Path) -> Path:
     command = [shutil.which("git") or "git", "archive", version]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if shown.returncode:
-        raise SystemExit(f"{version!r} is no folder, and git says: {shown.stderr.decode().strip()}")
+        raise SystemExit(f"{version!r} is not a folder, and git says: {shown.stderr.decode().strip()}")
     tree = folder / version.replace("/", "-")
     with tarfile.open(fileobj=io.BytesIO(shown.stdout)) as archive:
         archive.extractall(tree, filter="data")

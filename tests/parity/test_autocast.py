@@ -217,7 +217,7 @@ def transcript(t, function):
 API = {
     "a dtype that is not supported": lambda t: t.autocast("cpu", dtype=t.float32)._enabled,
     "the same, disabled": lambda t: t.autocast("cpu", dtype=t.float64, enabled=False)._enabled,
-    "a device that is no string": lambda t: t.autocast(3),
+    "a device that is not a string": lambda t: t.autocast(3),
     "cuda, which is not there": lambda t: t.autocast("cuda")._enabled,
     "another device of torch's": lambda t: t.autocast("xpu")._enabled,
     "a number decorated": lambda t: t.autocast("cpu")(3),

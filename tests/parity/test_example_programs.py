@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-#: Puts torch's modules in the place of torchlike's, and runs a script.
+#: Replaces torchlike's modules by torch's, and runs a script.
 UNDER_TORCH = """
 import runpy, sys
 import torch, torch.optim.lr_scheduler, torch.utils.data

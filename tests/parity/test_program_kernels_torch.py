@@ -43,7 +43,7 @@ PYTHON = "add sub mul truediv floordiv mod pow and_ or_ xor eq ne lt le gt ge".s
 
 
 def scalar_overloads():
-    """Yield every overload that takes a number in the place of a tensor, with arguments for it."""
+    """Yield every overload that takes a number instead of a tensor, with arguments for it."""
     for each in ATEN:
         base, _, overload = each.name.partition(".")
         is_out = overload.endswith("out")
@@ -52,7 +52,7 @@ def scalar_overloads():
 
 
 def call_of(name, schema):
-    """Return the arguments of a call: tensors in the place of "t", and numbers."""
+    """Return the arguments of a call: tensors instead of "t", and numbers."""
     return [
         "t" if str(argument.type) == "Tensor" else 3
         for argument in schema.arguments

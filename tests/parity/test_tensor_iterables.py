@@ -106,7 +106,7 @@ CALLS = {
 }
 
 
-#: torch's error in autograd's functions and ours, where a sequence has an element that is no tensor: an argument's type
+#: torch's error in autograd's functions and ours, where a sequence has an element that is not a tensor: an argument's type
 #: is wrong, which Python's word for is TypeError.
 CLASSES = {("RuntimeError", "TypeError"), ("AssertionError", "TypeError")}
 

@@ -264,7 +264,7 @@ def test_sequences_are_written_into_outputs_of_any_shape_and_dtype(name, dtype):
 
 
 class Rows:
-    """A sequence that is no list."""
+    """A sequence that is not a list."""
 
     def __init__(self, rows, error=None):
         self.rows, self.error = rows, error

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.no_pipeline(
 
 #: torch copies nothing for these, or measures its optimizers' time.
 IGNORED = {"detach", "lift_fresh", "_record_function_enter_new", "_record_function_exit", "device_put"}
-#: An overload of ours with a number in the place of a tensor, which torch makes of the number first.
+#: An overload of ours with a number instead of a tensor, which torch makes of the number first.
 NUMBERS = {
     "add.Scalar": "add.Tensor",
     "mul.Scalar": "mul.Tensor",

@@ -133,7 +133,7 @@ class Machine:
 
     def look(self):
         facts = [(tuple(t.shape), layout(t)) for t in self.tensors]
-        # Through a copy that is no view: nothing more is to be lent.
+        # Through a copy that is not a view: nothing more is to be lent.
         values = [t.tolist() for t in self.tensors]
         return facts, values, [array.tolist() for array in (*self.arrays, *self.given)]
 

@@ -31,7 +31,7 @@ def outcome(function, *arguments):
     return looks, torchlike.rand(2).tolist()
 
 
-@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is no array yet")
+@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is not an array yet")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "complex64"])
 def test_kernels_give_what_the_composites_give(layout, dtype):

@@ -35,7 +35,7 @@ def test_every_operator_is_a_kernel_or_composed_of_some():
     assert alone - set(KERNELS) - set(IMPLICIT) - set(EXPLICIT) == set()
 
 
-@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is no array yet")
+@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is not an array yet")
 def test_raw_arrays_reach_the_kernels():
     a = np.ones(2, np.float32)
     assert dc.ops.aten.add.Tensor(a, a).tolist() == [2, 2]

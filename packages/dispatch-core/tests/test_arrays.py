@@ -78,7 +78,7 @@ def test_a_type_belongs_to_one_backend(toy):
 
 @pytest.mark.parametrize("key", ["Tracer", "AutogradCPU", "SparseCPU", "MkldnnCPU"])
 def test_a_backend_cannot_have_another_sort_of_key(key):
-    with pytest.raises(dc.RegistrationError, match=f"asks for key {key}, which is no backend's"):
+    with pytest.raises(dc.RegistrationError, match=f"asks for key {key}, which is not a backend's"):
         dc.registry.add_backend(dc.BackendInfo("rival", key))
 
 
@@ -442,8 +442,8 @@ def test_a_plugins_description_that_does_not_fit_is_the_cause(install, run_pytho
             (None,),
             r"ArrayType.shape gave \(None,\), and the device has no hook dispatch_compute, for .*Odd\nHint: a size may",
         ),
-        ((np.int64(2),), r"ArrayType.shape gave \(.*2.*,\), which is no tuple of Python's ints, for .*Odd\nHint: "),
-        ([2], r"ArrayType.shape gave \[2\], which is no tuple of Python's ints"),
+        ((np.int64(2),), r"ArrayType.shape gave \(.*2.*,\), which is not a tuple of Python's ints, for .*Odd\nHint: "),
+        ([2], r"ArrayType.shape gave \[2\], which is not a tuple of Python's ints"),
     ],
 )
 def test_a_shape_of_no_use_is_named(unreadable, sizes, text):

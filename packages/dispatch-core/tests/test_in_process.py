@@ -152,7 +152,7 @@ REFUSED = [
         (dc.BackendInfo("mine", "Autograd"), {}),
         {},
         dc.RegistrationError,
-        "asks for key Autograd, which is no backend's",
+        "asks for key Autograd, which is not a backend's",
     ),
     ((dc.BackendInfo("mine", array_types=(ODD,)), {}), {}, dc.RegistrationError, "claims the array type object"),
 ]
@@ -264,7 +264,7 @@ def test_classes_that_are_no_arrays_are_refused_with_a_reason(kind):
             library.impl("f", lambda a: a, types=(kind,))
         with pytest.raises(dc.RegistrationError, match="takes a tuple of classes, not "):
             library.impl("f", lambda a: a, types=())
-        # Without a backend for it NumPy's array is no tensor.
+        # Without a backend for it NumPy's array is not a tensor.
         with pytest.raises((dc.NoKernelError, dc.ArgumentError)):
             dc.ops.refused_types.f(np.zeros(1))
     if kind in NO_ARRAYS:

@@ -349,7 +349,7 @@ def module():
 
 
 def subclass(toy, module, name="Sub"):
-    """Make a subclass and let the module have it, in the place of an older one."""
+    """Make a subclass and let the module have it, instead of an older one."""
     made = type(name, (toy.array,), {"__module__": module.__name__, "__slots__": ("__weakref__",)})
     setattr(module, name, made)
     return made

@@ -712,4 +712,4 @@ def test_a_count_that_is_no_number_is_the_plugins_fault(install, run_python):
     program = "from dispatch_core.discovery import loader; loader().open_device('counted', 1)"
     done = run_python("-c", program, site=[site])
     assert "The device 'counted' of counted-backend 1.0 cannot be opened" in done.stderr
-    assert "dispatch_device_count returned 'two', which is no int" in done.stderr
+    assert "dispatch_device_count returned 'two', which is not an int" in done.stderr

@@ -135,12 +135,12 @@ def test_a_kernel_that_returns_no_array_is_named(define, toy, schema, result, te
 
 
 ANSWERS = [
-    ("shape", [2, 3], "gave [2, 3], which is no tuple of Python's ints"),
-    ("shape", None, "gave None, which is no tuple of Python's ints"),
-    ("shape", ("2", 3), "gave ('2', 3), which is no tuple of Python's ints"),
-    ("strides", [3, 1], "gave [3, 1], which is no tuple with an int for each dimension"),
-    ("strides", None, "gave None, which is no tuple with an int for each dimension"),
-    ("strides", (1,), "gave (1,), which is no tuple with an int for each dimension"),
+    ("shape", [2, 3], "gave [2, 3], which is not a tuple of Python's ints"),
+    ("shape", None, "gave None, which is not a tuple of Python's ints"),
+    ("shape", ("2", 3), "gave ('2', 3), which is not a tuple of Python's ints"),
+    ("strides", [3, 1], "gave [3, 1], which is not a tuple with an int for each dimension"),
+    ("strides", None, "gave None, which is not a tuple with an int for each dimension"),
+    ("strides", (1,), "gave (1,), which is not a tuple with an int for each dimension"),
     ("dtype", None, "gave None, of type builtins.NoneType, which is no builtins.str"),
     ("dtype", 6, "gave 6, of type builtins.int, which is no builtins.str"),
 ]

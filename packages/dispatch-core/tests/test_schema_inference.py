@@ -184,8 +184,8 @@ def test_wrapped_functions_are_looked_through():
 @pytest.mark.parametrize(
     ("hint", "reason"),
     [
-        (Any, "it is no type that a schema knows"),
-        (object, "it is no type that a schema knows; known are tensors"),
+        (Any, "it is not a type that a schema knows"),
+        (object, "it is not a type that a schema knows; known are tensors"),
         (None, "parameter x is annotated NoneType"),
         (list, r"say the type of its elements, as in list\[int\]"),
         (tuple[()], "a tuple without elements says nothing"),
@@ -242,7 +242,7 @@ def test_parameters_must_be_plain_and_annotated():
 def test_mutates_args_names_tensor_parameters():
     def f(x: Tensor, n: int) -> None: ...
 
-    with pytest.raises(dc.SchemaError, match="mutates_args names y, which is no parameter"):
+    with pytest.raises(dc.SchemaError, match="mutates_args names y, which is not a parameter"):
         infer_schema(f, mutates_args=["y"])
     with pytest.raises(
         dc.SchemaError, match="mutates_args names n, but only tensors and lists of tensors can be written to"

@@ -91,7 +91,7 @@ UNFIT = {
     "list --jsn": "unrecognized arguments: --jsn\nHint: did you mean --json?",
     "list everything": "unrecognized arguments: everything\nHint: {0} list --help shows its arguments",
     "doctor --timout=3": "unrecognized arguments: --timout=3\nHint: did you mean --timeout?",
-    "doctor --timeout soon": "argument --timeout: 'soon' is no number of seconds above 0",
+    "doctor --timeout soon": "argument --timeout: 'soon' is not a number of seconds above 0",
     "explain": "the following arguments are required: NAME",
     "new-backend": "the following arguments are required: NAME",
     "new-backend a --immutable --array-api": "not allowed with argument",
@@ -104,7 +104,7 @@ WRONG = {
     "explain demo::f --keys CPUU": "no dispatch key is named 'CPUU'\nHint: did you mean CPU?",
     "explain demo::f --device acmee": "No installed distribution provides the device 'acmee'",
     "doctor acmee": "Nothing that is installed is called 'acmee'\nHint: did you mean 'acme",
-    "new-backend Acme": "'Acme' is no name for a new device",
+    "new-backend Acme": "'Acme' is not a name for a new device",
 }
 
 

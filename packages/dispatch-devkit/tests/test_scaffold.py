@@ -40,13 +40,13 @@ def test_every_template_is_part_of_a_package():
 
 
 REFUSED = {
-    "Gale": "'Gale' is no name for a new device",
-    "my-device": "is no name for a new device",
-    "9lives": "is no name for a new device",
-    "_hidden": "is no name for a new device",
-    "zéphyr": "is no name for a new device",
-    "z" * 41: "is no name for a new device",
-    "": "'' is no name for a new device",
+    "Gale": "'Gale' is not a name for a new device",
+    "my-device": "is not a name for a new device",
+    "9lives": "is not a name for a new device",
+    "_hidden": "is not a name for a new device",
+    "zéphyr": "is not a name for a new device",
+    "z" * 41: "is not a name for a new device",
+    "": "'' is not a name for a new device",
     "lambda": "'lambda' is a keyword of Python",
     "match": "'match' is a keyword of Python",
     "array": "'array' is a module of Python's own",
@@ -93,7 +93,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
     assert main(["new-backend", "gale", "--directory", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"{tmp_path / 'gale-backend'} is there already\n"
     assert main(["new-backend", "gale", "--directory", str(tmp_path / "nowhere")]) == 2
-    assert capsys.readouterr().err == f"{tmp_path / 'nowhere'} is no folder\n"
+    assert capsys.readouterr().err == f"{tmp_path / 'nowhere'} is not a folder\n"
     assert [path.name for path in tmp_path.rglob("*")] == ["gale-backend"]
     with pytest.raises(
         dc.ArgumentError, match="no sort of backend is named 'sparse'\nHint: choose one of strided, imm"

@@ -45,7 +45,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def use(monkeypatch):
-    """Return a function that puts a terminal in the place of standard error; capturing does so, too, before each test."""
+    """Return a function that replaces standard error by a terminal; capturing does so, too, before each test."""
 
     def use(kind="line"):
         stream = Terminal()

@@ -53,7 +53,7 @@ WITH_RULES = [each.name for each in ATEN if has_rule(each.name)]
 
 
 def stack_rows(name, array):
-    """Return a batch with rows of other values in the place of an array.
+    """Return a batch with rows of other values instead of an array.
 
     Rows of matrices are multiples of it, and sequences stay sorted.
     """

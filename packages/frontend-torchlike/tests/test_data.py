@@ -130,7 +130,7 @@ def test_what_cannot_be_pickled_is_an_error_that_names_type_and_place():
 
 
 def replace(nested, value):
-    """Return nested containers with a value in the place of its name."""
+    """Return nested containers with a value instead of its name."""
     if isinstance(nested, dict):
         return {key: replace(each, value) for key, each in nested.items()}
     if isinstance(nested, (list, tuple)):

@@ -251,7 +251,7 @@ def test_what_has_no_functional_form_is_refused_by_name():
         functionalize(write)(x, y)
     with pytest.raises(RuntimeError, match=r"cannot change the shape or the strides of a tensor from outside.*\n?.*t_"):
         functionalize(lambda x: x.t_())(torch.zeros(2, 3))
-    with pytest.raises(RuntimeError, match="as_strided takes a contiguous tensor that is no view"):
+    with pytest.raises(RuntimeError, match="as_strided takes a contiguous tensor that is not a view"):
         functionalize(lambda x: x.t().as_strided((2,), (1,)))(torch.zeros(2, 3))
     with pytest.raises(RuntimeError, match="received invalid argument for remove=views"):
         functionalize(write, remove="views")

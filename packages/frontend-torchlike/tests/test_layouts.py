@@ -103,7 +103,7 @@ def test_a_record_belongs_to_the_device_of_its_components(x):
     assert type(there._dispatch_data) is not type(x._dispatch_data) and there.is_meta and str(there.device) == "meta"
     assert dc.DispatchKeySet.from_tensors([x]) == dc.DispatchKeySet("SparseCsrCPU")
     assert dc.ops.scaled.to_dense(there).shape == (2, 2)
-    with pytest.raises(dc.ArgumentError, match=r"int is no array|expected a tensor"):
+    with pytest.raises(dc.ArgumentError, match=r"int is not an array|expected a tensor"):
         SCALED.make(numbers=1, factors=2)
 
 

@@ -51,7 +51,7 @@ class Rows(Dataset):
 
 @pytest.fixture
 def show(monkeypatch):
-    """Return a function that puts a terminal in the place of standard error, on which each report is written."""
+    """Return a function that replaces standard error by a terminal, on which each report is written."""
 
     def show():
         stream = Terminal()

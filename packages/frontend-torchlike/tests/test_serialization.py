@@ -184,7 +184,7 @@ def test_map_location_takes_devices_dicts_and_functions():
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "x").write_bytes(b"no safetensors here")
-    with pytest.raises(ValueError, match="is no safetensors file"):
+    with pytest.raises(ValueError, match="is not a safetensors file"):
         torchlike.load(tmp_path / "x")
     with pytest.raises(FileNotFoundError):
         torchlike.load(tmp_path / "missing")

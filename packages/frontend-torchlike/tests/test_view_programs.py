@@ -116,7 +116,7 @@ class Program:
         self.outdated.update(parts)
 
     def add_sine(self):
-        """Add a tensor that is no view, and saves none that a later write could change."""
+        """Add a tensor that is not a view, and saves none that a later write could change."""
         number = self.rng.choice(self.usable())
         self.add(f"(t{number} * 2).sin()", lambda tensors: double_sine(tensors[number]), len(self.drawn))
 

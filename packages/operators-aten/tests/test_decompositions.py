@@ -60,7 +60,7 @@ def test_a_factory_writes_in_the_dtype_of_its_output():
     assert out.tolist() == [0, 1, 2]
 
 
-@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is no array yet")
+@pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is not an array yet")
 def test_a_number_beyond_the_dtype_wraps_in_arithmetic_and_not_in_comparisons():
     array = np.array([1, 2], np.uint8)
     assert EXPLICIT["mul.Scalar"](array, 300).tolist() == [44, 88]

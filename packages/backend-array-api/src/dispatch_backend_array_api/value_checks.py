@@ -45,7 +45,7 @@ _state: Final = _State()
 
 @contextmanager
 def collect_checks() -> Iterator[list[tuple[Check, Any, Any]]]:
-    """Collect the checks on traced values, each with its two numbers, in the place of raising."""
+    """Collect the checks on traced values, each with its two numbers, instead of raising."""
     before, _state.found = (_state.found, _state.is_checked), []
     _state.is_checked = False
     try:

@@ -275,7 +275,7 @@ class Compiled:
             raise self._errors[number - 1](value)
 
     def _copy_shared(self, given: list[Any]) -> bool:
-        """Put copies in the place of donated arrays in a buffer that is given twice, which JAX has refused."""
+        """Replace donated arrays by copies in a buffer that is given twice, which JAX has refused."""
         arrays = [each for each in given if isinstance(each, jax.Array)]
         if any(each.is_deleted() for each in arrays):
             return False

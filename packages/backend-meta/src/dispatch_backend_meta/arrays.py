@@ -24,8 +24,8 @@ class MetaArray(HasSpec):
     """An immutable array without data (source: torch's ``meta`` device), compared by identity.
 
     ``spec`` is its description, one object for all arrays of that description. It begins at ``storage_offset`` in the memory
-    of ``owner``, the array of which it is a view, None for an array that is no view. It has no further attributes, because
-    a call on meta mostly consists of creating one.
+    of ``owner``, the array of which it is a view, None for one that is not a view. It has no further attributes,
+    because a call on meta mostly consists of creating one.
     """
 
     __slots__ = ("owner",)

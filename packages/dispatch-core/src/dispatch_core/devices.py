@@ -23,7 +23,7 @@ _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
 class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
-    Raises ``ArgumentError`` for an index that is no int, or negative. Whether the device exists is seen when it is used.
+    Raises ``ArgumentError`` for an index that is not an int, or negative. Whether the device exists is seen when it is used.
     Entered by ``with``, or as a decorator, it is the ``default_device`` of its thread or task.
 
     >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
@@ -36,7 +36,7 @@ class Device(Record):
     index: int | None = None
 
     def __post_init__(self) -> None:
-        """Read a spelling with an index, as torch does; refuse anything that is no name or no index."""
+        """Read a spelling with an index, as torch does; refuse anything that is neither a name nor an index."""
         if self.index is not None and (type(self.index) is not int or self.index < 0):
             object.__setattr__(self, "index", _index(self.index))
         given: Any = self.type

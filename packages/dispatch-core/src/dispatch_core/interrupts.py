@@ -2,8 +2,8 @@
 
 Note [Where an interrupt falls]
     CPython looks for signals when a function begins, after a call, and where a loop jumps back; nowhere else. So a guard
-    sets a context variable by a subscript, which is no call, as the last thing that ``__enter__`` does: Ctrl-C falls before
-    that, or inside the block. ``__exit__`` takes it back inside a ``try`` that holds from the first instruction on
+    sets a context variable by a subscript, which is not a call, as the last thing that ``__enter__`` does: Ctrl-C falls
+    before that, or inside the block. ``__exit__`` takes it back inside a ``try`` that holds from the first instruction on
     (`whole`), where Ctrl-C falls that came while the block ended; the handler finishes the exit.
 
     Where a condition sends a loop back before its last line, the table of handlers of CPython 3.13 leaves the jump out, and

@@ -4,8 +4,8 @@ Note [Frames that are left out]
     The outermost public call is where an error leaves the dispatcher. There `trim_traceback` takes the frames of hidden
     packages and of generated code out of the error's traceback and of those that it is chained to; the frames of the user's
     kernels, hooks and modules, and of other libraries, stay. A handler costs a call that succeeds nothing, so calls have one
-    in place of a wrapper. An error that a hidden package did not raise on purpose is no fault of the call: it gets a note.
-    ``DISPATCH_TRACEBACK=full`` keeps everything. Interrupts keep their frames (source: ``jax._src.traceback_util``).
+    in place of a wrapper. An error that a hidden package did not raise on purpose is not a fault of the call: it gets a
+    note. ``DISPATCH_TRACEBACK=full`` keeps everything. Interrupts keep their frames (source: ``jax._src.traceback_util``).
 """
 
 from __future__ import annotations

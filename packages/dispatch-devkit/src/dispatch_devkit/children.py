@@ -66,7 +66,7 @@ def interpreter_options() -> list[str]:
 
 def absolute_path() -> list[str]:
     """Return ``sys.path`` with its entries as absolute paths, but for names that an import hook has put there."""
-    # An entry that is no string leads to no module.
+    # An entry that is not a string leads to no module.
     return [_absolute(entry) for entry in sys.path if isinstance(entry, str)]
 
 

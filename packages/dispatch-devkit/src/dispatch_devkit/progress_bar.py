@@ -79,7 +79,7 @@ def _make_bar(total: int | None, label: str, unit: str, has_rate: bool) -> Any:
 
 
 class _Line:
-    """A line on standard error, in the place of tqdm's bar; on a terminal one at a time is shown, the first."""
+    """A line on standard error, where tqdm has a bar; on a terminal one at a time is shown, the first."""
 
     _shown: ClassVar[_Line | None] = None
 

@@ -90,7 +90,7 @@ def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str
     parent = Path(directory)
     folder = parent / f"{name}-backend"
     if not parent.is_dir():
-        raise NotADirectoryError(f"{parent} is no folder")
+        raise NotADirectoryError(f"{parent} is not a folder")
     if folder.exists():
         raise FileExistsError(f"{folder} is there already")
     texts = {path.replace(_EXAMPLE, name): _rename(text, name) for path, text in templates(sort).items()}
@@ -130,7 +130,7 @@ def _check_name(name: str) -> None:
     """Refuse a name for a device, its package and its distribution that cannot be had."""
     if not is_device_name(name) or name != name.lower() or len(name) > _LONGEST or name.startswith("_"):
         raise RegistrationError(
-            f"{short_repr(name)} is no name for a new device",
+            f"{short_repr(name)} is not a name for a new device",
             hint=f"write at most {_LONGEST} ASCII letters, digits and underscores, in lower case, beginning with a letter",
         )
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):

@@ -48,7 +48,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with tensors in the place of its parameters and buffers (source: ``torch.func.functional_call``).
+    """Call a module with tensors instead of its parameters and buffers (source: ``torch.func.functional_call``).
 
     Takes a dict, or several that share no name. Raises ``ValueError`` for a name that two of them have.
 

@@ -93,7 +93,7 @@ class SobolEngine:
         return result if out is None else out.resize_as_(result).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
-        """Return the next ``2**m`` points; ``ValueError`` where their number in all is no power of 2."""
+        """Return the next ``2**m`` points; ``ValueError`` where their number in all is not a power of 2."""
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):

@@ -130,7 +130,7 @@ def find_refused(name: str) -> tuple[str, ...]:
 
 
 DERIVATIVES: Final = LazyTable(_make_formula, partial(_list_names, differentiable=True))
-"""The derivative formula of each differentiable overload that is no implicit composite."""
+"""The derivative formula of each differentiable overload that is not an implicit composite."""
 
 
 class _Never(AbstractSet[str]):

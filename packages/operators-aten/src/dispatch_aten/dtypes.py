@@ -42,7 +42,7 @@ __all__ = [
 class ScalarType(Enum):
     """The element type of a tensor (source: ``c10::ScalarType``); ``torchlike.dtype`` to users.
 
-    A member is no number, and equals itself alone. ``str`` gives its short name, which NumPy knows too. Each member has
+    A member is not a number, and equals itself alone. ``str`` gives its short name, which NumPy knows too. Each member has
 
     * ``value``: torch's number, which stands in schemas (``ScalarType? dtype=4``) and in saved files;
     * ``short``: its Python name without a module, ``"float32"``;

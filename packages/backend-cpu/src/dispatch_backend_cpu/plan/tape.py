@@ -18,7 +18,7 @@ _WEAK: Final[dict[str, type]] = {"i": int, "f": float, "c": complex}
 
 
 class Untraceable(Exception):  # noqa: N818  # a property of a formula, and always caught
-    """A formula does something that is no call of a ufunc on its arguments."""
+    """A formula does something that is not a call of a ufunc on its arguments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

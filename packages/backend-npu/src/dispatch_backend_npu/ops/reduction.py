@@ -42,7 +42,7 @@ def _make_index_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
 
 
 def _make_variance(name: str, function: str) -> Callable[..., Any]:
-    """Make the kernel of a variance or its root; the host computes one whose correction is no integer."""
+    """Make the kernel of a variance or its root; the host computes one whose correction is not an integer."""
     rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:

@@ -59,7 +59,7 @@ class RunState:
         self._space: Any = None
         self._arena = 0
         self._workspace: Any = None
-        #: Whether kernels run instead of tasks, because an input is no array of this device.
+        #: Whether kernels run instead of tasks, because an input is not an array of this device.
         self.runs_kernels = False
         self.generation = pools.generation()
         #: For each task its executor, None where the kernel runs instead.
@@ -175,7 +175,7 @@ class RunState:
         node_tasks.run_kernel(values)
 
     def release(self, number: int, status: int) -> None:
-        """Drop an executor that the second phase has destroyed. Raises ``AclError`` for a status that is no success."""
+        """Drop an executor that the second phase has destroyed. Raises ``AclError`` for a status that is not a success."""
         executor = self._executors[number]
         assert executor is not None
         executor.release()

@@ -56,7 +56,7 @@ def sync_timeout() -> float | None:
 def read_environment() -> None:
     """Read the time limit from the environment, unless the program has set one.
 
-    Raises ``BackendError`` where the variable is no number of seconds above 0.
+    Raises ``BackendError`` where the variable is not a number of seconds above 0.
     """
     global _limit, _is_set
     if not _is_set:

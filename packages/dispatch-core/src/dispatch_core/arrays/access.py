@@ -58,7 +58,9 @@ def check_answers(array: Any, kind: Any) -> None:
     if reader.strides is not None and None not in sizes:
         steps = strides(array)
         if not isinstance(steps, tuple) or len(steps) != len(sizes):
-            raise _reader_fault(reader, "strides", f"gave {steps!r}, which is no tuple with an int for each dimension")
+            raise _reader_fault(
+                reader, "strides", f"gave {steps!r}, which is not a tuple with an int for each dimension"
+            )
     if found != kind and not isinstance(found, type(kind)):
         raise _reader_fault(
             reader,
@@ -70,7 +72,7 @@ def check_answers(array: Any, kind: Any) -> None:
 def _sizes_fault(reader: ArrayType, sizes: Any) -> BackendError | None:
     """Return the error for a shape of no use, or None."""
     if not isinstance(sizes, tuple) or not all(size is None or isinstance(size, int) for size in sizes):
-        return _reader_fault(reader, "shape", f"gave {sizes!r}, which is no tuple of Python's ints")
+        return _reader_fault(reader, "shape", f"gave {sizes!r}, which is not a tuple of Python's ints")
     if None in sizes and type(reader.shape) is not Sizes:
         return _reader_fault(
             reader,

@@ -86,7 +86,7 @@ class Sizes:
             what = f"a {type(made).__name__} of length {len(made)}" if is_list else type(made).__name__
             raise BackendError(
                 f"device {self.device!r}: dispatch_compute returned {what} for a list of length {len(arrays)}",
-                hint="return a list with the computed array in the place of each",
+                hint="return a list with the computed array for each",
             )
         for array in made:
             if not isinstance(array, self._type) or None in self.ask(array):
@@ -124,7 +124,7 @@ def find_computed(array: Any) -> Any:
 
 
 def keep_computed(late: Any, made: Any) -> None:
-    """Remember ``made`` in the place of ``late``; see Note [Computed once]."""
+    """Remember ``made`` for ``late``; see Note [Computed once]."""
     _waiting.pop(id(late), None)
     for array, value in ((late, made), (made, None)):
         if array is not value:

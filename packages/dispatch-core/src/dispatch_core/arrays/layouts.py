@@ -43,7 +43,7 @@ class TensorLayout:
     does. ``hint`` ends the errors for operators without a kernel for the layout, and ``passed_by`` are the keys of further
     layers that see the calls on the components alone. Where the components have the history (``components_have_history``),
     kernels' results stay as they were made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises
-    ``ArgumentError`` for a prefix that no layout has, or a record that is no dataclass.
+    ``ArgumentError`` for a prefix that no layout has, or a record that is not a dataclass.
     """
 
     __repr__ = repr_by_attributes("prefix", "record", "component")
@@ -84,7 +84,7 @@ class TensorLayout:
             if key.kind == "device" and key.backend:
                 return self._keys.setdefault(mask, DispatchKey[self.prefix + key.backend])
         raise ArgumentError(
-            f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is no array of a device with layout keys",
+            f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is not an array of a device with layout keys",
             hint="the components are ordinary tensors",
         )
 

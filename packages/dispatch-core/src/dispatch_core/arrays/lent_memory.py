@@ -4,7 +4,7 @@ Note [Lent memory]
     Memory is lent while code outside can write to it without calling an operator: an array that a frontend handed out is
     alive, an array that it took over has other references, or its address was read. Frontends report this where arrays
     cross to the user and back; where it cannot be known, memory stays lent as long as it lives. Callers who use operators
-    on raw arrays hold all of them, which is no lending.
+    on raw arrays hold all of them, which is not a lending.
 
 Note [Windows]
     A lent slice is a storage of its own, from its first element to its last, but lies in its owner's memory: bounds and

@@ -5,7 +5,7 @@ installed plugins, which loads the one backend that claims it; a type that no pl
 
 A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
 key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
-registry any backend may own such a type: there `Registry.translate_mask` puts its key in the place of the owner's.
+registry any backend may own such a type: there `Registry.translate_mask` replaces the owner's key by its own.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _claim(info: BackendInfo) -> DispatchKey:
     key = DispatchKey[name] if name in DispatchKey else DispatchKey.register_backend(name)
     if key.kind != "device" or not key.backend:
         raise RegistrationError(
-            f"device {info.name!r} asks for key {name}, which is no backend's",
+            f"device {info.name!r} asks for key {name}, which is not a backend's",
             hint="name a backend key such as PrivateUse1",
         )
     return key

@@ -71,7 +71,7 @@ class ViewCode(Record):
 
 
 class FunctionalBlock(Protocol):
-    """A block of a program in which a frontend computes values in the place of writes."""
+    """A block of a program in which a frontend computes values instead of writes."""
 
     def begin(self) -> None:
         """Enter the block."""
@@ -121,7 +121,7 @@ class Writes(Protocol):
         self.rebind(tensor, to_data(view))
 
     def check_write(self, tensor: Tensor, name: str, /) -> None:
-        """Raise where the operator ``name`` must not give a tensor another array in the place of a write."""
+        """Raise where the operator ``name`` must not give a tensor another array instead of a write."""
         return
 
 

@@ -37,7 +37,7 @@ class ArrayType(Record):
 
     ``shape`` gives a tuple of ints, with None for a size that is not known until the array is computed (the plugin has the
     hook ``dispatch_compute`` then), ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
-    library's scalar type. ``coerce`` turns a kernel's result that is no array (a NumPy scalar) into one.
+    library's scalar type. ``coerce`` turns a kernel's result that is not an array (a NumPy scalar) into one.
     Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
     ``storage`` gives a key that arrays in one memory share with no others (the address of its owner); without it, an
     array shares memory with itself alone. ``empty(shape, strides, dtype)`` makes an array whose elements do not matter;
@@ -54,7 +54,7 @@ class ArrayType(Record):
     ``traceable`` says that kernels and composites can run on stand-ins of arrays, as a compiler of whole programs has them:
     a pipeline records composites as one step then.
 
-    Raises ``ArgumentError`` where ``type`` is no class, or a reader no function.
+    Raises ``ArgumentError`` where ``type`` is not a class, or a reader no function.
 
     >>> class Circle:
     ...     pass

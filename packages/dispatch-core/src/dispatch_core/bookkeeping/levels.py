@@ -6,7 +6,7 @@ Note [Levels]
     registrations of one slot (operator, key); they never move a kernel to another slot.
 
 Note [Kernels that a general kernel hides]
-    A specialized kernel serves some calls in the place of the general kernel that it was registered beside. A general kernel
+    A specialized kernel serves some calls instead of the general kernel that it was registered beside. A general kernel
     that ranks above it hides it, and so do plans, which know kernels by identity. In the same way an overload with a
     number gives way to the overload with a tensor where that one's kernel is of a higher level (`Registry.give_way`): a
     program that registers ``mul.Tensor`` means ``a * 2`` too. For arithmetic, where torch makes a

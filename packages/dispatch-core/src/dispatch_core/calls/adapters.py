@@ -8,7 +8,7 @@ Note [Calls that are written otherwise]
 
 Note [Keyword-only arguments cost more]
     CPython looks up the default of each keyword-only argument in a dictionary, and makes a tuple for a starred one. So
-    generated code has ``__stop`` in the place of the star, which gets a positional argument too many: the call is refused.
+    generated code has ``__stop`` where the star stood, which gets a positional argument too many: the call is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SignatureAdapter(Record):
     tensor_type: type
     slow_path_types: frozenset[type]
     slow_path: Callable[..., Any]
-    #: Whether a call with more positional arguments than the schema has takes the slow path, and is no error yet.
+    #: Whether a call with more positional arguments than the schema has takes the slow path, and is not an error yet.
     takes_more: bool = False
     #: Stands for arguments that a call leaves out; see Note [Calls that are written otherwise]. None: CPython says so.
     missing: object = None

@@ -90,7 +90,7 @@ class Body:
         return body_lines(signature, *self._shape, **self._options, views=views)
 
     def _find_view_code(self, signature: CallSignature) -> list[ViewCode]:
-        """Return how code makes views in the place of the frontend's `view`, which may know only after a first view."""
+        """Return how code makes views instead of the frontend's `view`, which may know only after a first view."""
         boundary = self._shape[0]
         frontend = boundary.frontend
         if frontend is None or frontend.views is None or not (boundary.array_types and boundary.mutable):

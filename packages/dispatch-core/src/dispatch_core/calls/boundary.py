@@ -66,8 +66,8 @@ def make_wrapper(tensor_type: type) -> Callable[[Any], Any]:
 def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
     """Return a function that makes an array of a fresh result that is not of the expected type.
 
-    It raises ``KernelResultError`` for a value that is no array of the boundary's backend; where no backend has described
-    its array types, it lets everything pass. ``who`` tells whose the value is.
+    It raises ``KernelResultError`` for a value that is not an array of the boundary's backend; where no backend has
+    described its array types, it lets everything pass. ``who`` tells whose the value is.
     """
 
     def coerce(value: Any) -> Any:
@@ -93,7 +93,7 @@ def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) ->
 
 
 def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
-    """Return a function that refuses a view result that is no array: a scalar is a copy, never a view."""
+    """Return a function that refuses a view result that is not an array: a scalar is a copy, never a view."""
 
     def check(value: Any) -> Any:
         if value is NotImplemented:

@@ -56,7 +56,7 @@ def takes_one_unknown(entry: OperatorEntry, key: DispatchKey) -> bool:
 
 
 def settle(entry: OperatorEntry, values: tuple[Any, ...], *, takes_unknown: bool) -> tuple[tuple[Any, ...], bool]:
-    """Return the arguments with computed arrays in the place of late ones, and whether there are late arrays at all.
+    """Return the arguments with computed arrays instead of late ones, and whether there are late arrays at all.
 
     A tensor holds the computed array from then on.
     """

@@ -245,12 +245,12 @@ def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) 
 
 
 def has_plain_result(signature: CallSignature) -> bool:
-    """Return whether the one result of a kernel goes to the caller as it is: an object that is no tensor, or None."""
+    """Return whether the one result of a kernel goes to the caller as it is: an object that is not a tensor, or None."""
     return len(signature.results) < 2 and all(result.kind == "other" for result in signature.results)
 
 
 def copies_signature(signature: CallSignature) -> CallSignature:
-    """Return a signature whose results are fresh tensors in the place of views."""
+    """Return a signature whose results are fresh tensors instead of views."""
     return replace(signature, results=tuple(replace(each, kind="fresh", source=-1) for each in signature.results))
 
 

@@ -252,7 +252,7 @@ def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str 
         if parameter.tensors == "optional" or (parameter.tensors == "tensor" and parameter.default is None):
             lines += [f"if {name} is not None:", f"    {into} |= {mask(name)}"]
         elif parameter.tensors in ("list", "optional_list"):
-            # A tensor can be iterated too, but is no list of tensors: __none raises the TypeError that it deserves.
+            # A tensor can be iterated too, but is not a list of tensors: __none raises the TypeError that it deserves.
             lines += [f"for __t in {name} if type({name}) is list or type({name}) is tuple else __none:"]
             if parameter.tensors == "optional_list":
                 lines += ["    if __t is not None:", f"        {into} |= {mask('__t')}"]

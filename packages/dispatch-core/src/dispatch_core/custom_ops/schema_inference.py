@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
 
     class Tensor:
-        """Stand in annotations for a tensor of any frontend, or a raw array; it is no class of tensors itself."""
+        """Stand in annotations for a tensor of any frontend, or a raw array; it is not a class of tensors itself."""
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Any:
             """Refuse to be made."""
@@ -128,7 +128,7 @@ class _Inference:
             parts.append(self._parameter(parameter, index, hints, written))
         unknown = set() if written is None else written - set(self.signature.parameters)
         if unknown:
-            raise self.fault(f"mutates_args names {', '.join(sorted(unknown))}, which is no parameter")
+            raise self.fault(f"mutates_args names {', '.join(sorted(unknown))}, which is not a parameter")
         text = f"{op_name or ''}({', '.join(parts)}) -> {self._returns(hints)}"
         try:
             FunctionSchema.parse(text if op_name else f"f{text}")
@@ -207,7 +207,7 @@ def _spell(hint: Any) -> str:
 
 def _spell_class(hint: Any) -> str:
     if not isinstance(hint, type):
-        raise _UnfitError("it is no type that a schema knows")
+        raise _UnfitError("it is not a type that a schema knows")
     named = _NAMES.get(hint) or getattr(hint, "__schema_type__", None)
     if isinstance(named, str):
         return named
@@ -220,9 +220,9 @@ def _spell_class(hint: Any) -> str:
     if hint in (list, tuple, dict):
         raise _UnfitError(f"say the type of its elements, as in {hint.__name__}[int]")
     raise _UnfitError(
-        "it is no type that a schema knows; known are tensors (a registered frontend's class, an array type that a backend"
-        " owns, dispatch_core.Tensor), int, float, bool, complex, str, numbers, Device, classes with a __schema_type__, and"
-        " lists, tuples and dictionaries of them"
+        "it is not a type that a schema knows; known are tensors (a registered frontend's class, an array type that a"
+        " backend owns, dispatch_core.Tensor), int, float, bool, complex, str, numbers, Device, classes with a"
+        " __schema_type__, and lists, tuples and dictionaries of them"
     )
 
 

@@ -3,7 +3,7 @@
 Note [Files named after their signatures]
     Numba numbers a function's files, one for each signature, and keeps the numbers in an index. Two processes that compile
     a function for different dtypes at the same time may choose one number for both; later processes would then load the
-    loop for float64 in the place of that for float32, and each call would fail, for as long as the file is there
+    loop for float64 instead of that for float32, and each call would fail, for as long as the file is there
     (https://github.com/numba/numba/issues/4807 tells of worse). Here a file has the name of its signature and machine, so
     the most that a lost index entry costs is a compilation.
 """

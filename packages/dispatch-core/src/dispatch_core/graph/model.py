@@ -36,7 +36,7 @@ class ValueInfo:
     """The description of a value: of an input, or of a step's result."""
 
     number: int
-    #: None for a value that is no tensor; its dtype is its type's name.
+    #: None for a value that is not a tensor; its dtype is its type's name.
     shape: tuple[int, ...] | None
     dtype: str
     #: The number of the first value in the same memory; its own where it shares none.
@@ -175,7 +175,7 @@ Step = Call | Wrap
 class Graph:
     """Operator calls in the order in which they were made, with inputs and outputs.
 
-    ``constants`` are the arguments that have no spelling: generators, frontends, arrays in the place of non-tensors.
+    ``constants`` are the arguments that have no spelling: generators, frontends, arrays instead of non-tensors.
     """
 
     registry: Registry
@@ -208,8 +208,8 @@ class Graph:
     def replay(self, *inputs: Any) -> Any:
         """Run the calls on ``inputs`` and return the outputs.
 
-        Raises ``ArgumentError`` for another number of inputs or an input that is no tensor, ``KernelResultError`` where an
-        operator gives another number of tensors than it did when the graph was recorded.
+        Raises ``ArgumentError`` for another number of inputs or an input that is not a tensor, ``KernelResultError`` where
+        an operator gives another number of tensors than it did when the graph was recorded.
         """
         if len(inputs) != len(self.inputs):
             named = f" ({', '.join(map(str, self.inputs))})" if self.inputs else ""
@@ -234,7 +234,7 @@ class Graph:
         return self._filled(self.outputs, held)
 
     def _filled(self, value: Any, held: Mapping[ValueRef, Any]) -> Any:
-        """Return an argument with tensors in the place of values."""
+        """Return an argument with tensors instead of values."""
         match value:
             case ValueRef():
                 return held[value]

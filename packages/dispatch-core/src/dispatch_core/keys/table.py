@@ -193,7 +193,7 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
     def register_backend(cls, name: str) -> DispatchKey:
         """Add the backend key ``name`` and the Autograd, Sparse, Quantized, Nested and Autocast keys that go with it.
 
-        Asking again for a name gives the same key. Raises ``RegistrationError`` for a name that is no identifier or
+        Asking again for a name gives the same key. Raises ``RegistrationError`` for a name that is not an identifier or
         that a key of another sort has.
 
         >>> key = DispatchKey.register_backend("Acme")

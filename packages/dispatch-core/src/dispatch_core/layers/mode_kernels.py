@@ -185,7 +185,7 @@ def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
 
 
 def _wrap_arrays(tensor_type: type | None, found: Any) -> Any:
-    """Return the result of a factory with tensors in the place of arrays."""
+    """Return the result of a factory with tensors instead of arrays."""
     if tensor_type is None:
         return found
     wrap = frontend_of_type(tensor_type).wrap

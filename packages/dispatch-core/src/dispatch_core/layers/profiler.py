@@ -109,7 +109,7 @@ _set_session: Final = by_subscript(active.set)
 def region(name: str) -> Iterator[None]:
     """Name a part of a program in the profile that is open; without one, do nothing.
 
-    Raises ``ArgumentError`` for a name that is no string.
+    Raises ``ArgumentError`` for a name that is not a string.
     """
     if not isinstance(name, str):
         raise ArgumentError(f"region: the name must be a string, not {type(name).__qualname__}")

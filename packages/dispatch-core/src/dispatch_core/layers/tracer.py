@@ -5,7 +5,7 @@ tensor around the array of a known one is the same value; where only one of the 
 returns a raw array, which the frontend wraps), the change is a step of its own.
 A result that the schema calls the written argument is that argument's value; every other result is a new one.
 A tensor that a composite made inside, and that backward brings back, is an input too, unless composites are taken apart.
-A value that is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a
+A value that is not a tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a
 constant.
 """
 
@@ -156,7 +156,7 @@ class _Recorder:
         )
 
     def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
-        """Return a result with a value in the place of everything in it."""
+        """Return a result with everything in it replaced by a value."""
         if signature is None or signature.schema.is_varret:
             return None if result is None else self._result(result, given, nested=True, written=True)
         found = []
@@ -205,7 +205,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     composite is one operator of the graph: the calls in it are not recorded. Blocks nest, and the outer one records
     everything. A call by explicit keyset is recorded as the operator alone. With ``decompose``, the calls of a composite are
     recorded in its place; that is needed where the block runs backward through composites. With ``functional``, frontends
-    that can compute values in the place of writes: the graph then has no operator that writes, but for one ``copy_`` at the
+    that can compute values instead of writes: the graph then has no operator that writes, but for one ``copy_`` at the
     end for each tensor from outside the block that was written to. Such a trace is the last block to be entered, and the
     first to be left.
 
@@ -370,12 +370,12 @@ def _last_results(recorder: _Recorder) -> Any:
 
 
 def _make_blocks() -> list[FunctionalBlock]:
-    """Return the blocks of the frontends that compute values in the place of writes."""
+    """Return the blocks of the frontends that compute values instead of writes."""
     asked = [each.layers.functional_block() for each in list(FRONTENDS.values()) if each.layers is not None]
     found = [each for each in asked if each is not None]
     if not found:
         raise DispatchError(
-            "trace(functional=True): no frontend computes values in the place of writes",
+            "trace(functional=True): no frontend computes values instead of writes",
             hint="import the frontend first; Layers.functional_block is its part",
         )
     return found
@@ -433,7 +433,7 @@ def _composite(
 def _hold(
     signature: CallSignature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return a call's arguments with `_Seen` in the place of tensors."""
+    """Return a call's arguments with `_Seen` instead of tensors."""
     parameters = () if signature is None else signature.parameters
     # Where the schema is silent, everything that is a tensor is meant as one.
     in_order = parameters[: len(args)]

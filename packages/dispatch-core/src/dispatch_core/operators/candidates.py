@@ -8,7 +8,7 @@ Note [Candidates]
     * plain calls (`ShortWay`): on unchanged parts, with no masks in the context; first, and at most one;
     * calls in which an argument equals a value (``when=``): each before the kernel of its slot;
     * always: the slot's kernel; that of an alternative's key is followed by the candidates of the mask without that key;
-    * in the place of the slot's kernel, where another operator has one of a higher level (`GiveWay`).
+    * instead of the slot's kernel, where another operator has one of a higher level (`GiveWay`).
 
     A short way and an alternative's kernel may decline a call: they return ``NotImplemented`` before they have written to
     anything, and the next candidate has the call. The last is a slot's kernel, from which that is an error.
@@ -29,7 +29,7 @@ Note [When a short way is taken]
 
     A way may also decline by raising: the usual way then names the fault. Tensors with a history go ``to`` a part at once,
     with the arguments that the composite would come to; or a `ShortGradient` serves them, and the frontend makes one node
-    in the place of those of the parts (`Autograd.short_gradient`).
+    instead of those of the parts (`Autograd.short_gradient`).
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def kernel_keys(entry: OperatorEntry) -> str:
 
 
 def hint_at_types(entry: OperatorEntry | None, value: object, values: Sequence[object]) -> str:
-    """Return a hint at the types of arrays that an operator takes in the place of ``value``; "" where it would tell nothing.
+    """Return a hint at the types of arrays that an operator takes instead of ``value``; "" where it would tell nothing.
 
     A frontend's tensors are told from others by their class alone, and so calls with them get none, nor do the operators
     of a library, which frontends call. Without an operator it names the distribution of a library's type alone.

@@ -217,7 +217,7 @@ class Library:
         """Register a kernel; as a decorator where ``fn`` is left out.
 
         ``key`` defaults to the library's, else to CompositeImplicitAutograd. See ``Registry.register_kernel`` for the rest.
-        In the place of a key, ``types`` names classes of arrays: the kernel serves calls whose arrays are all of them, of
+        Instead of a key, ``types`` names classes of arrays: the kernel serves calls whose arrays are all of them, of
         several devices too, where no device has a kernel of its own for the call; of several such kernels the one whose
         types lie within the others' does. Raises ``RegistrationError`` for an operator of another namespace, a key other
         than the library's own, or types that are no classes.

@@ -342,7 +342,7 @@ class Watch:
             self._compare_memory(found, values, whose)
 
     def _compare_memory(self, found: Sequence[Any], values: Sequence[Any], whose: Registration | None) -> None:
-        """Refuse a copy in the place of a view or of an argument; see Note [Memory by the schema]."""
+        """Refuse a copy where a view or an argument is promised; see Note [Memory by the schema]."""
         if self._boundary.key is _META or (whose is not None and whose.is_short):
             return  # Shape rules make no views of arrays without data, and a short way may copy.
         strange = find_strange_memory(self._signature, self._entry.tags, found, values, is_written=False)

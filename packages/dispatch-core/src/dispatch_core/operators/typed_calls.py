@@ -240,7 +240,7 @@ def _make_delivery(
 
 
 def _fill_written(signature: CallSignature, found: tuple[Any, ...], data: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield results with the written argument in the place of None."""
+    """Yield results with the written argument instead of None."""
     for result, value in zip(signature.results, found, strict=True):
         yield data[result.source] if value is None and result.kind == "self" else value
 

@@ -80,7 +80,7 @@ class DeviceHooks:
         if count is None or index is None:
             return
         if not isinstance(count, int):
-            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is no int")
+            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is not an int")
         if index >= count:
             there = "there are none" if count < 1 else "there is one" if count == 1 else f"there are {count}"
             raise BackendUnavailableError(

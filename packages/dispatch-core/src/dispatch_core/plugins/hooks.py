@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dispatch_core.pipelines import PlannedStep, Program
 
 PROJECT: Final = "dispatch_core"
-#: The hooks that a plugin must implement; a module without these is no backend.
+#: The hooks that a plugin must implement; a module without these is not a backend.
 REQUIRED: Final = ("dispatch_backend_info", "dispatch_register")
 
 hookspec: Final = pluggy.HookspecMarker(PROJECT)

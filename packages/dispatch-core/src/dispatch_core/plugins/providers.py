@@ -64,12 +64,12 @@ class KernelProviders:
     def register(self, claim: Claim, found: object, under_way: Transaction) -> None:
         """Register the kernels of an imported provider under its own key.
 
-        Raises ``RegistrationError`` for an object that is no provider, and for registrations that it must not make.
+        Raises ``RegistrationError`` for an object that is not a provider, and for registrations that it must not make.
         """
         provider = getattr(found, _ATTRIBUTE, found) if isinstance(found, ModuleType) else found
         if not isinstance(provider, KernelProvider):
             raise RegistrationError(
-                f"{claim} names an object of {type(provider).__qualname__}, which is no provider of kernels",
+                f"{claim} names an object of {type(provider).__qualname__}, which is not a provider of kernels",
                 hint=f"name a dispatch_core.KernelProvider, or a module that has one as {_ATTRIBUTE}",
             )
         target = named_key(provider.device)

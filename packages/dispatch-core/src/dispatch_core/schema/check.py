@@ -27,7 +27,7 @@ __all__ = [
 _SHOWN = 4
 
 
-#: Functions of a schema, a value that is no tensor, and all arguments of a call, to a hint at the types that are taken.
+#: Functions of a schema, a value that is not a tensor, and all arguments of a call, to a hint at the types that are taken.
 #: The registries, which know them, add one; it is asked once a call is refused. The schema is None where several fit.
 type_hints: Final[list[Callable[[FunctionSchema | None, object, Sequence[object]], str]]] = []
 
@@ -214,7 +214,7 @@ def _suggest(argument: Argument, value: object) -> str | None:
 def _hint_at_types(
     schema: FunctionSchema | None, value: object, values: Sequence[object], is_tensor: IsTensor
 ) -> str | None:
-    """Return a hint at the types that are taken in the place of a value, or of an element of it, if there is one."""
+    """Return a hint at the types that are taken instead of a value, or of an element of it, if there is one."""
     strange = (each for each in (value if isinstance(value, list | tuple) else [value]) if not is_tensor(each))
     for each in strange:
         return next(filter(None, (find(schema, each, values) for find in type_hints)), None)

@@ -220,7 +220,7 @@ class _Parser(Tokens):
         return OptionalType(BaseType(element.name, alias))
 
     def compound(self, depth: int) -> Type:
-        """Read a type that is no name of ``_BASE_TYPES``."""
+        """Read a type that is not a name of ``_BASE_TYPES``."""
         word = self.tokens[self.at]
         if word == "(":
             self.at += 1

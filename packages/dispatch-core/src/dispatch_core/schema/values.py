@@ -30,8 +30,8 @@ def checker(type: Type, is_tensor: IsTensor, *, strict: bool = False) -> Check:
     It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
     not str") for one that does not fit. ``is_tensor`` decides which values pass for a ``Tensor``.
     The coercions are those of torch's Python argument parser: an int for a float, one int for ``int[2]``, NumPy's
-    scalars for Python's; a bool is no int. An object whose class has ``__schema_number__`` stands for the number that this
-    method returns, None for none, where a ``Scalar`` or a ``float`` is expected; a ``strict`` check refuses it.
+    scalars for Python's; a bool is not an int. An object whose class has ``__schema_number__`` stands for the number that
+    this method returns, None for none, where a ``Scalar`` or a ``float`` is expected; a ``strict`` check refuses it.
 
     >>> check = checker(ListType(BaseType("int"), 2), lambda value: False)
     >>> check(3), check([1, 2])

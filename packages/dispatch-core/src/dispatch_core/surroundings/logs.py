@@ -97,7 +97,7 @@ def parse_levels(text: str) -> dict[str, int]:
         found = _LEVELS.get(level.strip().lower())
         if found is None or (equals and not name.strip()):
             raise ValueError(
-                f"the environment variable {VARIABLE} has {part!r}, which is no level."
+                f"the environment variable {VARIABLE} has {part!r}, which is not a level."
                 f" Hint: write one of {', '.join(_LEVELS)}, or name=level: info,pipelines=debug"
             )
         name = name.strip().removeprefix(f"{ROOT}.")

@@ -503,7 +503,7 @@ def _places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Any, st
 
 
 def _with_arrays(result: Any) -> Any:
-    """Return a result with arrays in the place of values that have been computed."""
+    """Return a result with arrays instead of values that have been computed."""
     names = Names()
 
     def keep(value: Any) -> str | None:

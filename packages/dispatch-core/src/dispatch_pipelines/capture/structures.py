@@ -86,7 +86,7 @@ class Arguments(GuardWriter):
         super().__init__(otherwise, names)
         self.found: dict[str, str] = {}
         self.described: dict[str, str] = {}
-        #: id of an argument that is no tensor, or of a part of one → its name, the object, and its items.
+        #: id of an argument that is not a tensor, or of a part of one → its name, the object, and its items.
         self._given: dict[int, tuple[str, Any, list[Any]]] = {}
         #: id of a container that can be changed → its names and places.
         self._changeable: dict[int, list[tuple[str, str]]] = {}
@@ -111,7 +111,7 @@ class Arguments(GuardWriter):
             self.check(f"len({{{each}}}) != {len(self._changeable)}")
 
     def name_of(self, value: Any) -> str | None:
-        """Return the name of an argument that is no tensor, or of a part of one; None if the call has changed it."""
+        """Return the name of an argument that is not a tensor, or of a part of one; None if the call has changed it."""
         known = self._given.get(id(value))
         return known[0] if known is not None and self._is_unchanged(value) else None
 

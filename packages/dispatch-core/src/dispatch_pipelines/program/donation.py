@@ -106,7 +106,7 @@ def list_donated(
 
 
 def keep_shared(copy: Callable[[Any], Any] | None, donated: Sequence[DonatedArray], values: list[Any]) -> list[int]:
-    """Put copies in the place of the arrays that a step would use up, where something else refers to them.
+    """Replace the arrays that a step would use up by copies, where something else refers to them.
 
     Return the places of these.
     """

@@ -278,7 +278,7 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
 
 
 class NodeFingerprint(NamedTuple):
-    """A call's part of a program's structure, with names in the place of values."""
+    """A call's part of a program's structure, with names instead of values."""
 
     operator: Any
     arguments: tuple[Any, ...]
@@ -330,7 +330,7 @@ _NOT_THERE: Final = object()
 
 
 def _to_node_argument(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
-    """Return an argument with values in the place of arrays and floats."""
+    """Return an argument with values instead of arrays and floats."""
     slot = slots.get(id(value))
     if slot is not None:
         return values[slot]

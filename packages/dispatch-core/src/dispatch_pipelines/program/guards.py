@@ -47,7 +47,7 @@ def find(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Plan, l
         for guard, plan in known:
             try:
                 found = guard(records)
-            except (TypeError, ValueError):  # A step stands in the place of a tuple, or the other way round.
+            except (TypeError, ValueError):  # A step stands where a tuple stood, or the other way round.
                 continue
             if found is not None:
                 return plan, *found
@@ -216,7 +216,7 @@ class _PlanGuard(GuardWriter):
 
 
 def _look(value: Any) -> Any:
-    """Return the spec of an array; None for a computed value, which is no array that a plan takes."""
+    """Return the spec of an array; None for a computed value, which is not an array that a plan takes."""
     return None if isinstance(value, Pending) else read_spec(value)
 
 

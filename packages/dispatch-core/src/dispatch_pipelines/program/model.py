@@ -66,7 +66,7 @@ class Node:
     #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any
     parameters: tuple[CallParameter, ...]
-    #: In schema order, with values in the place of arrays and numbers; other ints, bools and strings stand there as they
+    #: In schema order, with values instead of arrays and numbers; other ints, bools and strings stand there as they
     #: are, and lists are tuples.
     arguments: tuple[Any, ...]
     #: Its results, in the schema's order; None for an optional result that is not there.
@@ -75,7 +75,7 @@ class Node:
     #: cannot be written to] in `recording`.
     written: tuple[Value, ...]
     #: Runs the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer: takes all
-    #: arguments in schema order, with arrays and numbers in the place of values, and returns the results as the schema says.
+    #: arguments in schema order, with arrays and numbers instead of values, and returns the results as the schema says.
     call: Callable[..., Any]
     #: Stores the result of ``call`` in the list of values.
     store: Callable[[list[Any], Any], None]
@@ -199,7 +199,7 @@ def _describe_results(node: Node) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedStep:
-    """Nodes that run together, in the place of the last of them.
+    """Nodes that run together, where the last of them stands.
 
     ``run(values)`` reads the nodes' inputs from the list of all values, by their indices, and stores their results; a
     value that is not kept and that no other node reads may be left out. If it raises, it has written to nothing: the
@@ -220,7 +220,7 @@ class PlannedStep:
 
 
 def filled(value: Any, values: list[Any]) -> Any:
-    """Return an argument of a node with the entries of ``values`` in the place of their descriptions."""
+    """Return an argument of a node with the entries of ``values`` instead of their descriptions."""
     if isinstance(value, Value):
         return values[value.index]
     return [filled(item, values) for item in value] if type(value) is tuple else value

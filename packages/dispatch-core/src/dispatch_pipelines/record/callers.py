@@ -50,7 +50,7 @@ def _packages() -> set[str]:
     found = {claim.module.partition(".")[0] for claim in claims if claim.group in (BACKENDS, OPERATORS)}
     for frontend in list(FRONTENDS.values()):
         name = frontend.tensor_type.__module__.partition(".")[0]
-        # A tensor class may stand in the user's own script, or in a folder that is no package of its own.
+        # A tensor class may stand in the user's own script, or in a folder that is not a package of its own.
         module = sys.modules.get(name)
         if hasattr(module, "__path__") and getattr(module, "__file__", None) is not None:
             found.add(name)

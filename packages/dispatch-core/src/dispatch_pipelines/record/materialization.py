@@ -106,7 +106,7 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
 
 
 def to_step_argument(value: Any, session: Session) -> Any:
-    """Return a tensor argument as a step of ``session`` keeps it: an array in the place of a value that is computed."""
+    """Return a tensor argument as a step of ``session`` keeps it: an array instead of a value that is computed."""
     if isinstance(value, Pending):
         shared = value.shared
         if value.error is not None or (shared is not None and shared.error is not None):

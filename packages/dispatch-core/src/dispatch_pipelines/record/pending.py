@@ -1,4 +1,4 @@
-"""Pending values, which stand in the place of arrays until their steps have run.
+"""Pending values, which replace arrays until their steps have run.
 
 A pending value stands where a backend's array stands: in a frontend's tensor, or in the hands of a caller who uses raw
 arrays. It has a shape, strides and a dtype at once, from the meta device's kernel, and an array once its step has run.

@@ -391,7 +391,7 @@ class Recorder:
         return self._run_eagerly(session, values, why)
 
     def _describe(self, values: tuple[Any, ...]) -> list[Any]:
-        """Return the arguments of the shape rule: array specs in the place of arrays and pending values."""
+        """Return the arguments of the shape rule: array specs instead of arrays and pending values."""
         found = list(self.signature.map_tensors(describe, values))
         if self.signature.device_index is not None:
             found[self.signature.device_index] = None

@@ -54,7 +54,7 @@ class HostValue:
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith(("_dispatch", "__schema")):
-            raise AttributeError(name)  # it is no tensor, and stands for no number
+            raise AttributeError(name)  # it is not a tensor, and stands for no number
         self._recording.refuse_read(self._step.name)
 
     def _refuse(self, *_: Any) -> NoReturn:

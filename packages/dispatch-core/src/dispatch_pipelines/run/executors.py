@@ -387,7 +387,7 @@ def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResul
 
 
 def with_arrays(value: Any) -> Any:
-    """Return an argument with arrays in the place of values that have been computed."""
+    """Return an argument with arrays instead of values that have been computed."""
     if isinstance(value, Pending):
         return value.value
     if isinstance(value, list):

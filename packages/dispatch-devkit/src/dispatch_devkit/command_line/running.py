@@ -1,7 +1,7 @@
 """A Python program that a command runs in its own process, as ``python PROGRAM`` would.
 
 Note [The path of a program]
-    A program's folder is the first on ``sys.path``, in the place of the entry that Python has made for the command; under
+    A program's folder is the first on ``sys.path``, and replaces the entry that Python has made for the command; under
     ``-P`` neither has one. It is put there after the command's modules and their dependencies are imported, so that no file
     of the folder takes the place of one of those.
 """
@@ -81,7 +81,7 @@ def _run_file(name: str, *arguments: str) -> None:
 
 
 def _put_first(*folders: str) -> None:
-    """Put a folder in the place of Python's own entry of ``sys.path``; see Note [The path of a program]."""
+    """Replace Python's own entry of ``sys.path`` by a folder; see Note [The path of a program]."""
     if not sys.flags.safe_path:
         sys.path[:1] = folders
 

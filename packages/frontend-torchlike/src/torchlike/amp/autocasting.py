@@ -51,7 +51,7 @@ class autocast(Guard):  # noqa: N801  # torch's name
     bfloat16 and float32, and arguments that are written to are not cast. ``enabled=False`` turns it off within a block.
 
     Casts of weights are kept until the outermost block ends, unless ``cache_enabled`` is False. Threads start without
-    autocast. Raises ``ValueError`` for a device that is no string, ``RuntimeError`` for one that is not there,
+    autocast. Raises ``ValueError`` for a device that is not a string, ``RuntimeError`` for one that is not there,
     ``TypeError`` for a dtype or ``enabled`` of another type; for a dtype that is neither bfloat16 nor float16 it warns and
     is disabled.
 
@@ -190,7 +190,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: ScalarType | N
     """Decorate the ``forward`` of a custom function for use under autocast (source: ``torch.amp.custom_fwd``).
 
     With ``cast_inputs`` the floating-point tensors of the device are cast to it where autocast is on, and ``forward`` runs
-    with autocast off; without, it runs with the state that it finds. Raises ``ValueError`` for a device that is no string.
+    with autocast off; without, it runs with the state that it finds. Raises ``ValueError`` where the device is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -215,7 +215,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: ScalarType | N
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate the ``backward`` of a custom function: it runs with the autocast state of its ``forward``.
 
-    Source: ``torch.amp.custom_bwd``. Raises ``ValueError`` for a device that is no string.
+    Source: ``torch.amp.custom_bwd``. Raises ``ValueError`` for a device that is not a string.
     """
     _check_device_type(device_type)
     if bwd is None:

@@ -131,7 +131,7 @@ def _find_base(state: Any) -> tuple[Tensor | None, int]:
 
 
 def _without_history(grad: Tensor) -> Tensor:
-    """Return a tensor with a gradient's array, which is no view."""
+    """Return a tensor with a gradient's array, which is not a view."""
     taken = bare()
     taken._dispatch_data, taken._dispatch_mask = grad._dispatch_data, grad._dispatch_mask & ~AUTOGRAD
     return taken

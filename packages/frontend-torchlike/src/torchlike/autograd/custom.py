@@ -34,7 +34,7 @@ class _FormulaCall:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.args, self.kwargs = args, kwargs
-        #: None for a result that is no list.
+        #: None for a result that is not a list.
         self.lengths: list[int | None] = []
 
 

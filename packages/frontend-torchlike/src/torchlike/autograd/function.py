@@ -131,7 +131,7 @@ class Function:
     """A differentiable function defined by two static methods.
 
     ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` returns one gradient for every argument of ``forward``, None
-    for one that is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
+    for one that is not a tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
 
     >>> import torchlike
     >>> class Double(Function):
@@ -376,7 +376,7 @@ def _record(
     context.seq = next_sequence()
     metas = tuple(result._meta() if isinstance(result, Tensor) else None for result in results)
     if single:
-        context.meta = metas[0]  # type: ignore[assignment]  # None for a result that is no tensor
+        context.meta = metas[0]  # type: ignore[assignment]  # None for a result that is not a tensor
     else:
         context.metas = metas
     numbers = {}

@@ -247,7 +247,7 @@ class Blueprint:
     def _check_made(self, node: Any) -> None:
         if node.seq <= self._part.first:
             self._part.recording.refuse(
-                "A result depends on a graph that was made before by a tensor that is no input",
+                "A result depends on a graph that was made before by a tensor that is not an input",
                 "give the tensor to the function, or detach it",
             )
 

@@ -136,7 +136,7 @@ _HOOKED = " or ".join(f"s.{name}" for name in _HOOKS)
 
 
 def is_late(state: Any, refusal: str | None) -> bool:
-    """Return whether a state is that of a view that is made late, of a tensor that is no view and has no history."""
+    """Return whether a state is that of a view that is made late, of a tensor that is not a view and has no history."""
     return (
         type(state) is tuple
         and state[5] is None

@@ -129,7 +129,7 @@ class CapturedState(CapturePart):
 
 
 def _settle_numbers(node: Any) -> None:
-    """Put ordinary numbers in the place of a node's live ones: its backward may run outside of the call."""
+    """Replace a node's live numbers by ordinary ones: its backward may run outside of the call."""
     for name, value in vars(node).items():
         if (settled := _settle(value)) is not value:
             setattr(node, name, settled)

@@ -190,7 +190,7 @@ class Differentiable:
         return int(self._state.output_nr)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that is no leaf in ``.grad``."""
+        """Keep the gradient of a tensor that is not a leaf in ``.grad``."""
         refuse_in_transform("retain_grad")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -204,7 +204,7 @@ class Differentiable:
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on a tensor that is no leaf."""
+        """Whether ``retain_grad`` was called on a tensor that is not a leaf."""
         return self._keeps(self._state)
 
     @staticmethod

@@ -36,7 +36,7 @@ _new = object.__new__
 def _entry(value: bool) -> Callable[[Any], Any]:
     """Return the ``__enter__`` of the guard that sets a mode.
 
-    Each step of ``setting`` sets it. A loop's step is no call either, and quicker than a subscript.
+    Each step of ``setting`` sets it. A loop's step is not a call either, and quicker than a subscript.
     """
     setting = map(_grad.set, itertools.repeat(value))
 

@@ -154,12 +154,12 @@ def _record_strides(state: View, data: Any) -> None:
 
 
 def _separate(tensor: Tensor, storage: Storage) -> None:
-    """Move a resized tensor to a storage of its own: its array, which cannot be written, is no view of the others'."""
+    """Move a resized tensor to a storage of its own: its array, which cannot be written, is not a view of the others'."""
     if storage.aliases is not None:
         storage.aliases.remove(tensor)
     if tensor._state.is_view:
         tensor._autograd = Leaf.of(tensor)
-    own = tensor._state.storage = Storage()  # A tensor that is no view keeps its history, or that it requires grad.
+    own = tensor._state.storage = Storage()  # A tensor that is not a view keeps its history, or that it requires grad.
     own.version = storage.version
 
 

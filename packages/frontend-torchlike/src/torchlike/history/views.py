@@ -302,7 +302,7 @@ def _keeps_view(tensor: Tensor, state: View, base: Tensor, op: Any) -> bool:
 
 
 def set_history(tensor: Tensor, node: Node) -> None:
-    """Make ``node`` the history of a tensor that was changed in place and is no view that follows a base."""
+    """Make ``node`` the history of a tensor that was changed in place and is not a view that follows a base."""
     state = tensor._state
     before = state.edge
     if state.is_view:

@@ -2,7 +2,7 @@
 
 An array beside a tensor stands for ``from_numpy`` of itself: on the cpu, with torch's promotion (for ``@`` too), the
 tensor's gradient kept, and a tensor as the result, whichever comes first. (torch takes an array on the right of some
-operators alone, and computes by NumPy's promotion without a gradient.) A ufunc that is no operator of ours, or of one
+operators alone, and computes by NumPy's promotion without a gradient.) A ufunc that is not an operator of ours, or of one
 operand, is NumPy's own on the elements, and returns tensors; as that is not recorded, it refuses tensors that require
 grad. A write into an array by ``out=`` or by an in-place operator of the array's is NumPy's as a whole.
 """

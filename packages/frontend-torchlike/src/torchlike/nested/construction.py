@@ -156,7 +156,7 @@ def nested_tensor_from_jagged(
     ragged = 1 if jagged_dim is None else jagged_dim
     _check_components(values, offsets, lengths, ragged)
     if values.requires_grad and values.is_leaf:
-        values = values.view_as(values)  # as a view of it, the nested tensor is no leaf
+        values = values.view_as(values)  # as a view of it, the nested tensor is not a leaf
     return nest(values, offsets, lengths, ragged, min_seqlen, max_seqlen)
 
 
@@ -182,7 +182,7 @@ def _check_components(values: Tensor, offsets: Tensor, lengths: Tensor | None, r
             f" {dc.shape(lengths)[0]}"
         )
     if values.dim() < ragged:
-        raise RuntimeError(f"{name}: jagged_dim={ragged} is no dimension of rows of {values.dim()} dimensions")
+        raise RuntimeError(f"{name}: jagged_dim={ragged} is not a dimension of rows of {values.dim()} dimensions")
 
 
 def _begin_at_zero(ends: Tensor) -> Tensor:

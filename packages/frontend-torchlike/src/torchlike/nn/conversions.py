@@ -26,7 +26,7 @@ class Convertible(Tree):
 
     @api_boundary
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Put ``fn(tensor)`` in the place of every parameter's data, gradient, and buffer."""
+        """Replace every parameter's data, gradient, and buffer by ``fn(tensor)``."""
         if recurse:
             for module in self.children():
                 module._apply(fn)

@@ -158,7 +158,7 @@ class Registrar(Tree):
         """Add a parameter, or None for one that is left out.
 
         Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for
-        anything but a parameter, ``ValueError`` for one that is no leaf.
+        anything but a parameter, ``ValueError`` for one that is not a leaf.
         """
         parameters = self._get_parts("_parameters", "parameter")
         self._check_name(name, "parameter", parameters)

@@ -37,7 +37,7 @@ def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
 def check_numbers(values: Any, name: str) -> tuple[int, ...]:
     """Return sizes or strides as a tuple; raises ``ValueError`` for anything but numbers from zero on."""
     if not isinstance(values, (list, tuple)) or len(values) > 64:
-        raise ValueError(f"{name} is no list of numbers")
+        raise ValueError(f"{name} is not a list of numbers")
     for value in values:
         if type(value) is not int or not 0 <= value < 1 << 62:
             raise ValueError(f"{name} has {reprlib.repr(value)}")
@@ -146,5 +146,5 @@ def _view(content: Bytes, kind: np.dtype[Any], node: dict[str, Any]) -> np.ndarr
 def find_dtype(name: Any) -> ScalarType:
     """Return a dtype by its name; ``ValueError`` for a name that is none."""
     if not isinstance(name, str) or name not in BY_NAME:
-        raise ValueError(f"{name!r} is no dtype")
+        raise ValueError(f"{name!r} is not a dtype")
     return BY_NAME[name]

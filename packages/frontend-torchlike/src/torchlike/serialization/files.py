@@ -222,7 +222,7 @@ def read_file(source: Source, locate: Locator) -> Any:
         reader = _FileReader(source, entries, locate)
         return Decoder(reader.make).decode(json.loads(metadata["structure"]))
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, source.name, "is no safetensors file", locate.error)
+        refuse(error, source.name, "is not a safetensors file", locate.error)
 
 
 def _read_plain(source: Source, entry: ReadEntry) -> np.ndarray[Any, Any]:
@@ -267,7 +267,7 @@ class _FileReader:
         if name not in self._storages:
             entry = self._entries[name]
             if entry.dtype != "uint8" or len(entry.shape) != 1:
-                raise ValueError(f"{name!r} is no storage")
+                raise ValueError(f"{name!r} is not a storage")
             take = functools.partial(self._source.take, entry.place, entry.nbytes, alignment=LARGEST_ALIGNMENT)
             self._storages[name] = FileStorage(entry.nbytes, take)
         return self._storages[name]

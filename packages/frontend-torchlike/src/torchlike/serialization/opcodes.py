@@ -131,13 +131,13 @@ class _Machine:
 
     def _extend(self, values: list[Any]) -> None:
         if type(self._top()) is not list:
-            raise ValueError("values are appended to what is no list")
+            raise ValueError("values are appended to what is not a list")
         self._top().extend(values)
 
     def _do_additems(self, _: Any) -> None:
         values = self._pop_to_mark()
         if type(self._top()) is not set:
-            raise ValueError("values are added to what is no set")
+            raise ValueError("values are added to what is not a set")
         self._top().update(map(check_key, values))
 
     def _do_setitem(self, _: Any) -> None:
@@ -150,7 +150,7 @@ class _Machine:
     def _set(self, values: list[Any]) -> None:
         target = self._top()
         if type(target) not in (dict, OrderedDict, Counter):
-            raise ValueError("items are set in what is no dict")
+            raise ValueError("items are set in what is not a dict")
         if len(values) % 2:
             raise ValueError("a key has no value")
         for key, value in zip(values[::2], values[1::2], strict=True):
@@ -183,7 +183,7 @@ class _Machine:
 
     def _call(self, function: Any, arguments: Any) -> None:
         if not isinstance(function, Global) or function.call is None or type(arguments) is not tuple:
-            raise ValueError("something is called that is no function")
+            raise ValueError("something is called that is not a function")
         self._stack.append(function.call(*arguments))
 
     def _do_build(self, _: Any) -> None:

@@ -83,11 +83,11 @@ def read_header(source: Source) -> tuple[dict[str, ReadEntry], dict[str, str]]:
     begin = source.start + _LENGTH
     text = source.read(begin, length)
     if not text.startswith(b"{"):
-        raise ValueError("its header is no object")
+        raise ValueError("its header is not an object")
     header = json.loads(text.decode(), object_pairs_hook=_make_dict)
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(each, str) for each in metadata.values()):
-        raise ValueError("its metadata is no text")
+        raise ValueError("its metadata is not a text")
     found: dict[str, ReadEntry] = {}
     begin += length
     for name, entry in header.items():

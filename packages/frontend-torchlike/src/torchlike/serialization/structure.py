@@ -193,7 +193,7 @@ class Decoder:
     def _decode_name(self, node: Any) -> str:
         name = self.decode(node)
         if not isinstance(name, str):
-            raise ValueError("an attribute's name is no text")
+            raise ValueError("an attribute's name is not a text")
         return name
 
     def _decode_leaf(self, kind: str, content: Any, node: dict[str, Any]) -> Any:

@@ -72,7 +72,7 @@ def export_tensor(
     """Answer ``__dlpack__``: a capsule of the tensor's memory, of the newest version up to ``max_version`` that there is.
 
     Raises ``BufferError`` for a tensor that requires grad, for a device without DLPack, and for one that ``dl_device``
-    asks for in vain; ``TypeError`` for a stream that is no number, and ``AssertionError`` for a stream of a tensor on the
+    asks for in vain; ``TypeError`` for a stream that is not a number, and ``AssertionError`` for a stream of a tensor on the
     cpu, which has none.
     """
     if tensor._dispatch_mask & LAYOUTS:

@@ -73,7 +73,7 @@ def read_foreign(value: Any) -> Tensor | np.ndarray[Any, Any]:
 
 
 def _describe_first(array: np.ndarray[Any, Any], columns: Any = None) -> str:
-    """Return the first element that is no number, and where it stands."""
+    """Return the first element that is not a number, and where it stands."""
     for place, item in zip(np.ndindex(array.shape), array.flat, strict=True):
         if isinstance(item, (str, bytes)) or not isinstance(item, (int, float, complex, np.generic)):
             where = "".join(f"[{index}]" for index in place)

@@ -33,7 +33,7 @@ flop_registry: Final[dict[Any, Formula]] = {}
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
     """Register the function that counts the operations of operators, named without overload: ``torchlike.ops.aten.mm``.
 
-    The formula gets the call's arguments with shapes in the place of tensors, and the result's shape as ``out_shape``; with
+    The formula gets the call's arguments with shapes instead of tensors, and the result's shape as ``out_shape``; with
     ``get_raw`` the tensors and ``out_val``. Raises ``ValueError`` for an unknown operator, ``RuntimeError`` for one that
     has a formula (source: ``torch.utils.flop_counter``).
     """

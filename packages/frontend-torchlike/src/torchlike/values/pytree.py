@@ -143,7 +143,7 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> T
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """Return a tree with ``func(leaf, …)`` in the place of each leaf; the other trees have the shape of the first."""
+    """Return a tree with each leaf replaced by ``func(leaf, …)``; the other trees have the shape of the first."""
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [_flatten_up_to(rest, spec) for rest in rests]
     return tree_unflatten([func(*row) for row in zip(leaves, *columns, strict=True)], spec)
@@ -183,7 +183,7 @@ def _select(kinds: Any) -> Callable[[Any], bool]:
 def tree_map_only(
     type_or_types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Return a tree with ``func(leaf)`` in the place of the leaves of some types; the others stay."""
+    """Return a tree with the leaves of some types replaced by ``func(leaf)``; the others stay."""
     wanted = _select(type_or_types)
     return tree_map(lambda leaf: func(leaf) if wanted(leaf) else leaf, tree, is_leaf=is_leaf)
 

@@ -70,7 +70,7 @@ class _Maker:
         self.make, self.operator, self.functional = make, operator, functional
 
     def stands_for(self) -> Callable[..., Any]:
-        """Return the function that is shown in the place of this object."""
+        """Return the function that is shown instead of this object."""
         return self.make
 
     def __call__(self, op: Any, keyset: Any) -> Callable[..., Any]:

@@ -171,7 +171,7 @@ class Expected:
 
 
 def run_on_cpu(sample: Sample) -> Expected | None:
-    """Return the cpu's results; None where it refuses the call, which is no sample then.
+    """Return the cpu's results; None where it refuses the call, which is not a sample then.
 
     Raises the cpu's refusal where a library is not installed that computes them.
     """

@@ -74,8 +74,8 @@ def _check_bounds(device: TestedDevice, adapter: Adapter) -> None:
         else:
             given = ", ".join(map(str, layout))
             raise DisagreementError(
-                f"as_strided({given}) of {source.size} elements is no error, and reaches beyond them: let the kernel call"
-                " dispatch_aten.shapes.check_storage"
+                f"as_strided({given}) of {source.size} elements is not an error, and reaches beyond them: let the kernel"
+                " call dispatch_aten.shapes.check_storage"
             )
     for count in (0, 4):
         out = ops.aten.as_strided(adapter.make(values, device.name), [count], [1])

@@ -10,7 +10,7 @@ from .outcomes import Outcome
 
 #: How many seconds lie between two lines at least: on a terminal, elsewhere.
 _PAUSES: Final = {True: 2.0, False: 1.0}
-#: The part of the checks between two lines where the stream is no terminal.
+#: The part of the checks between two lines where the stream is not a terminal.
 _STEP: Final = 0.1
 
 

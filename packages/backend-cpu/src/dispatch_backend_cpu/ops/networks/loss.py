@@ -127,7 +127,7 @@ def _choose(target: Array, classes: int, ignore_index: int) -> tuple[Array, Arra
     ignored = target == ignore_index
     target = np.where(ignored, 0, target)
     if MAX(target.view(np.uint64)) >= classes:
-        raise ValueError("a target that is no class, or is ignored")
+        raise ValueError("a target that is not a class, or is ignored")
     return target, ignored
 
 

@@ -1,6 +1,6 @@
 """Quotients and remainders of many elements, where NumPy divides one element after the other.
 
-A float or integer of 32 bits and its divisor have a quotient in ``float64`` that is no integer where the exact one is
+A float or integer of 32 bits and its divisor have a quotient in ``float64`` that is not an integer where the exact one is
 none, as long as it is not too large: so the integer beneath it, and the remainder, are exact. So are those of 64-bit
 integers that a ``float64`` holds. The few elements beyond are left to NumPy.
 """

@@ -62,7 +62,7 @@ def _multilabel_margin_loss(self: Array, target: Array, reduction: int) -> Any:
 
 
 def _sum_labels(rows: Array, target: Array) -> Any:
-    """Return the sum of each row over its labels and the other classes; None where a label is no class."""
+    """Return the sum of each row over its labels and the other classes; None where a label is not a class."""
     count, classes = rows.shape
     # The labels end at the first negative one.
     counts = np.logical_and.accumulate(target >= 0, 1)

@@ -81,7 +81,7 @@ def number(value: Any, like: Array) -> Array:
     try:
         return np.array(value, like.dtype)
     except (TypeError, ValueError, OverflowError):  # A number that does not fit is converted as C does.
-        # A plan's symbol, which is no array, converts itself.
+        # A plan's symbol, which is not an array, converts itself.
         converted: Array = (value if hasattr(value, "astype") else np.asarray(value)).astype(like.dtype)
         return converted
 

@@ -9,7 +9,7 @@ into the kernel's code, which is compiled once for all kernels of a kind.
 
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
-is copied then. Arrays that are storages of their own do not overlap, unless NumPy lent both, which is no fault; and NumPy
+is copied then. Arrays that are storages of their own do not overlap, unless NumPy lent both, which is not a fault; and NumPy
 itself refuses an array that is read-only or a number that is too big.
 """
 
@@ -207,7 +207,7 @@ def make_formula(
     return attempt(parameters, when, call, general, operands=like, formula=formula)
 
 
-#: When an option is one that a formula can take, where it is no number.
+#: When an option is one that a formula can take, where it is not a number.
 _CONDITIONS: Final = {
     "approximate": "{} in ('none', 'tanh')",
     "decimals": "type({}) is int",

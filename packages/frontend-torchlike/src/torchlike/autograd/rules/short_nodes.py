@@ -50,7 +50,7 @@ class _Released:
 
 
 class ShortNode(Node):
-    """A node in the place of several; see Note [A short node is taken apart when it is looked at]."""
+    """A node instead of several; see Note [A short node is taken apart when it is looked at]."""
 
     is_short = True
     #: The arguments of the call, and the versions of those that are tensors; values that the device's formula keeps.

@@ -25,7 +25,7 @@ def rows_of(tensor: Any, size: int, rank: int) -> Any:
 
 
 class _Indices:
-    """The indices of a call, masks in the place of which their true places stand."""
+    """The indices of a call, with masks replaced by their true places."""
 
     def __init__(self, indices: Any, size: int) -> None:
         self.items: list[Any] = []

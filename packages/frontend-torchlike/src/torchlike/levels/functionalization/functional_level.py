@@ -42,7 +42,7 @@ class FunctionalLevel(TransformLevel):
         #: The tensors of a block whose end lets them be ordinary ones; see `settle`.
         self._made: list[ref[Tensor]] | None = [] if settles else None
         self._parts = SparseParts(self._outside.enter, self._outside.is_written)
-        #: Whether records are computed with, in the place of tensors.
+        #: Whether records are computed with, instead of tensors.
         self._is_rebinding = False
 
     def open_closed(self, tensor: Any) -> Any:
@@ -259,7 +259,7 @@ class FunctionalLevel(TransformLevel):
         chain = base._state.chain if isinstance(base, Tensor) else None
         if chain is not None or not layout.is_contiguous or layout.storage_offset:
             raise OperatorError(
-                "under functionalize, as_strided takes a contiguous tensor that is no view of another",
+                "under functionalize, as_strided takes a contiguous tensor that is not a view of another",
                 operator="aten::as_strided",
                 argument="self",
                 hint="call it on a clone, or use another view",

@@ -13,7 +13,7 @@ __all__ = ["skip_init"]
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     """Make a module whose parameters are not filled.
 
-    Raises ``RuntimeError`` for a class that is no module, or does not take ``device``.
+    Raises ``RuntimeError`` for a class that is not a module, or does not take ``device``.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

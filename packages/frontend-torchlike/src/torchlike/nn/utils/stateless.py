@@ -52,7 +52,7 @@ def _check_names(module: Module, given: dict[str, Tensor]) -> None:
 
 
 def _swap(module: Module, name: str, value: Any) -> Any:
-    """Put a tensor in the place of a parameter, a buffer or an attribute, and return the one that was there."""
+    """Replace a parameter, a buffer or an attribute by a tensor, and return the one that was there."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
     for parts in (owner._parameters, owner._buffers, owner.__dict__):

@@ -305,7 +305,7 @@ def _shift(
     inside = aten.logical_and.default(aten.ge.Scalar(other, 0), aten.lt.Scalar(other, bits))
     exponent = aten.minimum.default(aten.abs.default(other), aten.full_like.default(other, most))
     shifted = step(self, aten.pow.Scalar(2, exponent))
-    # The highest power of two is no number of a signed type, so the last place takes a second step.
+    # The highest power of two is not a number of a signed type, so the last place takes a second step.
     shifted = aten.where.self(aten.gt.Scalar(other, most), step(shifted, aten.full_like.default(other, 2)), shifted)
     return aten.where.self(inside, shifted, outside(self))
 

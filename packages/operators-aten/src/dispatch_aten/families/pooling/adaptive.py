@@ -59,7 +59,7 @@ def _spread_windows(self: Array, dim: int, places: Array, length: int) -> Array:
 
 
 def _column(values: Array, dim: int, count: int) -> Array:
-    """Return ``(windows, length)`` values in the place of dimensions ``dim`` and the next of ``count``."""
+    """Return ``(windows, length)`` values for dimensions ``dim`` and the next of ``count``."""
     return aten.reshape.default(values, [*[1] * dim, *dc.shape(values), *[1] * (count - dim - 2)])
 
 

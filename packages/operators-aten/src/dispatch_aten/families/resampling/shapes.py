@@ -42,7 +42,7 @@ _FEW: Final = 128
 
 
 def scale_sizes(sizes: Sequence[int], scales: Sequence[float], argument: str) -> list[int]:
-    """Return sizes times factors, rounded down; raises ``OperatorError`` where one is no number of 64 bits, as torch does.
+    """Return sizes times factors, rounded down; raises ``OperatorError`` where one is not of 64 bits, as torch does.
 
     >>> scale_sizes((4, 5), (2.0, 0.5), "scale_factors")
     [8, 2]
