@@ -160,6 +160,12 @@ def test_every_package_stands_behind_a_wall():
     assert set(SOURCES) == set(WALLS)
 
 
+def test_the_page_on_the_architecture_lists_the_packages():
+    text = (PACKAGES.parent / "docs" / "architecture.md").read_text(encoding="utf-8").partition("tests/test_walls.py")[0]
+    rows = [line.split("|")[2] for line in text.splitlines() if line.startswith("| ")]
+    assert {name for row in rows for name in re.findall("`(\\w+)`", row)} == set(WALLS)
+
+
 @pytest.mark.parametrize("package", WALLS)
 def test_a_package_imports_only_what_stands_below_it(package):
     beyond = set(WALLS) - WALLS[package] - {package}

@@ -1,10 +1,13 @@
 """The kernels on raw arrays, and on tensors, of each library that is tested here."""
 
+import re
+
 import numpy as np
 import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core import inspection
 
 DEVICES = ("strict", "jax", "torch", "cupy")
 
@@ -60,3 +63,11 @@ def test_combined_operators_compute_as_their_parts(device, dtype):
     for mine, other in zip(compute(*(each.to(device) for each in (a, b, c))), compute(a, b, c), strict=True):
         assert mine.dtype == other.dtype
         np.testing.assert_allclose(mine.cpu().numpy(), other.numpy(), rtol=1e-6)
+
+
+def test_kernels_are_named_by_the_function_that_computes(device):
+    torchlike.empty(0, device=device)
+    key, entries = dc.device_key(device), inspection.the_registry(None).entries.values()
+    found = [inspection.kernel_name(made.fn) for entry in entries if (made := entry.newest(key))]
+    assert len(found) > 100
+    assert [name for name in found if re.search("error_words|refusals|tracers", name)] == []

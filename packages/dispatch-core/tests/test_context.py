@@ -190,7 +190,7 @@ def test_a_call_that_awaits_nothing_cannot_hand_its_masks_on(registry, library, 
 @pytest.fixture
 def layered(registry, library):
     """An operator with a kernel at every key of interest, which says where it arrived."""
-    library.define("f(int x) -> str")
+    library.define("f(int x) -> Any")
     for name in ("Profiler", "Tracer", "CPU", "Meta"):
         library.impl("f", lambda keyset, x, name=name: (name, keyset), name, with_keyset=True)
     return registry

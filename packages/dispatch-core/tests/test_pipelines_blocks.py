@@ -33,8 +33,9 @@ def test_an_unknown_option_is_refused_with_those_that_exist(name):
     with pytest.raises(dc.ArgumentError) as caught:
         dc.pipeline(**{name: 1})
     assert f"unexpected option {name!r}" in str(caught.value)
-    options = "check_indices, fuse, inputs_unchanged, max_bytes, max_ops, progress, trace"
-    assert f"Hint: it takes {options}" in str(caught.value)
+    options = str(caught.value).rpartition("Hint: it takes ")[2].split(", ")
+    assert options == sorted(options)
+    assert {"fuse", "max_bytes", "max_ops", "progress", "trace"} < set(options)
 
 
 @pytest.mark.parametrize(

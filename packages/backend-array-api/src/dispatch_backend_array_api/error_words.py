@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, wraps
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import ref
@@ -243,6 +243,7 @@ def refuse_failed(words: ErrorWords, library: ArrayLibrary, name: str, kernel: K
     """
     first = 1 if name in OVERWRITES else 0
 
+    @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
         if words.failed or words.owed:
             words.check((*args[first:], *kwargs.values()))

@@ -5,7 +5,8 @@ Note [Raw arrays change the code]
     alone; the first raw array makes it take over the code that also looks at the arguments' types.
 
 Note [The specialized mask is compiled in]
-    A call is specialized for the first mask that comes, until one comes that leads to a kernel of a device with data.
+    A call is specialized for the first mask that it meets, and once more for the first whose kernel belongs to a device with
+    data, if that is another.
     The callable asks no table for that mask, and does the work of a device kernel's runner itself. Everything that such
     code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
     code away at once, and a call under way in another thread ends as it began.

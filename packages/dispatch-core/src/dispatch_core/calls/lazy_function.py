@@ -57,7 +57,8 @@ class LazyFunction:
     otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``first_calls`` gets the
     arguments of a call as long as there is no code, without the lock. It may return a function and arguments that serve
     the call: the first `FIRST_CALLS` of these are, and besides all those whose results are compared.
-    A function without a ``name`` takes those of what ``make`` returned; ``is_inside`` others, it leaves tracebacks alone.
+    Without a ``name`` the function takes the name and module of the one that ``make`` returned. With ``is_inside`` it trims
+    no tracebacks: another function calls it.
 
     >>> from dispatch_core.calls.emit import define, make_function
     >>> text = define("add(x, y=2)", ["return x + y"])

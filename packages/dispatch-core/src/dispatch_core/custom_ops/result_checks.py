@@ -1,4 +1,4 @@
-"""Checks of the results of a custom operator's function: they fit the schema, and none is an input in disguise."""
+"""Checks of the results of a custom operator's function: they fit the schema, and none shares memory with an input."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def check_results(fn: Callable[..., Any], signature: CallSignature, *, composite
         except CaptureError as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(
-                    f"Hint: its calls are steps of a replay; where {signature.name} reads values, register its function for"
-                    " a device, whose arrays it takes: custom_op(..., device_types=...) is one step"
+                    f"Hint: a captured function records the operators that {signature.name} calls; where it reads"
+                    " values, register it by custom_op(..., device_types=...), which takes arrays and is one step"
                 )
             raise
         values = (*args, *kwargs.values())

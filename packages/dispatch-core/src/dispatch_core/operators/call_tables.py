@@ -191,7 +191,7 @@ class Tables:
         self.explicit: Table = _Explicit(self)
         #: id → a runner and its traits.
         self._traits: dict[int, tuple[Runner, RunnerTraits]] = {}
-        #: The classes of recorded calls, and the entry's generation that they are for; see `pipelines.steps`.
+        #: The classes of recorded calls, and the entry's generation that they are for: `record.steps`.
         self.steps: tuple[int, dict[Any, Any]] = (-1, {})
 
     @property

@@ -292,7 +292,7 @@ class Watch:
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
         prefix = (keyset,) * rule.with_keyset
-        doubts = traits_of(fn).doubts  # see `make_recorder` in `pipelines.recording`
+        doubts = traits_of(fn).doubts  # see `make_recorder` in `dispatch_pipelines.record.recording`
 
         def ask(given: list[Any]) -> Any:
             positional, keywords = signature.split(tuple(given))

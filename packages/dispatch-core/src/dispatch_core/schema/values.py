@@ -126,7 +126,7 @@ def _within(number: int, name: str, beyond: int) -> int:
 
 
 class SymbolicNumber:
-    """A number that stands for another one at each replay of a captured function; see `pipelines.live_numbers`."""
+    """A number that another one replaces in each replay of a captured function; see `capture.live_numbers`."""
 
     def resolve(self) -> object:
         """Return the number as operators take it: itself, or an ordinary one."""

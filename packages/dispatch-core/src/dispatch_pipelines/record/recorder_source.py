@@ -9,11 +9,11 @@ of the context, ``__t`` is the block and then its session, ``__x0`` the array or
 records, ``__h`` bits of the arguments in memory that is held outside.
 
 Note [Answers of shape rules]
-    A generated recorder asks the shape rule only for answers that are not kept. A kernel under Meta whose attribute
+    A generated recorder asks the shape rule only for answers that are not kept. A kernel under Meta whose trait
     ``cache_key`` is a function that returns a key promises that its answers depend on the key alone. The key's
     ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their specs; the
     text calls its ``settings`` by the name ``__settings``. ``cache(ask)`` returns a dictionary, and a function that
-    asks and keeps the answer there. The operator library's shape rules have that attribute.
+    asks and keeps the answer there. The operator library's shape rules have that trait.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Note [A step that has begun]
     A step is `done` as soon as it begins: a kernel or a callback that asks for values while it runs does not run it once
-    more. Its arguments are released when it has ended. So an interrupted step is known by both, and is put back, unless
-    it writes to memory: like a call that is interrupted, it may or may not have written, and must not write twice.
+    more. Its arguments are released when it has ended. So an interrupted step is `done` and has its
+    arguments; it is put back, unless it writes to memory: like a call that is interrupted, it may or may not have written,
+    and must not write twice.
 
 Note [Whole plans]
     A loop records the same calls again and again. The fingerprint of the records is taken as they are; where a plan is kept

@@ -33,7 +33,7 @@ ROLES: Final = {
 EDGES: Final = {"data": ("#5b6b82", ""), "view": ("#7a5ba8", "5 4"), "write": ("#c2621b", "5 4")}
 
 _FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
-#: Font size of a box's first line and of the others; a letter is this part of it wide.
+#: Font size of a box's first line and of the others; a letter's width as a part of it.
 _HEAD, _BODY, _LETTER = 12, 11, 0.605
 _LEADING: Final = 15
 _ACROSS, _DOWN, _MARGIN = 22.0, 34.0, 18.0
@@ -41,7 +41,7 @@ _ACROSS, _DOWN, _MARGIN = 22.0, 34.0, 18.0
 _LONGEST, _MOST = 44, 4
 #: A value used this many layers below is named there in a box of its own, in place of a line across the picture.
 _FAR: Final = 9
-#: So is one that comes from further than the next layer to a box that so many edges end at.
+#: So is a value from more than one layer away, where at least this many edges end at the box.
 _CROWD: Final = 24
 
 

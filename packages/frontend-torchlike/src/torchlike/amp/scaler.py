@@ -103,7 +103,7 @@ class GradScaler:
         return self._scale, self._growth_tracker
 
     def _factor_on(self, device: dc.Device) -> Tensor:
-        """Return the factor on a device; the first one gets it."""
+        """Return the factor on a device; it is made on the first that asks."""
         if self._scale is None:
             self._scale = _full((), self._init_scale, dtype=float32, device=device)
             self._growth_tracker = _full((), self._init_growth_tracker, dtype=int32, device=device)

@@ -11,7 +11,7 @@ from dispatch_core.caches import keep
 
 from ..values.size import Size
 
-#: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
+#: Shape and dtype, the dtype as the array itself has it (see `to_scalar_type`).
 Meta: TypeAlias = tuple[tuple[int, ...], Any]
 
 

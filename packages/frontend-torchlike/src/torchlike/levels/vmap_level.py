@@ -142,7 +142,7 @@ def _run_rows(op: Any, size: int, values: tuple[Any, ...]) -> Any:
 
 
 class _Way:
-    """How an operator's calls are batched, as far as their arguments do not tell: see Note [How a call is batched]."""
+    """The part of the choice that does not depend on a call's arguments: see Note [How a call is batched]."""
 
     __slots__ = ("composite", "generation", "is_registered", "may_be_refused", "rule")
 

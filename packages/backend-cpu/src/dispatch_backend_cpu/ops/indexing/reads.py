@@ -5,9 +5,8 @@ torch's messages and the layout of results.
 
 Note [One index]
     Most often one array indexes another without gaps. Then NumPy's ``take`` gives the result in torch's layout, accepts
-    negative indices as torch does and refuses all others, so that no rule is asked; nor does it matter for how many
-    elements a mask is true, of which a rule would keep an answer for each number. Failed calls are done again the long way,
-    which makes torch's error.
+    negative indices as torch does and refuses all others, so that no rule is asked, and none keeps an answer
+    for each number of elements that a mask selects. Failed calls are done again the long way, which makes torch's error.
 """
 
 from __future__ import annotations

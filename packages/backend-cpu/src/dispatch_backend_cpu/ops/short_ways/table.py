@@ -11,7 +11,7 @@ from ...arrays import Array
 from ..indexing import scatter
 from ..reductions import distinct
 from ..views import copy
-from . import activation, bags, formulas, gradients, grids, indices, joins, layers, losses, margins, view_calls
+from . import activation, bags, formulas, grids, indices, joins, layers, losses, margins, products, view_calls
 
 
 def _contiguous(self: Array, *, memory_format: int) -> Any:
@@ -44,7 +44,7 @@ _TABLES: Final[tuple[dict[str, tuple[Callable[..., Any], dict[str, Any]]], ...]]
     scatter.SHORT_WAYS,
     bags.SHORT_WAYS,
     margins.SHORT_WAYS,
-    gradients.SHORT_WAYS,
+    products.SHORT_WAYS,
 )
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final = {name: way for table in _TABLES for name, way in table.items()}

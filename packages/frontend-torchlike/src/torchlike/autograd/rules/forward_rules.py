@@ -1,4 +1,4 @@
-"""Tangents of operators that have a rule of their own: the rows of ``TANGENTS`` in ``dispatch_aten.derivatives``."""
+"""Tangents of operators that have a rule of their own: the fact ``tangent`` of their rows in ``dispatch_aten.families``."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Bring each channel of ``(N, C, ...)`` to mean 0 and variance 1, of this batch while training, of all before else.
+    """Bring each channel of ``(N, C, ...)`` to mean 0 and variance 1, the batch's while training and the running ones else.
 
     Training moves the running mean and variance, where they are given, towards the batch's.
 

@@ -22,7 +22,7 @@ def _reshape(self: TensorMeta, shape: Sequence[int]) -> TensorMeta:
 
 def _permute(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     if sorted(dims) != list(range(self.ndim)):
-        raise ShapeError(f"dims {list(dims)} are no order of {self.ndim} dimensions", argument="dims")
+        raise ShapeError(f"dims {list(dims)} are not a permutation of {self.ndim} dimensions", argument="dims")
     return contiguous([self.shape[dim] for dim in dims], self.dtype)
 
 

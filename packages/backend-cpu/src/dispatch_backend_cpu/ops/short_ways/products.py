@@ -1,4 +1,4 @@
-"""Short ways of composites with a gradient: the computations of their parts, forward and backward, at once.
+"""Short ways of products with a gradient: the computations of their parts, forward and backward, at once.
 
 Each has a forward function, which returns the result and the values for backward, and a backward function; see
 `dispatch_core.operators.candidates.ShortGradient`. Their formulas are those of the parts' kernels, so with their bits.
