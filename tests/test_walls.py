@@ -161,7 +161,9 @@ def test_every_package_stands_behind_a_wall():
 
 
 def test_the_page_on_the_architecture_lists_the_packages():
-    text = (PACKAGES.parent / "docs" / "architecture.md").read_text(encoding="utf-8").partition("tests/test_walls.py")[0]
+    text = (
+        (PACKAGES.parent / "docs" / "architecture.md").read_text(encoding="utf-8").partition("tests/test_walls.py")[0]
+    )
     rows = [line.split("|")[2] for line in text.splitlines() if line.startswith("| ")]
     assert {name for row in rows for name in re.findall("`(\\w+)`", row)} == set(WALLS)
 
@@ -396,6 +398,15 @@ def test_a_package_imports_only_higher_rows_of_its_document(package, root):
         if len(imported) > 1 and not found.typed and importer != "__init__":
             upward += [found] if row[imported[1]] > row[importer] else []
     assert upward == []
+
+
+def test_the_rows_of_the_core_name_the_modules_of_their_folders(root):
+    text = (root / "docs" / "architecture.md").read_text(encoding="utf-8").partition(TABLES["dispatch_core"])[2]
+    named = {part for name in re.findall(r"`([\w./]+)`", text) for part in name.split("/")}
+    modules = {
+        path.stem for package in ("dispatch_core", "dispatch_pipelines") for path in SOURCES[package].rglob("[!_]*.py")
+    }
+    assert modules - named == set()
 
 
 def test_pipelines_are_built_of_folders_that_import_only_those_before_them():
