@@ -49,7 +49,7 @@ def test_tensors_gradients_and_pipelines_use_it():
 
 
 def test_its_plan_runs_a_pipelines_steps():
-    """The planned step of two nodes stands for ``(x * x) + (x * x)``."""
+    """The planned step of two nodes represents ``(x * x) + (x * x)``."""
 
     def plan(program):
         first, last = program.nodes

@@ -129,7 +129,7 @@ def environment_of_a_newcomer(folder: Path) -> None:
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a command in a new environment, where our distributions' names stand for the wheels of ``dist/``."""
+    """Run a command in a new environment, where our distributions' names represent the wheels of ``dist/``."""
     environment_of_a_newcomer(tmp_path / "venv")
     wheels = Path(os.environ["DISPATCH_TEST_DIST"])
     constraints = tmp_path / "constraints.txt"

@@ -156,7 +156,7 @@ def test_a_kernel_for_several_views_is_refused_for_it_tells_no_places():
 
 
 class Abstract(metaclass=abc.ABCMeta):  # noqa: B024  # classes are registered with it
-    """Stands for arrays of several classes."""
+    """Represents arrays of several classes."""
 
 
 class Registered:

@@ -99,7 +99,7 @@ def describe(path, line, text):
 
 
 def is_noun(function):
-    """Return whether a function's name stands for a value, as a property's, or for a behaviour, as a test's."""
+    """Return whether a function's name represents a value, as a property's, or for a behaviour, as a test's."""
     decorators = [ast.unparse(node).partition("(")[0].rpartition(".")[2] for node in function.decorator_list]
     return function.name.startswith("test_") or any(
         name.endswith("property") or name in {"setter", "getter", "overload", "fixture"} for name in decorators

@@ -8,7 +8,7 @@ import torchlike
 
 torch = pytest.importorskip("torch", reason="compares with torch itself")
 
-#: Texts that are evaluated with ``t`` standing for torch and for torchlike.
+#: Texts that are evaluated with ``t`` representing torch and for torchlike.
 TAKEN = """
 t.float32 == 6
 t.float32 == t.float32

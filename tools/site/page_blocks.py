@@ -1,7 +1,7 @@
 """The fenced blocks of tutorials and guides: files, changes of files, sessions, and commands with their output.
 
 A block ``python title="train.py"`` is a file, and ``diff title="train.py"`` changes it; a block ``console`` has commands
-after ``$`` and their output, in which ``...`` stands for any text; one with ``>>>`` is a session of Python.
+after ``$`` and their output, in which ``...`` represents any text; one with ``>>>`` is a session of Python.
 ``<!-- fails -->`` above a block says that its last command ends with an error.
 """
 

@@ -25,7 +25,7 @@ from dispatch_core.schema.declared_dtypes import spoken_name
 
 
 class Tensor:
-    """Stands for any tensor; comparing one would be an operator call."""
+    """Represents any tensor; comparing one would be an operator call."""
 
     def __eq__(self, other):
         raise AssertionError("a tensor was compared")
@@ -391,7 +391,7 @@ def test_an_invalid_combination_shows_every_overload_and_what_it_misses():
 
 
 class Lent:
-    """Stands for a number where one is expected."""
+    """Represents a number where one is expected."""
 
     def __init__(self, number):
         self.number = number

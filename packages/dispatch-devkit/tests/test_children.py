@@ -87,7 +87,7 @@ def test_a_child_has_its_parents_flags_and_path(tmp_path, hostile, seed):
     ours, facts, output, fault = json.loads(done.stdout)
     assert (output, fault) == ("", ""), flags
     found = facts["found"]
-    # What -X dev and -b stand for is in both lists, once for the flag and once handed on.
+    # What -X dev and -b represent is in both lists, once for the flag and once handed on.
     assert found.pop("warnings")[-len(ours["warnings"]) or None :] == ours.pop("warnings"), flags
     site, nowhere, *rest = ours.pop("path")
     assert found.pop("path") == [str(hostile / site), str(hostile / nowhere), *rest], flags

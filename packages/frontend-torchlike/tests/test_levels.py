@@ -552,7 +552,7 @@ def test_a_level_of_ones_own_has_a_text_and_refuses_what_it_cannot_do():
         made + 1
     assert repr(made).startswith("Halved(lvl=1, value=")
     for other in (3, [x], None, x.numpy()):
-        with pytest.raises(TypeError, match=f"stands for a tensor, not for {type(other).__name__}\nHint"):
+        with pytest.raises(TypeError, match=f"represents a tensor, not for {type(other).__name__}\nHint"):
             levels.stand_for(Halved, other, level, is_captured=False)
         assert not level.owns(other)
     with pytest.raises(RuntimeError, match="below: no level is open"), levels.below():

@@ -24,7 +24,7 @@ SCHEDULES = {
     "CyclicLR": lambda o, e: schedules.CyclicLR(o, 0.1, 1.0, 3, cycle_momentum=False, last_epoch=e),
     "OneCycleLR": lambda o, e: schedules.OneCycleLR(o, 1.0, 12, cycle_momentum=False, last_epoch=e),
 }
-#: These take their own rates from the optimizer when they are made, so that they stand for themselves.
+#: These take their own rates from the optimizer when they are made, so that they represent themselves.
 ALONE = ("CyclicLR", "OneCycleLR")
 PAIRS = list(itertools.product([name for name in SCHEDULES if name not in ALONE], repeat=2))
 STEPS = 11

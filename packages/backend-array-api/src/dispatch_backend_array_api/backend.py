@@ -110,7 +110,7 @@ def array_api_backend(
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
 
-    ``array_types`` are the classes of its arrays; an abstract one stands for its virtual subclasses. ``get`` gives a NumPy
+    ``array_types`` are the classes of its arrays; an abstract one represents its virtual subclasses. ``get`` gives a NumPy
     array of one, ``put`` makes one of NumPy's, which must not share its memory; ``assign(x, key, values, add)`` gives ``x``
     with other values at ``x[key]``, added to those there where ``add`` is true, and changes nothing; ``is_known`` tells
     whether an array's values can be looked at now, by which indices are checked. ``kernels`` brings the library's own

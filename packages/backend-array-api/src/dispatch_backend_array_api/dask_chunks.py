@@ -44,7 +44,7 @@ def chunks_for(shape: Sequence[int], dtype: Any) -> tuple[tuple[int, ...], ...]:
     if wanted is None or not shape:
         wanted = "auto"
     elif isinstance(wanted, (list, tuple)):
-        # As in Dask, None and -1 stand for a dimension in one piece.
+        # As in Dask, None and -1 represent a dimension in one piece.
         wanted = tuple([-1 if each is None else each for each in wanted])
     try:
         found: tuple[tuple[int, ...], ...] = normalize_chunks(wanted, shape=tuple(shape), dtype=np.dtype(dtype))

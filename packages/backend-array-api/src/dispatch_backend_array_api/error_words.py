@@ -3,7 +3,7 @@
 Note [Error words]
     A compiled program cannot raise. It returns a word beside its results, two int64: the number of the check that has
     failed, 0 for none, and the value that was wrong. The word of one replay is an argument of the next one of the same
-    function in the same thread, and the first error stays: so a loop of replays reads nothing, and one word stands for all.
+    function in the same thread, and the first error stays: so a loop of replays reads nothing, and one word represents all.
     The device keeps the unread words in the order of their programs, and looks at them before any of its
     values is read, where a pipeline's block ends, at ``synchronize()`` and where recorded programs are given up. No more
     than `MOST` stand; then the oldest is waited for.
@@ -55,7 +55,7 @@ class WordChain:
         self._words: dict[int, Any] = {}
 
     def number(self, node: Node, check: Check) -> int:
-        """Return the number that stands for a check in words."""
+        """Return the number that represents a check in words."""
         assert node.fault is not None
         self._checks.append((node.fault, check))
         return len(self._checks)

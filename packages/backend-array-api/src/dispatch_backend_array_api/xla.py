@@ -44,7 +44,7 @@ from .error_words import OVERWRITES, ErrorWords, WordChain
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
-#: Numbers that stand for others of their type while a program is planned: none that a kernel treats in its own way.
+#: Numbers that represent others of their type while a program is planned: none that a kernel treats in its own way.
 _SAMPLES: Final[dict[type, Any]] = {float: 0.37, int: 3, complex: 0.37 + 0.61j}
 _RANDOM: Final = "nondeterministic_seeded"
 

@@ -64,7 +64,7 @@ class MetaArray(HasSpec):
 
     @property
     def storage(self) -> MetaArray:
-        """The first array in the memory that this array and its views would share; it stands for that memory."""
+        """The first array in the memory that this array and its views would share; it represents that memory."""
         return self.owner or self
 
     def shares_storage_with(self, other: MetaArray) -> bool:

@@ -170,7 +170,7 @@ find_array_type: Final = ARRAY_TYPES.get
 
 
 def array_type(array: object) -> ArrayType | None:
-    """Return the `ArrayType` of an array, or of a value that stands for one; None for a type that no backend owns."""
+    """Return the `ArrayType` of an array, or of a value that represents one; None for a type that no backend owns."""
     return ARRAY_TYPES.get(type(array))
 
 

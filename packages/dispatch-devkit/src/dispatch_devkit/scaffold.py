@@ -3,7 +3,7 @@
 Note [Templates]
     The files below ``templates`` are those of a backend for the device ``acme``: a folder of common files, and
     one for each sort of array, whose files come on top. Their names end with ``.template``, so that no tool takes them for
-    code of this package, and a leading ``dot-`` stands for a dot. To write a package is to write another name for ``acme``.
+    code of this package, and a leading ``dot-`` represents a dot. To write a package is to write another name for ``acme``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _MEAN, _SUM = 1, 2
 _FEW: Final = 2048
 #: Up to how many elements a loop finds the greatest of each row itself.
 _MANY: Final = 4096
-#: Stands for an array that is not given.
+#: Represents an array that is not given.
 _NOTHING: Final = {dtype: np.empty(0, dtype) for dtype in _FLOATS}
 
 

@@ -194,7 +194,7 @@ def result_type(*operands: Operand | _TensorLike | Number) -> ScalarType:
         by_category[category] = dtype if known is None else promote_types(known, dtype)
     wrapped, zero_dim, dimensioned = by_category
     # A wrapped number's own precision never counts: a float takes the default dtype (see scalar_dtype), and so does
-    # a 0-d tensor that a frontend marks as standing for a number.
+    # a 0-d tensor that a frontend marks as representing a number.
     if wrapped is not None and wrapped.is_floating_point:
         wrapped = get_default_dtype()
     elif wrapped is not None and wrapped.is_complex:

@@ -32,7 +32,7 @@ class Operation:
 
 
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array, or for a number that is known when the tape runs."""
+    """Represents an array, or a number that is known when the tape runs."""
 
     __slots__ = ("constant", "dtype", "is_scalar", "source", "tape", "weak")
 

@@ -13,7 +13,7 @@ _CLONE: Final = "Please clone() the tensor before performing the operation."
 
 
 def to_device(value: Any) -> Any:
-    """Copy a cpu tensor without dimensions, which stands for a number, to the device; return other arguments as they are."""
+    """Copy a cpu tensor without dimensions, which represents a number, to the device; return other arguments as they are."""
     if isinstance(value, (list, tuple)):
         return [to_device(item) for item in value]
     if isinstance(value, HasSpec) or not hasattr(value, "__array_interface__"):

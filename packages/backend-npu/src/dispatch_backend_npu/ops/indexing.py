@@ -1,6 +1,6 @@
 """Indexing by arrays, and lists of arrays, whose arguments aclnn takes in another form.
 
-A mask among indices stands for the positions of its true elements. Their number is known on the device alone, so the host
+A mask among indices represents the positions of its true elements. Their number is known on the device alone, so the host
 finds the positions, see ``fallback``; writing one value where a mask is true does not need them.
 """
 

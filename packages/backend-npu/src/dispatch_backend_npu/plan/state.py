@@ -73,7 +73,7 @@ class RunState:
         schedule = self._schedule
         for index in schedule.given:
             if values[index].__class__ is not AclArray:
-                # Only kernels take a cpu tensor that stands for a number.
+                # Only kernels take a cpu tensor that represents a number.
                 self.runs_kernels, self.ready = True, [None] * len(schedule.tasks)
                 return
         self._stream = current()

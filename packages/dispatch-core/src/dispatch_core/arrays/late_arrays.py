@@ -102,7 +102,7 @@ def compute_late(device: str, known: ArrayType, hook: Callable[[Sequence[Any]], 
     if not known.is_described:
         return known
     IN_USE.add(device)
-    # A layout that names no size would stand for arrays of several.
+    # A layout that names no size would represent arrays of several.
     return replace(known, shape=Sizes(device, known, hook), layout=None)
 
 

@@ -29,7 +29,7 @@ TYPE_MASKS: Final[dict[type, int]] = {}
 ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
 #: The types in it that others belong to where ``issubclass`` or ``isinstance`` say so.
 _OPEN: Final[dict[type, ArrayType]] = {}
-#: The types in it whose values stand for a backend's arrays → the mask of these.
+#: The types in it whose values represent a backend's arrays → the mask of these.
 _STAND_INS: Final[dict[type, int]] = {}
 #: dispatch key → the array types that kernels under it return.
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
@@ -116,7 +116,7 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
 
 
 def add_stand_in(array_type: ArrayType, mask: int) -> None:
-    """Make a type known whose values stand for a backend's arrays that are not there yet."""
+    """Make a type known whose values represent a backend's arrays that are not there yet."""
     with _lock:
         ARRAY_TYPES[array_type.type] = array_type
         TYPE_MASKS[array_type.type] = mask

@@ -57,7 +57,7 @@ class AutocastInputs(Record):
 class ViewCode(Record):
     """How generated code makes a view of some tensors instead of `Views.view`: it gets a mask and one attribute.
 
-    Its value, and the condition that the tensor must meet besides its mask, if any, are text. There ``{base}`` stands for
+    Its value, and the condition that the tensor must meet besides its mask, if any, are text. There ``{base}`` represents
     the tensor that is viewed, ``{rest}`` for the further arguments as the items of a tuple, ``__op`` for the operator;
     ``constants`` have names that begin with two underscores.
     """

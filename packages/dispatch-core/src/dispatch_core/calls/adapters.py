@@ -3,7 +3,7 @@
 Note [Calls that are written otherwise]
     A function with `SignatureAdapter.missing` takes every call. One that the schema takes as it stands, with arguments of
     the common types, goes on; all others, wrong ones among them, are handed to the slow path, which finds the overload and
-    names the fault. So such a function may stand for an operator with several overloads, if the others take no call that
+    names the fault. So such a function may represent an operator with several overloads, if the others take no call that
     goes on.
 
 Note [Keyword-only arguments cost more]
@@ -35,7 +35,7 @@ class SignatureAdapter(Record):
     slow_path: Callable[..., Any]
     #: Whether a call with more positional arguments than the schema has takes the slow path, and is not an error yet.
     takes_more: bool = False
-    #: Stands for arguments that a call leaves out; see Note [Calls that are written otherwise]. None: CPython says so.
+    #: Represents arguments that a call leaves out; see Note [Calls that are written otherwise]. None: CPython says so.
     missing: object = None
     #: The last positional argument, a list, if its items may be written one by one.
     star: str = ""

@@ -40,7 +40,7 @@ class Boundary(Record):
 
 
 class _Nothing:
-    """Stand for the array type of a key that no backend has described: no result has it."""
+    """Represent the array type of a key that no backend has described: no result has it."""
 
 
 def make_boundary(key: DispatchKey, frontend: Frontend[Any] | None) -> Boundary:

@@ -8,7 +8,7 @@ Note [Generated code has source]
 
 Note [Constants of code]
     A function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
-    `quote` gives names that begin with two underscores their values in the text, as strings that stand for the objects, and
+    `quote` gives names that begin with two underscores their values in the text, as strings that represent the objects, and
     `make_function` puts the objects in their place.
 
 >>> text = define("scaled(x)", quote(["return x * __factor"]))

@@ -34,7 +34,7 @@ class KernelCall(Record):
     below: Runner | None = None
     #: Whether the kernel leaves a call to ``below`` by an error, too.
     is_short: bool = False
-    #: Whether a result that is the array of the argument it belongs to stands for the argument, and any other is a copy.
+    #: Whether a result that is the array of the argument it belongs to represents the argument, and any other is a copy.
     itself: bool = False
 
 

@@ -82,7 +82,7 @@ def _reads(entry: OperatorEntry) -> bool:
 
 
 def _with_dimensions(late: list[tuple[Any, Sizes]]) -> set[int]:
-    """Return the ids of the arrays that have dimensions: those without stand for numbers."""
+    """Return the ids of the arrays that have dimensions: those without represent numbers."""
     return {id(array) for array, reader in late if reader.ask(array)}
 
 

@@ -67,7 +67,7 @@ class Result(Record):
     #: "fresh" and "view" concern tensors, "self" is the written argument, "other" passes untouched.
     kind: Literal["fresh", "view", "self", "other"]
     is_list: bool
-    #: Whether None may stand for a tensor.
+    #: Whether None may represent a tensor.
     is_optional: bool
     #: The index of the argument that a view or a written argument belongs to.
     source: int

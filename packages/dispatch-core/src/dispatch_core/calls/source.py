@@ -183,7 +183,7 @@ def body_lines(
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
     arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another,
     ``is_short`` that it does so by an error, too, and ``itself`` that the array of the argument that the result belongs to
-    stands for that argument, and any other for a fresh tensor, and ``in_order`` that the kernel takes the keyword-only
+    represents that argument, and any other a fresh tensor, and ``in_order`` that the kernel takes the keyword-only
     arguments by position, too.
     By ``views`` a view is made, where one of them is for its base.
     """

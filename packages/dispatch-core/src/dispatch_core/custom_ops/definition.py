@@ -161,7 +161,7 @@ def find_custom_op(op: OpOverload) -> CustomOpDef[..., Any] | None:
 
 
 def devices_of(device_types: DeviceTypes) -> list[str | None]:
-    """Return device types as a list, in which None stands for every device."""
+    """Return device types as a list, in which None represents every device."""
     if device_types is None or isinstance(device_types, str):
         return [device_types]
     found: list[str | None] = [*device_types]

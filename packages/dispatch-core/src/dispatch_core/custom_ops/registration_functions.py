@@ -59,7 +59,7 @@ def impl(qualname: str, types: DeviceTypes, func: None = None, *, lib: Library |
 def impl(
     qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
 ) -> Any:
-    """Register a kernel for devices or dispatch keys; "default" stands for every device. A decorator without ``func``.
+    """Register a kernel for devices or dispatch keys; "default" represents every device. A decorator without ``func``.
 
     Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for a name of neither a device nor a key.
     """

@@ -1,7 +1,7 @@
 """Schemas from type hints (source: ``torch.library.infer_schema``).
 
 Note [Types of annotations]
-    The core names no tensor class. ``Tensor`` in a schema stands for an annotation with a registered frontend's tensor
+    The core names no tensor class. ``Tensor`` in a schema represents an annotation with a registered frontend's tensor
     class, with an array type that a backend owns or that an installed plugin declares, or with `Tensor` of this module, for
     functions that take any tensors. Any other class names its schema type in an attribute
     ``__schema_type__``, as ``dispatch_aten.ScalarType`` does.
@@ -60,7 +60,7 @@ class _UnfitError(Exception):
 def infer_schema(fn: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None) -> str:
     """Return the schema of a function with type hints, named ``op_name`` or without a name.
 
-    ``mutates_args`` names the arguments that the function writes to; "unknown" stands for every tensor.
+    ``mutates_args`` names the arguments that the function writes to; "unknown" represents every tensor.
     See Note [Types of annotations]. Raises ``SchemaError`` for hints, defaults or kinds of parameters that no
     schema can express.
 

@@ -55,7 +55,7 @@ ALIASES: Final = (
     "CompositeExplicitAutogradNonFunctional", "FuncTorchBatchedDecomposition", "Autograd",
 )  # fmt: skip
 
-# The order of functionalities, lowest priority first; a star stands for one key per backend.
+# The order of functionalities, lowest priority first; a star represents one key per backend.
 _LOW = (
     "CompositeImplicitAutograd CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd"
     " CompositeExplicitAutogradNonFunctional * FPGA Vulkan Metal Quantized* CustomRNGKeyId MkldnnCPU Sparse* SparseCsr*"
@@ -181,7 +181,7 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
 
     @property
     def is_alias(self) -> bool:
-        """Return whether the key stands for several runtime keys."""
+        """Return whether the key represents several runtime keys."""
         return self.kind == "alias"
 
     @property

@@ -15,7 +15,7 @@ from .._record import Record
 from ..errors import RegistrationError, short_repr
 from .table import DispatchKey
 
-#: Types that arguments of every schema have which hold arrays, or stand for none.
+#: Types that arguments of every schema have which hold arrays, or represent none.
 CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset, type(None)})
 #: Types whose values are numbers, text or containers to every schema.
 _NEVER_ARRAYS: Final = CONTAINERS | {object, bool, int, float, complex, str, bytes}

@@ -22,7 +22,7 @@ Note [When a short way is taken]
     its device's and the frontend's, and Autograd's where it says so, or where no tensor of the call has a history; under no
     masks of the context, so not in profiles, traces, pipelines and captures; and where the operator and its ``parts``,
     which the usual way calls, run the kernels that the backend and the libraries registered for them; a part that gives way
-    stands for the other operator, too. A registration for the operator or a part empties the tables, and so does a refresh.
+    represents the other operator, too. A registration for the operator or a part empties the tables, and so does a refresh.
     Parts that are only announced are not defined for that, as long as only backends and libraries have registered anything.
     An alternative's kernel for a part leaves the way on where it promises the bits of the device's own (``is_exact``), and
     where the way ``uses`` the part: such a way is made of the kernels that its parts run.
@@ -212,7 +212,7 @@ class ShortWay(Record):
     uses: tuple[str, ...]
     #: Whether tensors with a history are served, too.
     autograd: bool
-    #: Whether the array of the argument that a result belongs to stands for the argument itself, and any other for a copy.
+    #: Whether the array of the argument that a result belongs to represents the argument itself, and any other for a copy.
     itself: bool
     gradient: ShortGradient | None = None
     #: The full name of the operator that calls with a history go to, or "", and the function of the arrays that gives its

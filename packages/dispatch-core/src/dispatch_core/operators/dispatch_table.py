@@ -111,7 +111,7 @@ def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
 
 
 def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
-    """Return the slot of ``key`` for an operator; None stands for the empty keyset (torch's Undefined)."""
+    """Return the slot of ``key`` for an operator; None represents the empty keyset (torch's Undefined)."""
     if key is not None and key.target is not None:
         return _alternative_slot(op, key, key.target)
 

@@ -170,7 +170,7 @@ class OperatorEntry:
         return describe_kernel(key, self.slot(key).registration)
 
     def slot(self, key: DispatchKey | None) -> Slot:
-        """Return the slot of ``key``; None stands for the empty keyset."""
+        """Return the slot of ``key``; None represents the empty keyset."""
         slot = self._slots.get(key)
         if slot is None:
             generation = self.generation

@@ -68,7 +68,7 @@ class Library:
         self._closed = False
         if isinstance(ns, str) and ns == "_":
             if kind != "IMPL":
-                raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
+                raise RegistrationError("namespace '_' represents every operator and takes fallbacks only, kind IMPL")
         elif not (isinstance(ns, str) and ns.isascii() and ns.isidentifier()):
             raise RegistrationError(f"{short_repr(ns)} is not a namespace", hint="a namespace is an identifier")
         elif ns in _RESERVED and kind != "IMPL":
@@ -308,7 +308,7 @@ class Library:
         the kernels of some of these, ``uses``, which need not be named twice: ``fn`` takes them and returns the way, and
         takes an alternative's kernels where these are on. With ``autograd``
         it serves tensors with a history, too: for operators whose results have none. With ``itself`` a result that is
-        the array of the argument it belongs to stands for that argument, and any other is a copy. ``gradient`` serves calls
+        the array of the argument it belongs to represents that argument, and any other is a copy. ``gradient`` serves calls
         that are recorded for backward: the fields of a `ShortGradient`. Calls with a history go ``to`` one of the parts at
         once, with their own
         arguments, or with those after the first that ``arguments`` makes of the arrays and values of the call, as a tuple;

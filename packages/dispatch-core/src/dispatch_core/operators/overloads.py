@@ -139,7 +139,7 @@ def rename_arguments(
     defaults. A call that gives one of these, whose last positional argument has a type in ``slow_path_types``, or whose
     tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is; with ``takes_more`` so is one with more
     positional arguments than the schema has. With ``missing``, an object of the frontend's own, so is every call that the
-    schema does not take as it stands, with arguments of the common types: the object stands for those that the call leaves
+    schema does not take as it stands, with arguments of the common types: the object represents those that the call leaves
     out. ``star`` is the last positional argument, if it is a list whose items may be written one by one. ``alone`` serves
     calls with the first argument alone, where the schema requires another. ``with_out`` serves calls of tensors that
     give ``out`` besides the schema's arguments. ``fill`` maps arguments to functions that give their values where they are

@@ -18,7 +18,7 @@ from ..keys.table import DispatchKey
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
-    """Stand for "pass this key over" when registered as a kernel; recognised by identity, never run.
+    """Represent "pass this key over" when registered as a kernel; recognised by identity, never run.
 
     Source: ``torch.library.fallthrough_kernel``.
     """

@@ -95,7 +95,7 @@ def matches(
     *,
     strict: bool = False,
 ) -> bool:
-    """Return whether a call fits a schema; a ``strict`` one lets no object stand for a number.
+    """Return whether a call fits a schema; a ``strict`` one lets no object represent a number.
 
     >>> matches(FunctionSchema.parse("f(int x) -> ()"), (1,), {}, lambda value: False)
     True

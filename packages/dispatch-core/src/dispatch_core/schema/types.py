@@ -54,7 +54,7 @@ class BaseType(Type):
 
 
 class TypeVariable(Type):
-    """A lower-case name, such as ``t``, that stands for any type."""
+    """A lower-case name, such as ``t``, that represents any type."""
 
     name: str
     alias: AliasInfo | None = None

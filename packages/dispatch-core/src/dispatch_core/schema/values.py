@@ -30,7 +30,7 @@ def checker(type: Type, is_tensor: IsTensor, *, strict: bool = False) -> Check:
     It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
     not str") for one that does not fit. ``is_tensor`` decides which values pass for a ``Tensor``.
     The coercions are those of torch's Python argument parser: an int for a float, one int for ``int[2]``, NumPy's
-    scalars for Python's; a bool is not an int. An object whose class has ``__schema_number__`` stands for the number that
+    scalars for Python's; a bool is not an int. An object whose class has ``__schema_number__`` represents the number that
     this method returns, None for none, where a ``Scalar`` or a ``float`` is expected; a ``strict`` check refuses it.
 
     >>> check = checker(ListType(BaseType("int"), 2), lambda value: False)
@@ -224,7 +224,7 @@ def _device(value: object) -> object:
 
 
 def _is(value: object, name: str) -> bool:
-    """Return whether a value's class says that it stands for a type of the schema language."""
+    """Return whether a value's class says that it represents a type of the schema language."""
     return getattr(type(value), "__schema_type__", None) == name
 
 
@@ -253,7 +253,7 @@ def _is_enum(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-#: The types of which an object may stand for a number.
+#: The types of which an object may represent a number.
 _LENT: Final = frozenset({"float", "Scalar", "number"})
 _CHECKS: Final[dict[str, Check]] = {
     "int": _int,

@@ -4,7 +4,7 @@ Note [When recording stops]
     A function whose arguments always differ would be recorded at every call, which costs more than it ever saves. So the
     recordings in a row without a replay are counted: twice as many as variants are kept may be needed (each signature is
     recorded twice), and 16 more. Then the function runs eagerly, for 256 calls at first, and for twice as many each time
-    that recording was tried again in vain. A recording because a check is due stands for a replay, and ends the row; one
+    that recording was tried again in vain. A recording because a check is due represents a replay, and ends the row; one
     that gives tensors their first gradients, which comes once as a rule, is not counted, unless it follows another one.
 
 Note [Refusals of eager calls]
@@ -77,7 +77,7 @@ class RecordingRow:
 
 
 class EagerCall(Recording):
-    """Stands for the recording of a call that runs eagerly: it refuses, and takes note of nothing.
+    """Represents the recording of a call that runs eagerly: it refuses, and takes note of nothing.
 
     See Note [Refusals of eager calls].
     """

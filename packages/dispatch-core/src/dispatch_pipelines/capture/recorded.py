@@ -203,7 +203,7 @@ def _ids_of_numbers(values: Any) -> Iterator[int]:
 
 
 def data_of(tensor: Any) -> Any:
-    """Return the array of a tensor, or the value that stands for it."""
+    """Return the array of a tensor, or the value that represents it."""
     data = getattr(tensor, "_dispatch_data", tensor)
     # An array of the host's data is there while the call is recorded.
     return data.value if isinstance(data, Pending) and data.value is not None else data

@@ -37,7 +37,7 @@ def _items_of(value: Any) -> list[Any]:
 
 
 def is_tensor(value: Any) -> bool:
-    """Return whether a value is a frontend's tensor, a raw array, or stands for one.
+    """Return whether a value is a frontend's tensor, a raw array, or represents one.
 
     A tensor of a layout is none here, but a container of its components; see Note [Tensors of a layout] in `layouts`.
     """

@@ -2,9 +2,9 @@
 
 Note [Array specs]
     A meta array tells a recorder of an array shape, strides, dtype, and where it begins in its memory. One meta array
-    stands for all arrays that look alike, so that two look alike if their specs are one object, and the answers of a shape
+    represents all arrays that look alike, so that two look alike if their specs are one object, and the answers of a shape
     rule can be kept under its arguments' specs. As many are kept as may be in use at one time; where two objects come to
-    stand for one look, a rule is only asked once more.
+    represent one look, a rule is only asked once more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dispatch_core.arrays import access, owners
 from dispatch_core.caches import keep
 from dispatch_core.keys.table import DispatchKey
 
-#: Stands for the spec of an array that no meta array can describe: its dtype is none of torch's.
+#: Represents the spec of an array that no meta array can describe: its dtype is none of torch's.
 UNKNOWN: Final = object()
 
 _KEPT: Final = 4096
@@ -28,7 +28,7 @@ _looks: Final[dict[tuple[type, Hashable], Any]] = {}
 
 
 def intern_spec(meta: Any) -> Any:
-    """Return the meta array that stands for all that look like ``meta``; for a list or a tuple, those of its elements."""
+    """Return the meta array that represents all that look like ``meta``; for a list or a tuple, those of its elements."""
     if isinstance(meta, (list, tuple)):
         return tuple(map(intern_spec, meta))
     if meta is None:

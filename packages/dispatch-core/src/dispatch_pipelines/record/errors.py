@@ -59,7 +59,7 @@ def late_error(call: str, line: str, raised: BaseException) -> PipelineError:
     return error
 
 
-#: Stands for an array where a captured function dies: an error found then is raised later, in the thread that ran it.
+#: Represents an array where a captured function dies: an error found then is raised later, in the thread that ran it.
 GIVEN_UP: Final = object()
 #: Devices' functions that raise faults that programs have found, before an array's values are read; see `on_read`.
 READERS: Final[list[Callable[[Any], None]]] = []

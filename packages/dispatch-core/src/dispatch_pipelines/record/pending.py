@@ -2,7 +2,7 @@
 
 A pending value stands where a backend's array stands: in a frontend's tensor, or in the hands of a caller who uses raw
 arrays. It has a shape, strides and a dtype at once, from the meta device's kernel, and an array once its step has run.
-Its type stands for its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a
+Its type represents its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a
 pipeline is open where it is used.
 
 Note [Storage keys]

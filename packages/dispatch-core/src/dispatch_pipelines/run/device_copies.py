@@ -54,7 +54,7 @@ class HostValue:
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith(("_dispatch", "__schema")):
-            raise AttributeError(name)  # it is not a tensor, and stands for no number
+            raise AttributeError(name)  # it is not a tensor, and represents no number
         self._recording.refuse_read(self._step.name)
 
     def _refuse(self, *_: Any) -> NoReturn:
@@ -68,7 +68,7 @@ class _Flags:
 
 
 class _NoSteps:
-    """Stands for an operator's tables where `step_type` keeps classes of steps: as yet there are none."""
+    """Represents an operator's tables where `step_type` keeps classes of steps: as yet there are none."""
 
     def __init__(self) -> None:
         self.steps: tuple[int, dict[Any, type[Step]]] = -1, {}
@@ -108,7 +108,7 @@ _BETWEEN: Final = DispatchKey.BackendSelect
 
 
 def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...]) -> Any:
-    """Record the copy of a value to a device, and return the value that stands for its result."""
+    """Record the copy of a value to a device, and return the value that represents its result."""
     step, recording = value._step, value._recording
     source = step.values[0]
     mask = step.mask | _BETWEEN.value
@@ -129,7 +129,7 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
 
 
 def key_of(array: Any) -> DispatchKey:
-    """Return the key of the backend that owns an array, or a value that stands for one."""
+    """Return the key of the backend that owns an array, or a value that represents one."""
     if isinstance(array, Pending):
         return array.key
     return next(key for key, types in owners.KEY_TYPES.items() if any(each.type is type(array) for each in types))

@@ -157,7 +157,7 @@ class PlanRun:
 
     def __init__(self, plan: Plan, found: ProgramFingerprint, executor: Executor) -> None:
         self._plan, self._found, self._executor, self._stats = plan, found, executor, executor.stats
-        #: How many parts have begun, have ended, and have given their results to the values that stand for them.
+        #: How many parts have begun, have ended, and have given their results to the values that represent them.
         self._begun = self._ended = self._published = 0
         self._is_disturbed = False
 

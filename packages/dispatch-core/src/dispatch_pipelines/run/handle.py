@@ -47,7 +47,7 @@ class Pipeline:
     measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
     twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded.
     ``progress=True`` shows a bar where standard error is a terminal, tqdm's if it is installed; ``"always"`` elsewhere, too.
-    None stands for the default: no limits, ``fuse``, no promise, no ``trace``; `show_progress` asks for bars around.
+    None represents the default: no limits, ``fuse``, no promise, no ``trace``; `show_progress` asks for bars around.
 
     Inside a function that is captured the block does nothing: its calls belong to the captured call.
 

@@ -18,7 +18,7 @@ from .saved_hooks import saved_tensors_hooks
 
 
 class _Handle:
-    """Stands for one saved tensor; nodes hold it."""
+    """Represents one saved tensor; nodes hold it."""
 
 
 class SavedContext:

@@ -43,7 +43,7 @@ def reserve(count: int) -> int:
 
 
 def _find_nothing() -> None:
-    """Stand for a weak reference to a tensor that lives no more."""
+    """Return None, as a dead weak reference does."""
 
 
 class Blueprint:

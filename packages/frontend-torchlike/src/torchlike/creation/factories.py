@@ -212,7 +212,7 @@ def _find_default_dtype(form: Any) -> dict[str, Callable[[], Any]]:
     return {} if own is None else {"dtype": lambda: numbered[own]}
 
 
-#: Stands for arguments that a call leaves out.
+#: Represents arguments that a call leaves out.
 _MISSING: Final = object()
 
 

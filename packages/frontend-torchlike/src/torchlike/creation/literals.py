@@ -1,7 +1,7 @@
 """Python's numbers and nested sequences as arrays: the shape, the dtype and the numbers that torch reads in them.
 
 NumPy reads sequences of plain numbers, which is fast. Everything else is walked through: numbers of NumPy's and tensors keep
-their dtypes, other objects stand for numbers where a dtype is given, and a fault gets torch's words.
+their dtypes, other objects represent numbers where a dtype is given, and a fault gets torch's words.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _take_foreign(data: Any, depth: int = 0) -> Any:
         return data
     found = read_foreign(data)
     array = read_elements(found) if isinstance(found, Tensor) else found
-    return array[()] if depth else array  # an array without dimensions stands for its number
+    return array[()] if depth else array  # an array without dimensions represents its number
 
 
 def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:

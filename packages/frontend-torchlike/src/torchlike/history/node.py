@@ -142,7 +142,7 @@ class Node(TensorState):
     #: The place in the order of making.
     seq: float = 0
     is_leaf: ClassVar[bool] = False
-    #: Whether it stands for several nodes; see `autograd.rules.short_nodes`.
+    #: Whether it represents several nodes; see `autograd.rules.short_nodes`.
     is_short: ClassVar[bool] = False
     #: Shape and dtype of each result, if there are several.
     metas: tuple[Meta | None, ...] | None = None

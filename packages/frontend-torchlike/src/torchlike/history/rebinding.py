@@ -126,7 +126,7 @@ def _write_through(root: Any, chain: Any, data: Any) -> Any:
     from dispatch_aten.write_through import write_through  # devices whose arrays can be written never need it
 
     found = write_through(root, list_views(chain), data)
-    # A record that stands for an array may keep more than the elements.
+    # A record that represents an array may keep more than the elements.
     keep = getattr(root, "with_data", None)
     return found if keep is None else keep(found)
 

@@ -37,7 +37,7 @@ def run_rule(
 ) -> Any:
     """Return the results of a rule as tensors of a level; raises for results that do not say where the batch is.
 
-    A tensor of the arguments that the rule returns stands for the argument itself.
+    A tensor of the arguments that the rule returns represents the argument itself.
     """
     leaves, spec = tree_flatten(args)
     owned = [level.owns(each) for each in leaves]
@@ -70,7 +70,7 @@ def _move_back(value: Any, place: int | None) -> Any:
 def wrap_outputs(level: VmapLevel, output: Any, out_dims: Any, whose: str, known: dict[int, Any] | None = None) -> Any:
     """Return results from below as tensors of a level, with the batch where ``out_dims`` says.
 
-    ``known`` has tensors of the level that stand for results, by the identity of the tensor below. Raises ``RuntimeError``
+    ``known`` has tensors of the level that represent results, by the identity of the tensor below. Raises ``RuntimeError``
     where structures differ or a dimension has another size than the batch, ``TypeError`` for a non-dimension.
     """
     leaves, spec = tree_flatten(output)

@@ -1,7 +1,7 @@
 """The layer of the levels: fallbacks that hand each call to the level on top of the stack.
 
 A tensor that outlives its level carries the layer's key still, so every call with it arrives here. One of a level that
-differentiates then stands for its value; one under `vmap` has lost the meaning of its batch, and every operator
+differentiates then represents its value; one under `vmap` has lost the meaning of its batch, and every operator
 refuses it, in later transforms too (torch takes it in some).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["open_closed"]
 
 
 def open_closed(tensor: Any) -> Any:
-    """Return a tensor, or the one that stands for it where its level is closed; raises where none does."""
+    """Return a tensor, or the one that represents it where its level is closed; raises where none does."""
     data = getattr(tensor, "_dispatch_data", None)
     while isinstance(data, LevelData) and data.level not in current_levels():
         tensor = data.level.open_closed(tensor)

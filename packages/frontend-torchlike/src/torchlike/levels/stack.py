@@ -54,7 +54,7 @@ class TransformLevel:
         return grad_mode.is_grad_enabled()
 
     def open_closed(self, tensor: Any) -> Any:
-        """Return the tensor that stands for a tensor of the level, once that is closed; raises where none does."""
+        """Return the tensor that represents a tensor of the level, once that is closed; raises where none does."""
         raise RuntimeError(f"a tensor of {self!r} has left its function, and means nothing there")
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ Note [The data of a level's tensor]
     type tells the dispatcher the keys of its arrays.
 
 Note [Versions of a level's tensor]
-    A level's tensor that stands for an argument, or for a captured tensor, shares the storage of the tensor below, and so
+    A level's tensor that represents an argument, or for a captured tensor, shares the storage of the tensor below, and so
     its version, which the boundary at the bottom raises once for each write. A fresh result makes a storage of its own
     where its history needs one; then a write at the level raises that, too.
 """
@@ -63,7 +63,7 @@ class LevelData:
     keys: ClassVar[int]
     value: Tensor
     level: TransformLevel
-    #: Whether it stands for a tensor from outside the function, or a view of one, which must not be written to.
+    #: Whether it represents a tensor from outside the function, or a view of one, which must not be written to.
     is_captured: bool
 
     @property
@@ -184,7 +184,7 @@ def stand_for(kind: type[LevelData], value: Tensor, level: TransformLevel, *, is
     """
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"a level's tensor stands for a tensor, not for {type(value).__name__}\n"
+            f"a level's tensor represents a tensor, not for {type(value).__name__}\n"
             "Hint: pass other arguments to the function as they are, or make tensors of them"
         )
     made = wrap_value(kind, value, level, is_captured=is_captured)
@@ -209,7 +209,7 @@ def keep_histories(results: Iterable[Any], level: TransformLevel) -> None:
     """Bring the histories of a function's results up to date, while its level is open, and keep them so.
 
     The history of a view whose base was written to is made again when it is asked for (`View.replay_history`). Once the
-    level is closed, its tensors stand for their values, and nothing that is called on them is recorded there.
+    level is closed, its tensors represent their values, and nothing that is called on them is recorded there.
     """
     for each in results:
         if isinstance(each, Tensor) and each.requires_grad:

@@ -202,7 +202,7 @@ def _take_ranges(self: Tensor, items: tuple[Any, ...], shape: tuple[int, ...]) -
         elif item is None:
             result = _unsqueeze(result, dim)
             dim += 1
-        else:  # ``...`` stands for the dimensions that have no index
+        else:  # ``...`` represents the dimensions that have no index
             dim += skipped
             place += skipped
     return result
@@ -235,7 +235,7 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     if dim >= len(shape):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})\n"
-            "Hint: write `...` once; each stands for all dimensions that have no index"
+            "Hint: write `...` once; each represents all dimensions that have no index"
         )
     size = shape[dim]
     if not -size <= index < size:

@@ -64,7 +64,7 @@ _READ: Final = {
 def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a call whose tensors lie on two devices (the boundary's hook).
 
-    Copies go ahead, and so do cpu tensors without dimensions, which stand for numbers, and lengths that are read;
+    Copies go ahead, and so do cpu tensors without dimensions, which represent numbers, and lengths that are read;
     anything else is refused as torch refuses it. Raises ``DeviceMismatchError``.
     """
     values = [*args, *kwargs.values()]

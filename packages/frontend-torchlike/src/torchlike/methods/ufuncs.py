@@ -1,6 +1,6 @@
 """NumPy arrays beside tensors: Python's operators and NumPy's ufuncs on both.
 
-An array beside a tensor stands for ``from_numpy`` of itself: on the cpu, with torch's promotion (for ``@`` too), the
+An array beside a tensor represents ``from_numpy`` of itself: on the cpu, with torch's promotion (for ``@`` too), the
 tensor's gradient kept, and a tensor as the result, whichever comes first. (torch takes an array on the right of some
 operators alone, and computes by NumPy's promotion without a gradient.) A ufunc that is not an operator of ours, or of one
 operand, is NumPy's own on the elements, and returns tensors; as that is not recorded, it refuses tensors that require

@@ -18,7 +18,7 @@ __all__ = ["Archive"]
 _HEADER: Final = struct.Struct("<4s5H3I2H")
 _SIGNATURE: Final = b"PK\x03\x04"
 _FLAG_ENCRYPTED, _FLAG_SIZES_FOLLOW, _FLAG_UTF8 = 1 << 0, 1 << 3, 1 << 11
-#: Stands for a size that a field of 64 bits has, the extra field of this number.
+#: Represents a size that a field of 64 bits has, the extra field of this number.
 _ELSEWHERE, _ZIP64 = 0xFFFFFFFF, 1
 
 

@@ -36,7 +36,7 @@ _ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
 
 
 class _StorageStandIn:
-    """Stands for a storage on the cpu, for a ``map_location`` that is a function."""
+    """Represents a storage on the cpu, for a ``map_location`` that is a function."""
 
     def cpu(self) -> _StorageStandIn:
         return self

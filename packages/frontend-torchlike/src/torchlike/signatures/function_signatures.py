@@ -116,7 +116,7 @@ def set_signature(function: Any, make: Callable[[str], Iterable[Signature]], nam
 
 
 def _read_forms(operator: table.OverloadGroup) -> list[Signature]:
-    """Return the signatures of an operator's function, before numbers may stand for its first tensor."""
+    """Return the signatures of an operator's function, before numbers may represent its first tensor."""
     schemas = [FunctionSchema.parse(each) for each in operator.schemas]
     with_out = {_inputs(schema): schema for schema in schemas if _outputs(schema)}
     forms = []

@@ -9,7 +9,7 @@ from dispatch_core.caches import LazyTable
 
 from ..names import operator_table as table
 
-#: The overload of an operator with several that stands for the function, where its plain calls fit no other one.
+#: The overload of an operator with several that represents the function, where its plain calls fit no other one.
 _MAIN: Final = {
     "copy_": "default",
     "fill_": "Scalar",

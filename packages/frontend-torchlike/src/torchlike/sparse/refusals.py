@@ -32,7 +32,7 @@ def refuse_number(op: Any, *values: Any) -> NoReturn:
 def read_layouts(values: Sequence[Any]) -> str:
     """Return a letter for each tensor among arguments, as `mixed_layouts` has them."""
     tensors = [each for each in values if isinstance(each, Tensor)]
-    numbers = len(tensors) == 2  # of an element-wise operator, where no dimensions stand for a number
+    numbers = len(tensors) == 2  # of an element-wise operator, where no dimensions represent a number
     return "".join(["s" if is_sparse(each) else "0" if numbers and not dc.shape(each) else "d" for each in tensors])
 
 

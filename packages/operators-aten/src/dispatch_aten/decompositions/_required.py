@@ -131,7 +131,7 @@ class RequiredKernel(str):
     def takes(self) -> dict[tuple[ScalarType, ...], tuple[ScalarType, ...]]:
         """The dtypes of array arguments that the kernel is called with, and those of its results.
 
-        They are told by the shape rule for ``bool``, ``uint8``, ``int64``, ``float32`` and ``complex64``, which stand for
+        They are told by the shape rule for ``bool``, ``uint8``, ``int64``, ``float32`` and ``complex64``, which represent
         their kinds; a device without a dtype leaves it out. Empty where dtypes make no difference, and where no rule tells.
         """
         rule = RULES.get(str(self))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _find_target(name: str) -> str:
     """Return the overload that another one calls, by its row; raise ``KeyError`` where there is none.
 
-    What stands for a family stands for every overload but those that write to ``out``.
+    What represents a family represents every overload but those that write to ``out``.
     """
     own = facts_of(name)
     if "calls" in own:

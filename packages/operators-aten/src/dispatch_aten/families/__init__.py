@@ -26,7 +26,7 @@ deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of al
 * ``shape``: the shape rule; ``formula``: the composite below autograd (CompositeExplicitAutograd), of an operator with a
   gradient of its own or without any; ``composite``: one that is differentiable through its parts
   (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name (`dispatch_aten.kinds`), or one on the
-  operator's arguments, in which names of operators and signs stand for calls (`dispatch_aten.expressions`).
+  operator's arguments, in which names of operators and signs represent calls (`dispatch_aten.expressions`).
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
 * ``vmap``: ``broadcast`` where it follows from no tag that tensors broadcast, ``other`` for another rule, or none; see
   `broadcasts`.

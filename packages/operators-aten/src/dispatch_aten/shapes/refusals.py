@@ -178,7 +178,7 @@ def refuse_kinds(kernel: str, kinds: str, dtype: ScalarType) -> None:
 
 
 def _is_of(dtype: ScalarType, kinds: str) -> bool:
-    """Return whether a dtype is of one of these kinds, of which h stands for floats of 16 bits."""
+    """Return whether a dtype is of one of these kinds, of which h represents floats of 16 bits."""
     return kind_of(dtype) in kinds or ("h" in kinds and dtype in (float16, bfloat16))
 
 

@@ -19,7 +19,7 @@ from ..support.rule_kernels import make_kernel
 
 KERNELS: Final = KernelTable()
 
-#: Stands for minus infinity where one is subtracted from another.
+#: Represents minus infinity where one is subtracted from another.
 _LOW: Final = -1e30
 
 

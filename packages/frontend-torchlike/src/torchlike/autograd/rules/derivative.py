@@ -134,7 +134,7 @@ class Derivative:
 
     @cached_property
     def metadata(self) -> dict[str, tuple[str, str]]:
-        """The names that stand for a property of a tensor, each with the tensor and the suffix."""
+        """The names that represent a property of a tensor, each with the tensor and the suffix."""
         found = {}
         for name in sorted(self.names - set(self.arguments)):
             for suffix in _READERS:

@@ -1,4 +1,4 @@
-"""Nodes that stand for those of a composite's parts, where one function on arrays computes what all of them would.
+"""Nodes that represent those of a composite's parts, where one function on arrays computes what all of them would.
 
 Note [A short node is taken apart when it is looked at]
     A composite such as ``linear`` makes a node for each operator that it calls. Where the device has a short way with a

@@ -57,7 +57,7 @@ _DIFFERENTIABLE: Final = {
 
 
 def find_differentiable(op: Any) -> Any:
-    """Return the operator that stands for a primitive; any other as it is."""
+    """Return the operator that represents a primitive; any other as it is."""
     name = _DIFFERENTIABLE.get(op.name)
     return op if name is None else _overload(*name.split("."))
 

@@ -28,7 +28,7 @@ class _Outside:
 
     def __init__(self, outer: Tensor, inner: Tensor) -> None:
         self.outer, self.inner = outer, inner
-        #: The stand-in's storage, kept while its id stands for it.
+        #: The stand-in's storage, kept while its id represents it.
         self.storage = inner._state.shared_storage()
         #: Whether it was written to, and by a write that is recorded for backward.
         self.is_written = self.records = False

@@ -96,7 +96,7 @@ max_pool3d, max_pool3d_with_indices = _make_max_pool(3)
 
 
 def _fill_sizes(output_size: Any, input: Tensor, count: int) -> list[int]:
-    """Return a wanted size for each dimension; None stands for the input's."""
+    """Return a wanted size for each dimension; None represents the input's."""
     if output_size is None:
         output_size = [None] * count
     found = _list_with_default(output_size, input.shape)

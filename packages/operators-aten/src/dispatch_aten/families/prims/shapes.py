@@ -1,4 +1,4 @@
-"""Shape rules of the primitives that stand for views where arrays have no strides: every result is a row-major array."""
+"""Shape rules of the primitives that represent views where arrays have no strides: every result is a row-major array."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LOWEST: Final = float("-inf")
-#: Stands for minus infinity where one is subtracted from another.
+#: Represents minus infinity where one is subtracted from another.
 _LOW: Final = -1e30
 _MEAN, _SUM = 1, 2
 
