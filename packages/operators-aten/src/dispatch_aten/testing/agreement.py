@@ -39,7 +39,6 @@ _UNINITIALIZED: Final = re.compile(r"(new_)?empty(_|\.|$)|resize_|set_$")
 _UP_TO_SIGN: Final = re.compile(r"(_?linalg_)?(eig|eigh|svd|qr)(\.|$)|geqrf")
 #: Operators that show how their argument lies in memory: arrays without strides lie row by row.
 _IN_MEMORY: Final = frozenset({"as_strided", "as_strided_copy"})
-_COMPOSITE: Final = "Composite"
 
 
 @dataclass(frozen=True, slots=True)

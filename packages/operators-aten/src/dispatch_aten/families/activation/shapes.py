@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dispatch_aten.dtypes import float16
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError, UnsupportedError
@@ -16,20 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dispatch_aten.promotion import Number
-
-_ROWS: Final = """
-mish                  1 mish_cpu
-hardswish             1 hardswish_cpu
-hardsigmoid           1 hardsigmoid_cpu
-hardshrink            1 hardshrink_cpu
-hardswish_backward    2 hardswish_backward_cpu
-hardsigmoid_backward  2 hardsigmoid_backward
-hardshrink_backward   2 shrink_backward_cpu
-softshrink_backward   2 shrink_backward_cpu
-hardtanh_backward     2 hardshrink_backward_cpu
-log_sigmoid_backward  2 log_sigmoid_backward_cpu
-"""
-"""How many leading arguments are operands, and torch's kernel, which takes real floating-point numbers alone."""
 
 
 def _row(arity: int, kernel: str) -> Callable[..., TensorMeta]:

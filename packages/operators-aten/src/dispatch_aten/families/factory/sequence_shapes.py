@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype, int64
 from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
@@ -120,12 +120,3 @@ def _window(name: str) -> Callable[..., TensorMeta]:
         return contiguous((window_length,), found)
 
     return rule
-
-
-_WINDOWS: Final = {
-    "bartlett_window": (".periodic",),
-    "blackman_window": (".periodic",),
-    "hamming_window": (".periodic", ".periodic_alpha", ".periodic_alpha_beta"),
-    "hann_window": (".periodic",),
-    "kaiser_window": (".periodic", ".beta"),
-}

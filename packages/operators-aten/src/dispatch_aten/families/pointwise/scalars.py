@@ -106,7 +106,6 @@ def _clamp(self: Array, min: Number | None = None, max: Number | None = None) ->
 
 
 _ARITHMETIC: Final = "add sub mul div remainder fmod bitwise_and bitwise_or bitwise_xor".split()
-_COMPARISONS: Final = "eq ne lt le gt ge".split()
 
 
 def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:

@@ -26,30 +26,6 @@ from dispatch_aten.shapes.refusals import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OPERANDS: Final = {
-    1: (
-        "neg abs sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh "
-        "asinh acosh atanh sigmoid erf erfc floor ceil round round.decimals trunc frac logical_not bitwise_not isnan "
-        "relu silu gelu leaky_relu softplus elu threshold signbit"
-    ),
-    2: (
-        "mul.Tensor mul.Scalar div.Tensor div.Scalar true_divide.Tensor true_divide.Scalar "
-        "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide floor_divide.Scalar "
-        "pow.Tensor_Tensor atan2 maximum minimum max.other min.other "
-        "clamp_min.Tensor clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
-        "bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor "
-        "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor "
-        "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor "
-        "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor copysign.Tensor nextafter hypot fmax fmin gcd lcm "
-        "logaddexp logaddexp2 __and__.Tensor __and__.Scalar __or__.Tensor "
-        "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar "
-        "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
-        "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward softplus_backward"
-    ),
-    3: "addcmul",
-}
-"""How many leading arguments are operands of each operator; the rest are options."""
-
 
 def elementwise_rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     """Make the rule of an operator whose leading ``arity`` arguments are its operands."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, cast, is_array, meta_of, numel, overload
@@ -251,7 +251,3 @@ def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, 
 
 def _native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
     return aten.mul.Scalar(aten.mul.Tensor(grad_output, mask), scale)
-
-
-_GENERATORS: Final = tuple("uniform_ normal_ random_.from random_ exponential_ cauchy_ log_normal_ geometric_".split())
-"""The in-place generators, which the host serves for devices that have none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, ndim, numel
@@ -311,6 +311,3 @@ def _renorm(self: Array, p: Number, dim: int, maxnorm: Number) -> Array:
 
 def _dist(self: Array, other: Array, p: Number = 2) -> Array:
     return aten.norm.Scalar(aten.sub.Tensor(self, other), p)
-
-
-_EVEN: Final = ("scalarint", "scalararray", "array", "scalarrayint", "scalarrayarray")

@@ -72,28 +72,3 @@ def _x_log(log: str) -> Callable[[Array, Array], Array]:
         return aten.masked_fill.Scalar(product, is_zero, 0)
 
     return kernel
-
-
-_POLYNOMIALS: Final = (
-    "special_chebyshev_polynomial_t",
-    "special_chebyshev_polynomial_u",
-    "special_chebyshev_polynomial_v",
-    "special_chebyshev_polynomial_w",
-    "special_hermite_polynomial_h",
-    "special_hermite_polynomial_he",
-    "special_laguerre_polynomial_l",
-    "special_legendre_polynomial_p",
-    "special_shifted_chebyshev_polynomial_t",
-    "special_shifted_chebyshev_polynomial_u",
-    "special_shifted_chebyshev_polynomial_v",
-    "special_shifted_chebyshev_polynomial_w",
-)
-
-#: Functions of libraries of the host's, which no device of ours has.
-_ON_HOST: Final = """
-    lgamma digamma polygamma erfinv i0 igamma igammac special_zeta special_airy_ai special_bessel_j0
-    special_bessel_j1 special_bessel_y0 special_bessel_y1 special_erfcx special_i0e special_i1 special_i1e
-    special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
-    special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
-    special_spherical_bessel_j0
-"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, has_views, meta_of, ndim
@@ -161,9 +161,3 @@ def _turn_matrices(self: Array) -> Array:
 def _positive(self: Array) -> Array:
     RULES["positive"](meta_of(self))
     return self
-
-
-_BY_STRIDES: Final = (
-    "view select.int slice.Tensor expand permute transpose.int t squeeze squeeze.dim squeeze.dims unsqueeze diagonal "
-    "detach alias unfold"
-)
