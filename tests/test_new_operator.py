@@ -18,10 +18,10 @@ ROWS = """
 [frobnicate]  pointwise
   says      Multiply each element by the sigmoid of ``a`` times itself.
   means     a: the factor in the sigmoid
+  promotion int_to_float
 frobnicate(Tensor self, Scalar a=1) -> Tensor
   variants  frobnicate.out frobnicate_
   gradient  self: silu_backward(grad, mul(self, a))
-  shape     lambda self, a=1: elementwise(self, promotion=Promotion.INT_TO_FLOAT)
   formula   self * sigmoid(self * a)
   sample    r.f(2, 3), 1.5
 """

@@ -2,9 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch_aten.families import FAMILY_TEXTS, FamilyText, RowError, all_families, family_of, overload_of
+from dispatch_aten.dtypes import bool_, float32, int64
+from dispatch_aten.families import FAMILY_TEXTS, FamilyText, RowError, all_families, fact_of, family_of, overload_of
 from dispatch_aten.families.reader import FAMILY_FACTS, OVERLOAD_FACTS, read_block, split_blocks
 from dispatch_aten.families.variant_schemas import variant_schema
+from dispatch_aten.promotion import result_of, rule_for
+from dispatch_aten.shapes.refusals import refused_dtypes
 from dispatch_core.schema import FunctionSchema
 
 _WORDS = st.lists(st.from_regex(r"[a-z][\w.,=()]{0,8}", fullmatch=True), min_size=1, max_size=40)
@@ -42,7 +45,7 @@ def test_a_block_that_was_written_is_read_as_it_was(data, family, overloads, wid
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("[f]\n  say  It.", r"^k\.rows:8: unknown fact 'say' of a family; there are alias, calls, means"),
+        ("[f]\n  say  It.", r"^k\.rows:8: unknown fact 'say' of a family; there are alias, calls, lacks, means"),
         (
             "[f]\nf(Tensor self) -> Tensor\n  says  It.",
             r"^k\.rows:9: unknown fact 'says' of an overload; there are calls,",
@@ -84,3 +87,11 @@ def test_lines_are_no_longer_than_those_of_code():
         for number, line in enumerate(block.text.split("\n"), block.line):
             assert len(line) <= 120, f"{block.file}:{number}"
             assert line == line.rstrip() and "\t" not in line, f"{block.file}:{number}"
+
+
+def test_the_dtypes_that_rows_tell_are_read_for_every_operator():
+    for name in FAMILY_TEXTS:
+        assert result_of(rule_for(name), float32) in (float32, bool_, int64)
+        assert {int64, bool_, float32} - refused_dtypes(name), name
+        for word in (fact.split(" ")[0] for fact in fact_of(name, "lacks")):
+            assert word == "none" or {*word} <= {*"bicfh"}, f"{name} lacks {word}"

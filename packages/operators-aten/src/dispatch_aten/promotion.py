@@ -21,9 +21,9 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from .dtypes import FLOAT8, ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
 from .errors import ArgumentTypeError, DtypeError
+from .families import fact_of
 
 __all__ = [
-    "RULES",
     "Category",
     "Operand",
     "Promotion",
@@ -256,39 +256,14 @@ def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
     return computation_type(rule, common)
 
 
-_RULES: Final = {
-    Promotion.INT_TO_FLOAT: (
-        "div true_divide exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan atan2 "
-        "sinh cosh tanh asinh acosh atanh sigmoid erf erfc logsumexp logit xlogy sinc i0 lgamma digamma polygamma erfinv "
-        "copysign logit_backward special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "
-        "special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v "
-        "special_chebyshev_polynomial_w special_entr special_erfcx special_hermite_polynomial_h "
-        "special_hermite_polynomial_he special_i0e special_i1 special_i1e special_laguerre_polynomial_l "
-        "special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 "
-        "special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 "
-        "special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t "
-        "special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v "
-        "special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0 special_xlog1py special_zeta"
-    ),
-    Promotion.TO_BOOL: (
-        "eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf isfinite isclose any all signbit "
-        "isposinf isneginf"
-    ),
-    Promotion.INT_TO_LONG: "sum prod cumsum cumprod nansum",
-    Promotion.BOOL_TO_LONG: "pow",
-    Promotion.COMPLEX_TO_REAL: "abs norm linalg_vector_norm real imag angle",
-    Promotion.ALWAYS_LONG: "argmax argmin argsort count_nonzero nonzero",
-}
-
-RULES: Final[dict[str, Promotion]] = {name: rule for rule, names in _RULES.items() for name in names.split()}
-"""The promotion rule of each operator, by its name without namespace and overload; others compute in their common dtype."""
-
-
+@cache
 def rule_for(operator: str) -> Promotion:
     """Return the promotion rule of an operator, by any of its spellings; unknown ones compute in their common dtype.
+
+    It is the fact ``promotion`` of the operator's family.
 
     >>> rule_for("aten::sum.dim_IntList").name, rule_for("div_.Tensor").name
     ('INT_TO_LONG', 'INT_TO_FLOAT')
     """
-    name = operator.rpartition("::")[2].partition(".")[0]
-    return RULES.get(name) or RULES.get(name.removesuffix("_"), Promotion.SAME)
+    facts = fact_of(operator.rpartition("::")[2], "promotion")
+    return Promotion[facts[0].upper()] if facts else Promotion.SAME

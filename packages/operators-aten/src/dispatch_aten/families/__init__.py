@@ -8,7 +8,6 @@ with facts of its own::
       says      Return the length of the hypotenuse ...
     hypot(Tensor self, Tensor other) -> Tensor
       variants  hypot.out hypot_
-      shape     elementwise_rule(name, 2)
       formula   check_by_rule(name, _hypot)
       gradient  self: mul(grad, div(self, result))
 
@@ -23,10 +22,14 @@ deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of al
   One whose schema does not, or that has facts of its own, has a line with the fact ``functional``.
 * ``order``: overloads that calls ask in another order than that of the rows.
 * ``says``, ``means``, ``returns``: the sentence, and the phrases of arguments and results; see `dispatch_aten.texts`.
-* ``shape``: the shape rule; ``formula``: the composite below autograd (CompositeExplicitAutograd), of an operator with a
-  gradient of its own or without any; ``composite``: one that is differentiable through its parts
-  (CompositeImplicitAutograd). Each is a Python expression, mostly a function's name (`dispatch_aten.kinds`), or one on the
-  operator's arguments, in which names of operators and signs represent calls (`dispatch_aten.expressions`).
+* ``promotion``: how the operands' dtypes promote, a member of `dispatch_aten.promotion.Promotion`; else the common dtype.
+* ``lacks``: kinds of dtypes that torch refuses, bool, integers, floats, halves and complex ones by their first letters, or
+  none; then the kernel's name in torch's message, if it is not the operator's with ``_cpu``, or an error and its text.
+* ``shape``: the shape rule, by default that of element-wise operators where tensors broadcast; ``formula``: the composite
+  below autograd (CompositeExplicitAutograd), of an operator with a gradient of its own or without any; ``composite``: one
+  that is differentiable through its parts (CompositeImplicitAutograd). Each is a Python expression, mostly a function's
+  name (`dispatch_aten.kinds`), or one on the operator's arguments, in which names of operators and signs stand for calls
+  (`dispatch_aten.expressions`).
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
 * ``vmap``: ``broadcast`` where it follows from no tag that tensors broadcast, ``other`` for another rule, or none; see
   `broadcasts`.
@@ -61,10 +64,12 @@ __all__ = [
     "RowError",
     "all_families",
     "broadcasts",
+    "fact_of",
     "facts_of",
     "family_of",
     "general_facts",
     "line_of",
+    "overload_names",
     "overload_of",
     "overloads_with",
     "schema_line_of",
@@ -174,6 +179,32 @@ def facts_of(name: str) -> Facts:
     (('self: mul(grad, other)',), 0, 0)
     """
     return family_of(name).rows.get(name, _NO_FACTS) if name in FAMILY_TEXTS else _NO_FACTS
+
+
+@cache
+def overload_names() -> dict[str, str]:
+    """Return an overload of each operator by its name without overload, with the namespace of ``prims``."""
+    found: dict[str, str] = {}
+    for name in FAMILY_TEXTS:
+        found.setdefault(name.partition(".")[0], name)
+    return found
+
+
+def fact_of(name: str, fact: str) -> tuple[str, ...]:
+    """Return a fact of an overload, or else of its family, or else of its kind, unless the family is another name of one.
+
+    The name may be one without overload.
+
+    >>> fact_of("round.decimals", "lacks"), fact_of("round_", "lacks"), fact_of("special_zeta", "promotion")
+    (('bic',), ('bc round_vml_cpu',), ('int_to_float',))
+    """
+    overload = overload_names().get(name.partition(".")[0])
+    if overload is None:
+        return ()
+    family = family_of(overload)
+    found = facts_of(name).get(fact) or family.facts.get(fact)
+    general = None if found or "alias" in family.facts else general_facts(family.kind)
+    return found or (() if general is None else general.facts.get(fact, ()))
 
 
 def line_of(name: str, fact: str, value: str) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from .variant_schemas import is_inplace, variant_schema
@@ -12,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILY_FACTS", "OVERLOAD_FACTS", "Facts", "Family", "OperatorDef", "RowError", "read_block", "split_blocks"]
 
-FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls vmap".split())
+FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls vmap promotion lacks".split())
 """The words of facts that stand below a block's header."""
 
 OVERLOAD_FACTS: Final = frozenset(
-    "variants functional shape formula composite calls gradient flows refuses tangent sample".split()
+    "variants functional shape formula composite calls gradient flows refuses tangent sample lacks".split()
 )
 """The words of facts that stand below an overload's schema."""
 
@@ -26,6 +27,8 @@ _CHANGES_SHAPE: Final = frozenset(
 _MAY_COPY: Final = frozenset(
     "adjoint conj contiguous flatten imag mH matrix_H ravel real reshape reshape_as resolve_conj resolve_neg to".split()
 )
+_OPERAND: Final = re.compile(r"Tensor \w+|Scalar (?:self|other)\b")
+_WITHOUT_RULE: Final = frozenset("shape composite calls functional alias".split())
 _FULL_REDUCTION: Final = re.compile(r"^\w+\(Tensor self(, \*, ScalarType\? dtype=None)?\) -> Tensor$")
 
 
@@ -143,6 +146,10 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Famil
     tags = _read_tags([header_tags, *own.get("tags", ())])
     schemas = [(bare, schema) for bare, schema, _ in (*functional, *variants)]
     overloads = [OperatorDef(bare, schema, _tags_of(bare, schema, tags)) for bare, schema in schemas]
+    for bare, schema, facts in functional:
+        is_pointwise = own.get("vmap") == ["broadcast"] or "pointwise" in _tags_of(bare, schema, tags)
+        if is_pointwise and schema.endswith("-> Tensor") and {*own, *facts}.isdisjoint(_WITHOUT_RULE):
+            facts["shape"] = [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"]
     rows = {bare: {word: tuple(each) for word, each in facts.items()} for bare, _, facts in functional}
     pairs = {bare: facts["functional"][0] for bare, facts in rows.items() if "functional" in facts}
     pairs |= {bare: of for bare, _, of in variants}
@@ -166,6 +173,11 @@ def _read_variants(
                 f"the schema of {name} does not follow from {functional[1]}; write it out, with the fact functional",
             )
         yield name, schema, functional[0]
+
+
+def _count_operands(schema: str) -> int:
+    """Return how many leading arguments take part in broadcasting and promotion; the rest are options."""
+    return sum(1 for _ in takewhile(_OPERAND.match, schema.partition("(")[2].split(", ")))
 
 
 def _read_tags(facts: list[str]) -> dict[str, frozenset[str]]:

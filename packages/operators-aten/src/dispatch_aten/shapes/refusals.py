@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from dispatch_aten import errors
 from dispatch_aten.dtypes import FLOAT8, ScalarType, bfloat16, bool_, complex64, complex128, float16, float32, float64
 from dispatch_aten.errors import OperatorError, UnsupportedError
+from dispatch_aten.families import fact_of
 
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
@@ -22,151 +25,25 @@ def kind_of(dtype: ScalarType) -> str:
     return "f" if dtype.is_floating_point else "i"
 
 
-_KERNELS_LACK: Final = """
-abs              b     abs_cpu
-ceil             b     ceil_vml_cpu
-floor            b     floor_vml_cpu
-trunc            b     trunc_vml_cpu
-round            bc    round_vml_cpu
-round.decimals   bic   round_cpu
-frac             bic   frac_cpu
-erf              c     erf_vml_cpu
-erfc             c     erfc_vml_cpu
-bitwise_not      fc    bitwise_not_cpu
-bitwise_and      fc    bitwise_and_cpu
-bitwise_or       fc    bitwise_or_cpu
-bitwise_xor      fc    bitwise_xor_cpu
-bitwise_left_shift bfc lshift_cpu
-bitwise_right_shift bfc rshift_cpu
-__and__          fc    bitwise_and_cpu
-__or__           fc    bitwise_or_cpu
-__xor__          fc    bitwise_xor_cpu
-silu             bi    silu_cpu
-gelu             bic   GeluKernelImpl
-leaky_relu       bic   leaky_relu_cpu
-softplus         bic   softplus_cpu
-elu              bic   elu_cpu
-threshold        bc    threshold_cpu
-remainder        bc    remainder_cpu
-fmod             bc    fmod_cpu
-floor_divide     bc    div_floor_cpu
-pow              b     pow
-atan2            c     atan2_cpu
-lt               c     lt_cpu
-le               c     le_cpu
-gt               c     gt_cpu
-ge               c     ge_cpu
-elu_backward     bic  elu_backward_cpu
-gelu_backward    bic  GeluBackwardKernelImpl
-leaky_relu_backward bic leaky_relu_backward_cpu
-softplus_backward bic softplus_backward_cpu
-threshold_backward bc threshold_cpu
-addcmul          b     addcmul_cpu_out
-clamp_min        c     maximum_cpu
-clamp_max        c     minimum_cpu
-i0               c     i0_vml_cpu
-lgamma           c     lgamma_vml_cpu
-digamma          c     digamma
-polygamma        c     polygamma
-erfinv           c     erfinv_vml_cpu
-logit            c     logit_cpu
-logit_backward   c     logit_backward_cpu
-copysign         c     copysign_cpu
-nextafter        bic   nextafter_cpu
-hypot            bic   hypot_cpu
-gcd              bfc   gcd_cpu
-lcm              bfc   lcm_cpu
-xlogy            c     xlogy_cpu
-logaddexp        bi    logaddexp_cpu
-logaddexp2       bic   logaddexp2_cpu
-igamma           bic   igamma_cpu
-igammac          bic   igammac_cpu
-special_entr     c     entr_cpu
-special_i0e      c     i0e_cpu
-special_i1       c     i1_cpu
-special_i1e      c     i1e_cpu
-special_xlog1py  c     xlog1py_cpu
-special_airy_ai ch airy_ai_cpu
-special_bessel_j0 ch bessel_j0_cpu
-special_bessel_j1 ch bessel_j1_cpu
-special_bessel_y0 ch bessel_y0_cpu
-special_bessel_y1 ch bessel_y1_cpu
-special_chebyshev_polynomial_t ch chebyshev_polynomial_t_cpu
-special_chebyshev_polynomial_u ch chebyshev_polynomial_u_cpu
-special_chebyshev_polynomial_v ch chebyshev_polynomial_v_cpu
-special_chebyshev_polynomial_w ch chebyshev_polynomial_w_cpu
-special_erfcx ch erfcx_cpu
-special_hermite_polynomial_h ch hermite_polynomial_h_cpu
-special_hermite_polynomial_he ch hermite_polynomial_he_cpu
-special_laguerre_polynomial_l ch laguerre_polynomial_l_cpu
-special_legendre_polynomial_p ch legendre_polynomial_p_cpu
-special_log_ndtr ch log_ndtr_cpu
-special_modified_bessel_i0 ch modified_bessel_i0_cpu
-special_modified_bessel_i1 ch modified_bessel_i1_cpu
-special_modified_bessel_k0 ch modified_bessel_k0_cpu
-special_modified_bessel_k1 ch modified_bessel_k1_cpu
-special_ndtri ch ndtri_cpu
-special_scaled_modified_bessel_k0 ch scaled_modified_bessel_k0_cpu
-special_scaled_modified_bessel_k1 ch scaled_modified_bessel_k1_cpu
-special_shifted_chebyshev_polynomial_t ch shifted_chebyshev_polynomial_t_cpu
-special_shifted_chebyshev_polynomial_u ch shifted_chebyshev_polynomial_u_cpu
-special_shifted_chebyshev_polynomial_v ch shifted_chebyshev_polynomial_v_cpu
-special_shifted_chebyshev_polynomial_w ch shifted_chebyshev_polynomial_w_cpu
-special_spherical_bessel_j0 ch spherical_bessel_j0_cpu
-special_zeta ch zeta_cpu
-"""
+@cache
+def _lacks(name: str) -> tuple[dict[str, tuple[type[Exception], str]], str, str]:
+    """Return the kinds of dtypes that an operator refuses with errors of its own, and those that torch's kernel lacks.
 
-_REFUSALS: Final[dict[str, dict[str, tuple[type[Exception], str]]]] = {
-    "neg": {
-        "b": (
-            OperatorError,
-            (
-                "Negation, the `-` operator, on a bool tensor is not supported. "
-                "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-            ),
-        )
-    },
-    "sign": {
-        "c": (
-            UnsupportedError,
-            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
-        )
-    },
-    "floor": {"c": (UnsupportedError, "floor is not supported for complex inputs")},
-    "ceil": {"c": (UnsupportedError, "ceil is not supported for complex inputs")},
-    "trunc": {"c": (UnsupportedError, "trunc is not supported for complex inputs")},
-    "maximum": {"c": (OperatorError, "maximum not implemented for complex tensors.")},
-    "minimum": {"c": (OperatorError, "minimum not implemented for complex tensors.")},
-    "fmax": {"c": (OperatorError, "fmax not implemented for complex tensors.")},
-    "fmin": {"c": (OperatorError, "fmin not implemented for complex tensors.")},
-    "signbit": {"c": (UnsupportedError, "signbit is not implemented for complex tensors.")},
-    "isposinf": {"c": (OperatorError, "isposinf does not support complex inputs.")},
-    "isneginf": {"c": (OperatorError, "isneginf does not support complex inputs.")},
-    "deg2rad": {"c": (OperatorError, "deg2rad is not supported for complex tensors.")},
-    "rad2deg": {"c": (OperatorError, "rad2deg is not supported for complex tensors.")},
-    "clamp": {"c": (UnsupportedError, "clamp is not supported for complex types")},
-    "relu": {
-        "b": (OperatorError, "Boolean inputs not supported for relu"),
-        "c": (UnsupportedError, "clamp is not supported for complex types"),
-    },
-    "addcdiv": {
-        "bi": (
-            OperatorError,
-            (
-                "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on "
-                "integers, or convert the inputs to a floating point type"
-            ),
-        )
-    },
-}
-"""Dtypes, by their kinds, that an operator refuses with an error of its own."""
-
-_LACKS: Final = {name: (kinds, kernel) for name, kinds, kernel in map(str.split, _KERNELS_LACK.strip().splitlines())}
+    They are the facts ``lacks`` of an overload or a family: kinds, and then the kernel's name or an error and its text.
+    """
+    in_words, kinds, kernel = {}, "", f"{name.partition('.')[0].removeprefix('special_')}_cpu"
+    for fact in fact_of(name, "lacks"):
+        of_kinds, word, text = (*fact.split(" ", 2), "", "")[:3]
+        if text:
+            in_words[of_kinds] = getattr(errors, word), text
+        else:
+            kinds, kernel = of_kinds, word or kernel
+    return in_words, kinds, kernel
 
 
-def refuse(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that ``base`` has an error of its own for."""
-    for kinds, (error, text) in _REFUSALS.get(base, {}).items():
+def refuse(name: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that an operator has an error of its own for."""
+    for kinds, (error, text) in _lacks(name)[0].items():
         if kind_of(dtype) in kinds:
             raise error(text)
 
@@ -182,17 +59,18 @@ def _is_of(dtype: ScalarType, kinds: str) -> bool:
     return kind_of(dtype) in kinds or ("h" in kinds and dtype in (float16, bfloat16))
 
 
-def check_kernel(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
-    kinds, kernel = _LACKS.get(base, ("", f"{base.partition('.')[0]}_cpu"))
+def check_kernel(name: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that torch's kernel of an operator does not have."""
+    _, kinds, kernel = _lacks(name)
     refuse_kinds(kernel, kinds, dtype)
 
 
-def refused_dtypes(base: str) -> frozenset[ScalarType]:
+def refused_dtypes(name: str) -> frozenset[ScalarType]:
     """Return the computation dtypes that an operator refuses, in either way."""
-    kinds = "".join([_LACKS.get(base, ("", ""))[0], *_REFUSALS.get(base, ())])
+    in_words, lacked, _ = _lacks(name)
+    kinds = "".join([lacked, *in_words])
     found = frozenset(dtype for dtype in ScalarType if _is_of(dtype, kinds))
-    return found if base in _FLOAT8_TOO else found | FLOAT8
+    return found if name.partition(".")[0] in _FLOAT8_TOO else found | FLOAT8
 
 
 _FLOAT8_TOO: Final = frozenset("abs eq ne isnan signbit isposinf isneginf sgn _conj_physical".split())

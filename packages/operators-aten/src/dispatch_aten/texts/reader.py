@@ -7,20 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from ..families import FAMILY_TEXTS, Family, family_of, general_facts
+from ..families import Family, family_of, general_facts, overload_names
 
 __all__ = ["alias_of", "base_of", "phrase_of", "result_phrase", "sentence_of"]
 
 _BACKWARD: Final = ("_backward_data", "_double_backward", "_backward")
-
-
-@cache
-def _overloads() -> dict[str, str]:
-    """Return an overload of each operator by its name without overload, with the namespace of ``prims``."""
-    found: dict[str, str] = {}
-    for name in FAMILY_TEXTS:
-        found.setdefault(name.partition(".")[0], name)
-    return found
 
 
 @cache
@@ -31,7 +22,7 @@ def _common() -> dict[str, dict[str, str]]:
 
 def _family(name: str) -> Family | None:
     """Return the family that is named like an operator, which has texts of its own; None where there is none."""
-    overload = _overloads().get(name)
+    overload = overload_names().get(name)
     found = None if overload is None else family_of(overload)
     return found if found is not None and found.name == name.removeprefix("prims::") else None
 
@@ -61,7 +52,7 @@ def base_of(name: str) -> str | None:
         base = name.removesuffix(ending)
         if base != name:
             for found in (base, f"{base}_forward"):
-                if found in _overloads() and (found != "conj" or ending != "_copy"):
+                if found in overload_names() and (found != "conj" or ending != "_copy"):
                     return found
     return None
 
@@ -78,7 +69,7 @@ def sentence_of(name: str) -> str | None:
     alias, base = alias_of(name), base_of(name)
     if alias is not None:
         return sentence_of(alias)
-    if base is None or name not in _overloads():
+    if base is None or name not in overload_names():
         return None
     if name.endswith("__") or not name.endswith(("_", "_copy")):
         return f"Return the gradients that ``{base}`` passes back to its inputs."
@@ -91,9 +82,9 @@ def phrase_of(name: str, argument: str) -> str | None:
     >>> phrase_of("sum", "keepdim")
     'whether to keep reduced dimensions, with size 1'
     """
-    if name in _overloads():
+    if name in overload_names():
         tables = [_phrases(_family(row), "means") for row in _rows_of(name)]
-        for table in (*tables, _phrases(general_facts(family_of(_overloads()[name]).kind), "means")):
+        for table in (*tables, _phrases(general_facts(family_of(overload_names()[name]).kind), "means")):
             if argument in table:
                 return table[argument]
     common = _common()

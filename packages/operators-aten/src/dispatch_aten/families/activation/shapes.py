@@ -1,4 +1,4 @@
-"""Shape rules of activations: element-wise ones are rows, as in ``pointwise``."""
+"""Shape rules of activations."""
 
 from __future__ import annotations
 
@@ -13,18 +13,7 @@ from dispatch_aten.shapes.meta import TensorMeta, contiguous
 from dispatch_aten.shapes.refusals import GREATEST, kind_of, refuse_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dispatch_aten.promotion import Number
-
-
-def _row(arity: int, kernel: str) -> Callable[..., TensorMeta]:
-    def rule(*args: Any) -> TensorMeta:
-        found = elementwise(*args[:arity])
-        refuse_kinds(kernel, "bic", found.dtype)
-        return found
-
-    return rule
 
 
 def _hardtanh(self: TensorMeta, min_val: Number = -1, max_val: Number = 1) -> TensorMeta:

@@ -1,6 +1,6 @@
 """Shape rules of element-wise operators: broadcasting, promotion and ``TensorIterator``'s layout.
 
-An operator is a row: how many of its leading arguments are operands, and which dtypes its kernel does not have.
+`elementwise_rule` is that of every pointwise row without a rule of its own.
 """
 
 from __future__ import annotations
@@ -29,22 +29,20 @@ if TYPE_CHECKING:
 
 def elementwise_rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     """Make the rule of an operator whose leading ``arity`` arguments are its operands."""
-    base = name.partition(".")[0]
     promotion = rule_for(name)
-    check = _CHECKS.get(base)
-    checked = name if name == "round.decimals" else base
-    refused = refused_dtypes(checked)
+    check = _CHECKS.get(name.partition(".")[0])
+    refused = refused_dtypes(name)
 
     def rule(*args: Any, **options: Any) -> TensorMeta:
         operands = args[:arity]
         suspect = bool(refused) and common_type(operands) in refused
         if suspect:
-            refuse(checked, common_type(operands))
+            refuse(name, common_type(operands))
         result = elementwise(*operands, promotion=promotion)
         if check is not None:
             check(*args, **options)
         if suspect:
-            check_kernel(checked, common_type(operands))
+            check_kernel(name, common_type(operands))
         return result
 
     return rule
