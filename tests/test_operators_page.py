@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import torchlike
+from dispatch_aten.torch_names import TORCH_NAMES
 from torchlike.names.left_out import list_left_out, reason_for
-from torchlike.names.torch_names import TORCH_NAMES
 
 pytestmark = pytest.mark.texts
 

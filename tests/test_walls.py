@@ -48,7 +48,7 @@ FACES = {
     "dispatch_devkit": "command_line.running fragments",
     "dispatch_aten": (
         "decompositions derivatives dtypes errors families fixed_point generator gradients host operators promotion shapes"
-        " testing texts variants write_through"
+        " testing texts torch_names variants write_through"
     ),
     "torchlike": (
         "autograd creation.factories creation.sources distributions fft functions.arrangements"

@@ -18,10 +18,10 @@ from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.shapes import RULES
 from dispatch_aten.texts import sentence_of
+from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.keys import DispatchKey
 from torchlike.autograd.rules.register import find_formula
 from torchlike.names.left_out import list_left_out, reason_for
-from torchlike.names.torch_names import TORCH_NAMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN, KIND_OF
+from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.keys import DispatchKey
 from torchlike.names.left_out import NOT_YET, list_left_out, reason_for
-from torchlike.names.torch_names import TORCH_NAMES
 
 sys.path.append(str(Path(__file__).parents[1]))
 from list_operators import served

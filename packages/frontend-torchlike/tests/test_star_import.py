@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import torchlike
-from torchlike.names.torch_names import TORCH_NAMES
+from dispatch_aten.torch_names import TORCH_NAMES
 
 #: Names of ours that torch has not, or has as attributes alone.
 OWN = {"capture", "npu", "pipeline", "synchronize"}

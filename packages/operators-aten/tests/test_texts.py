@@ -112,10 +112,7 @@ def test_an_aliass_text_names_the_operator_that_it_stands_for() -> None:
     assert summary_of("arccos", "torchlike.") == f"{sentence_of('acos')}\n\nAnother name of ``torchlike.acos``."
 
 
-def test_every_page_belongs_to_a_known_namespace_and_links_are_well_formed() -> None:
-    text = _FOLDER.joinpath("torch_pages.txt").read_text(encoding="utf-8")
-    namespaces = re.findall(r"^\[(.+)\]$", text, re.MULTILINE)
-    assert namespaces[:3] == ["torch", "nn.functional", "Tensor"]
+def test_links_to_pages_are_well_formed() -> None:
     links = [page for name in _NAMES if (page := page_of_operator(name)) is not None]
     assert len(links) > 600
     assert all(re.fullmatch(r"https://docs\.pytorch\.org/docs/stable/[\w./#]+", link) for link in links)

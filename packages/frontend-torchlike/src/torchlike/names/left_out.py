@@ -9,8 +9,9 @@ import re
 from importlib import import_module
 from typing import Any, Final
 
+from dispatch_aten.torch_names import TORCH_NAMES
+
 from .torch_modules import REFUSED
-from .torch_names import TORCH_NAMES
 
 __all__ = ["NOT_YET", "explain_missing", "list_left_out", "reason_for"]
 

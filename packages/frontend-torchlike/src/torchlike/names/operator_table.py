@@ -12,8 +12,7 @@ from typing import Final
 
 from dispatch_aten.families import schema_line_of
 from dispatch_aten.operators import KIND_OF, row_of
-
-from .torch_names import TORCH_NAMES
+from dispatch_aten.torch_names import TORCH_NAMES
 
 #: Operators that users do not see: backward's own, and the steps of others.
 HIDDEN: Final = frozenset(

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import trim_traceback
 
@@ -27,7 +28,6 @@ from ..methods.ufuncs import call_ufunc
 from ..names.docstrings import complete_all, complete_function
 from ..names.lazy_attributes import LazyProperty, set_lazily
 from ..names.lazy_names import LeftOut
-from ..names.torch_names import TORCH_NAMES
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
 from ..tensors.printing import format_tensor

@@ -1,11 +1,10 @@
-"""The pages of torch's documentation, by the names that have one; ``torch_pages.txt`` lists them."""
+"""The pages of torch's documentation, by the names that have one."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib.resources import files
 from typing import Final
+
+from ..torch_names import is_documented
 
 __all__ = ["page_of", "page_of_operator"]
 
@@ -21,13 +20,6 @@ _JOINED: Final = {
 }
 
 
-@cache
-def _names() -> dict[str, frozenset[str]]:
-    text = files(__package__).joinpath("torch_pages.txt").read_text(encoding="utf-8")
-    found = re.findall(r"^\[(.+)\]\n([^\[]*)", text, re.MULTILINE)
-    return {namespace: frozenset(names.split()) for namespace, names in found}
-
-
 def page_of(namespace: str, name: str) -> str | None:
     """Return the address of the page about a name of torch, or None where torch documents it nowhere.
 
@@ -36,7 +28,7 @@ def page_of(namespace: str, name: str) -> str | None:
     >>> page_of("special", "expit")
     'https://docs.pytorch.org/docs/stable/special.html#torch.special.expit'
     """
-    if name not in _names().get(namespace, ()):
+    if not is_documented(namespace, name):
         return None
     full = f"torch.{name}" if namespace == "torch" else f"torch.{namespace}.{name}"
     place = _JOINED.get(namespace)
