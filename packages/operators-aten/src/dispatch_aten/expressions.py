@@ -2,6 +2,7 @@
 
 A sign becomes a call of the overload that fits what stands on its sides, tensors or numbers, in the order of the
 operands: promotion is the overload's. The name of an operator becomes a call of it, any other name one of the module's.
+A part that is read again is named where it stands first, as ``gate`` in ``(gate := sigmoid(self)) * (1 - gate)``.
 
 >>> spell("self * sigmoid(self * a) - 1", frozenset({"self"}), {})
 'aten.sub.Scalar(aten.mul.Tensor(self, aten.sigmoid.default(aten.mul.Scalar(self, a))), 1)'
@@ -37,6 +38,10 @@ _OVERLOADS: Final[dict[tuple[bool, ...], tuple[str, ...]]] = {
     (True, True): (".Tensor", ".Tensor_Tensor", ""),
     (True, False): (".Scalar", ".Tensor_Scalar", ""),
     (False, True): (".Scalar_Tensor",),
+    (True, True, True): (".self", ".Tensor", ""),
+    (True, False, True): (".ScalarSelf",),
+    (True, True, False): (".ScalarOther", ".Scalar", ""),
+    (True, False, False): (".Scalar", ""),
 }
 #: Operators of which a number on the left stands on the right of another one.
 _TURNED: Final = {"add": "add.Scalar", "mul": "mul.Scalar", "sub": "rsub.Scalar"}
@@ -80,10 +85,16 @@ class _Speller(ast.NodeTransformer):
         are_tensors = tuple(map(self._is_tensor, operands))
         if are_tensors == (False, True) and name in _TURNED:
             return _make_call(_TURNED[name], operands[1], operands[0])
-        overloads = _OVERLOADS.get(are_tensors, ())
+        overloads = _OVERLOADS.get(are_tensors, ("",))
         return _make_call(
             next((name + each for each in overloads if name + each in KIND_OF), ""), *operands, packet=name
         )
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:  # the ast module's name
+        self.generic_visit(node)
+        if self._is_tensor(node.value):
+            self.tensors |= {node.target.id}
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # the ast module's name
         self.generic_visit(node)

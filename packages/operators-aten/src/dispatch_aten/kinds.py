@@ -80,7 +80,9 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     file, line = line_of(name, fact, expression)
     code = compile("\n" * (line - 1) + (source or expression), file, "eval")  # so that tracebacks show the row
     found: Callable[..., Any] = eval(code, names, {"name": name})  # noqa: S307  # our text
-    return found if source is None else names["check_by_rule"](name, found)
+    if source is None or fact != "formula":
+        return found
+    return names["check_by_rule"](name, names["compute_in_float"](found) if "opmath" in facts_of(name) else found)
 
 
 @cache

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, int64
+from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, int64
 from dispatch_aten.promotion import Category, Number, Operand, Promotion, computation_type, result_type, scalar_dtype
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
@@ -140,6 +141,25 @@ def cast(self: Array, dtype: ScalarType) -> Array:
 def truncate_for(dtype: ScalarType, value: Number) -> Number:
     """Return a factor as torch converts it for a dtype: to an integer where that is one."""
     return int(value.real) if dtype.is_integral else value
+
+
+def widen(self: Array) -> Array:
+    """Return an array, but 16-bit numbers as ``float32``, in which torch computes on them, and None for None."""
+    return cast(self, float32) if self is not None and dc.dtype(self) in (float16, bfloat16) else self
+
+
+def compute_in_float(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a function that computes on 16-bit numbers in ``float32``, which torch calls its opmath type."""
+
+    @wraps(function)
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
+        dtype = dc.dtype(self)
+        if dtype not in (float16, bfloat16):
+            return function(self, *args, **kwargs)
+        wide = [widen(each) if is_array(each) else each for each in args]
+        return cast(function(widen(self), *wide, **kwargs), dtype)
+
+    return kernel
 
 
 def cast_to_floating(self: Array) -> Array:

@@ -30,6 +30,7 @@ deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of al
   that is differentiable through its parts (CompositeImplicitAutograd). Each is a Python expression, mostly a function's
   name (`dispatch_aten.kinds`), or one on the operator's arguments, in which names of operators and signs stand for calls
   (`dispatch_aten.expressions`).
+* ``opmath``: ``float32`` for an expression that computes on 16-bit numbers in it, torch's opmath type.
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
 * ``vmap``: ``broadcast`` where it follows from no tag that tensors broadcast, ``other`` for another rule, or none; see
   `broadcasts`.

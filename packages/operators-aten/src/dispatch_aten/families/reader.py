@@ -17,7 +17,7 @@ FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls vmap 
 """The words of facts that stand below a block's header."""
 
 OVERLOAD_FACTS: Final = frozenset(
-    "variants functional shape formula composite calls gradient flows refuses tangent sample lacks".split()
+    "variants functional shape formula composite calls gradient flows refuses tangent sample lacks opmath".split()
 )
 """The words of facts that stand below an overload's schema."""
 

@@ -8,17 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, numel
+from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, numel, widen
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError, UnsupportedError
-from dispatch_aten.families.normalization.frames import (
-    Frame,
-    differentiate,
-    frame_batch,
-    frame_groups,
-    frame_layers,
-    widen,
-)
+from dispatch_aten.families.normalization.frames import Frame, differentiate, frame_batch, frame_groups, frame_layers
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 

@@ -6,16 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast
-from dispatch_aten.dtypes import bfloat16, float16, float32
+from dispatch_aten.decompositions._shared import Array, aten, widen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def widen(self: Any) -> Any:
-    """Return an array, but 16-bit numbers as ``float32``, in which torch computes on them, and None for None."""
-    return cast(self, float32) if self is not None and dc.dtype(self) in (float16, bfloat16) else self
 
 
 def _view(self: Any, shape: Sequence[int]) -> Any:

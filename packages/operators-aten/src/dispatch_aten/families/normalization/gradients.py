@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten
-from dispatch_aten.families.normalization.frames import Frame, frame_batch, frame_groups, frame_layers, project, widen
+from dispatch_aten.decompositions._shared import Array, aten, widen
+from dispatch_aten.families.normalization.frames import Frame, frame_batch, frame_groups, frame_layers, project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

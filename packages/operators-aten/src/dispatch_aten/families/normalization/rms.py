@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim
+from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, widen
 from dispatch_aten.dtypes import ScalarType, bool_, float32, float64
 from dispatch_aten.errors import UnsupportedError
-from dispatch_aten.families.normalization.frames import widen
 from dispatch_aten.families.normalization.shapes import check_normalized_shape
 
 if TYPE_CHECKING:

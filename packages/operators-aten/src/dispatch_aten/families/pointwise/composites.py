@@ -134,20 +134,6 @@ def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = Non
     return result
 
 
-def _clamp_min_tensor(self: Array, min: Array) -> Array:
-    return aten.maximum.default(self, min)
-
-
-def _clamp_max_tensor(self: Array, max: Array) -> Array:
-    return aten.minimum.default(self, max)
-
-
-def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
-    span = aten.sub.Tensor(end, self)
-    part = aten.mul.Tensor(span, weight) if is_array(weight) else aten.mul.Scalar(span, weight)
-    return aten.add.Tensor(self, part)
-
-
 def _div_mode(self: Array, other: Array, *, rounding_mode: str | None) -> Array:
     if rounding_mode is None:
         return aten.div.Tensor(self, other)
@@ -175,14 +161,6 @@ def _round_decimals(self: Array, *, decimals: int) -> Array:
     if decimals > 0:
         return aten.div.Scalar(aten.round.default(aten.mul.Scalar(self, factor)), factor)
     return aten.mul.Scalar(aten.round.default(aten.div.Scalar(self, factor)), factor)
-
-
-def _remainder(self: Array, other: Array) -> Array:
-    """Return the remainder with the divisor's sign, of that with the dividend's."""
-    rest = aten.fmod.Tensor(self, other)
-    turns = aten.ne.Tensor(aten.lt.Scalar(rest, 0), aten.lt.Scalar(other, 0))
-    turns = aten.logical_and.default(turns, aten.ne.Scalar(rest, 0))
-    return aten.where.self(turns, aten.add.Tensor(rest, other), rest)
 
 
 def _isreal(self: Array) -> Array:
@@ -237,11 +215,6 @@ def _hypot(self: Array, other: Array) -> Array:
     ratio = aten.div.Tensor(small, aten.masked_fill.Scalar(large, aten.eq.Scalar(large, 0), 1))
     found = aten.mul.Tensor(large, aten.sqrt.default(aten.add.Scalar(aten.square.default(ratio), 1)))
     return aten.masked_fill.Scalar(found, aten.isinf.default(large), math.inf)
-
-
-def _heaviside(self: Array, values: Array) -> Array:
-    steps = cast(aten.gt.Scalar(self, 0), dc.dtype(self))
-    return aten.where.self(aten.eq.Scalar(self, 0), values, steps)
 
 
 def _log_add_exp(exp: str, scale: float) -> Callable[[Array, Array], Array]:
