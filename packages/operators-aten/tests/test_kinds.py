@@ -36,15 +36,16 @@ def test_every_function_that_a_row_names_is_there(fact):
         assert callable(find_function(fact, name)), name
 
 
-def test_every_function_of_a_module_of_composites_or_rules_is_used():
+def test_every_function_and_table_beside_the_rows_is_used():
     unused = []
     rows = {place_of(fact, name)[1] for fact in MODULES for name in names_with(fact)}
     named = {name for expression in rows for name in _names_read(expression)}
     for file in (FOLDER / "families").glob("*/*.py"):
         text = file.read_text("utf-8")
         for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef) and re.match("_[a-z]", node.name) and node.name not in named:
-                unused += [(file.parent.name, file.name, node.name)] * (len(re.findall(rf"\b{node.name}\b", text)) == 1)
+            name = getattr(node, "name", "") or getattr(getattr(node, "target", None), "id", "")
+            if re.match("_[a-zA-Z]", name) and name not in named:
+                unused += [(file.parent.name, file.name, name)] * (len(re.findall(rf"\b{name}\b", text)) == 1)
     assert unused == []
 
 

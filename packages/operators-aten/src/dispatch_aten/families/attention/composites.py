@@ -104,21 +104,6 @@ def _attention(
     return _layout_as(found, query) if fused else found
 
 
-def _attention_math(
-    query: Array,
-    key: Array,
-    value: Array,
-    attn_mask: Array | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    dropout_mask: Array | None = None,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> tuple[Array, Array]:
-    return _attend(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa)
-
-
 def _attend(
     query: Array,
     key: Array,

@@ -72,9 +72,5 @@ def _complex(real: Array, imag: Array) -> Array:
     return aten.view_as_complex.default(aten.stack.default([real, imag], -1))
 
 
-def _as_is(self: Array) -> Array:
-    return self
-
-
 def _never(self: Array) -> bool:
     return False

@@ -259,18 +259,6 @@ def _named_padding(
     return aten.convolution.default(input, weight, bias, stride, around, dilation, False, [0] * count, groups)
 
 
-def _convolution_mode(
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Sequence[int],
-    padding: str,
-    dilation: Sequence[int],
-    groups: int,
-) -> Array:
-    return _named_padding(input, weight, bias, stride, padding, dilation, groups)
-
-
 def _convolve_transposed(
     input: Array,
     weight: Array,

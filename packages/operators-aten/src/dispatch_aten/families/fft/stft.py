@@ -34,22 +34,6 @@ def _fit_window(name: str, window: Array | None, like: Array, n_fft: int, win_le
     return aten.cat.default([zeros[0], window, zeros[1]], 0)
 
 
-def _stft(
-    self: Array,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Array | None = None,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Array:
-    return _stft_center(
-        self, n_fft, hop_length, win_length, window, False, "reflect", normalized, onesided, return_complex
-    )
-
-
 def _stft_center(
     self: Array,
     n_fft: int,

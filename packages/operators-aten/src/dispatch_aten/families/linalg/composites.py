@@ -209,10 +209,6 @@ def _cholesky(self: Array, *, upper: bool = False) -> Array:
     return aten.linalg_cholesky_ex.default(self, upper=upper, check_errors=True)[0]
 
 
-def _old_cholesky(self: Array, upper: bool = False) -> Array:
-    return _cholesky(self, upper=upper)
-
-
 def _cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Array:
     RULES["cholesky_solve"](meta_of(self), meta_of(input2), upper)
     solve, other = aten.linalg_solve_triangular.default, mH(input2)
@@ -266,10 +262,6 @@ def _eigvalsh(self: Array, UPLO: str = "L") -> Array:
 
 def _old_qr(self: Array, some: bool = True) -> tuple[Array, ...]:
     return tuple(aten.linalg_qr.default(self, "reduced" if some else "complete"))
-
-
-def _old_lu_solve(self: Array, LU_data: Array, LU_pivots: Array) -> Array:
-    return aten.linalg_lu_solve.default(LU_data, LU_pivots, self)
 
 
 def _ldl_factor(self: Array, *, hermitian: bool = False) -> tuple[Array, ...]:

@@ -110,15 +110,3 @@ def _number_as_tensor(name: str) -> Callable[..., Array]:
         return getattr(aten, name).atol_rtol_tensor(self, **made, hermitian=hermitian)
 
     return kernel
-
-
-def _pinv_rcond(self: Array, rcond: float, hermitian: bool = False) -> Array:
-    return aten.linalg_pinv.atol_rtol_float(self, atol=0.0, rtol=rcond, hermitian=hermitian)
-
-
-def _pinv_rcond_tensor(self: Array, rcond: Array, hermitian: bool = False) -> Array:
-    return aten.linalg_pinv.atol_rtol_tensor(self, atol=None, rtol=rcond, hermitian=hermitian)
-
-
-def _pinverse(self: Array, rcond: float = 1e-15) -> Array:
-    return aten.linalg_pinv.default(self, rcond)

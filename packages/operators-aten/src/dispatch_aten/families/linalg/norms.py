@@ -135,10 +135,6 @@ def _matrix_norm_by_name(
     return _of_singular_values(self, first, second, keepdim, lambda values: aten.sum.dim_IntList(values, [-1]))
 
 
-def _nuclear_norm(self: Array, keepdim: bool = False) -> Array:
-    return aten.linalg_matrix_norm.str_ord(self, "nuc", [-2, -1], keepdim)
-
-
 def _nuclear_norm_of(self: Array, dim: Sequence[int], keepdim: bool = False) -> Array:
     if len(dim) != 2:
         raise OperatorError(
@@ -186,16 +182,8 @@ def _matrix_rank(self: Array, *, atol: Any = None, rtol: Any = None, hermitian: 
     return aten.sum.dim_IntList(aten.gt.Tensor(sizes, tolerance(largest, meta.shape, atol, rtol)), [-1])
 
 
-def _matrix_rank_of(input: Array, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Array:
-    return _matrix_rank(input, atol=atol, rtol=rtol, hermitian=hermitian)
-
-
 def _matrix_rank_by(self: Array, tol: float, hermitian: bool = False) -> Array:
     return _matrix_rank(self, atol=float(tol), rtol=0.0, hermitian=hermitian)
-
-
-def _matrix_rank_by_tensor(input: Array, tol: Array, hermitian: bool = False) -> Array:
-    return _matrix_rank(input, atol=tol, rtol=0.0, hermitian=hermitian)
 
 
 def _cond(self: Array, p: float | None = None) -> Array:

@@ -168,11 +168,3 @@ def _vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
 def _diagonal(A: Array, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     return aten.diagonal.default(A, offset, dim1, dim2)
-
-
-def _linalg_matmul(self: Array, other: Array) -> Array:
-    return aten.matmul.default(self, other)
-
-
-def _power(self: Array, n: int) -> Array:
-    return aten.linalg_matrix_power.default(self, n)

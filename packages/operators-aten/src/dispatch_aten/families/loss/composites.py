@@ -99,12 +99,6 @@ def _nll_loss_backward(
     return aten.reshape.default(result, dc.shape(self))
 
 
-def _nll_loss(
-    self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN, ignore_index: int = -100
-) -> Array:
-    return aten.nll_loss_forward.default(self, target, weight, reduction, ignore_index)[0]
-
-
 def _nll_loss_nd(
     self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN, ignore_index: int = -100
 ) -> Array:
@@ -240,10 +234,6 @@ def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction
     away = aten.sub.Tensor(self, target)
     factor = 2.0 / max(numel(away), 1) if reduction == _MEAN else 2.0
     return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
-
-
-def _l1_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
-    return reduce(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
 
 
 def _binary_cross_entropy(self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN) -> Array:

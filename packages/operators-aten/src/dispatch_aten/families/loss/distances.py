@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast, common_dtype, meta_of, ndim
+from dispatch_aten.decompositions._shared import Array, aten, cast, common_dtype, meta_of, ndim, widen
 from dispatch_aten.dtypes import bfloat16, float16, float32, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
-from dispatch_aten.families.normalization.frames import widen
 from dispatch_aten.shapes import RULES, broadcast_shapes
 
 if TYPE_CHECKING:

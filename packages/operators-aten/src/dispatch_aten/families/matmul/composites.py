@@ -312,7 +312,3 @@ def _tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: 
         aten.reshape.default(aten.permute.default(other, [*second, *right]), (count, prod(columns))),
     )
     return aten._unsafe_view.default(product, (*rows, *columns))
-
-
-def _ger(self: Array, vec2: Array) -> Array:
-    return aten.outer.default(self, vec2)

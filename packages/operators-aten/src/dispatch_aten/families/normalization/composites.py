@@ -66,17 +66,6 @@ def _finish(metas: Sequence[Any], out: Array, *statistics: Array) -> tuple[Array
     return (out, *like_rule)
 
 
-def _layer_norm(
-    input: Array,
-    normalized_shape: Sequence[int],
-    weight: Array | None = None,
-    bias: Array | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Array:
-    return aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
-
-
 def _native_group_norm(
     input: Array,
     weight: Array | None,
@@ -352,7 +341,3 @@ def _cast_all(found: Sequence[Array | None], input: Array, weight: Array | None)
     """Return gradients in the dtypes of input and weight."""
     dtypes = [dc.dtype(input), *[dc.dtype(input if weight is None else weight)] * 2]
     return tuple(None if each is None else cast(each, dtype) for each, dtype in zip(found, dtypes, strict=True))
-
-
-def _weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
-    return aten.mul.Tensor(v, aten.div.Tensor(g, aten.norm_except_dim.default(v, 2, dim)))

@@ -72,14 +72,6 @@ def _pow_scalar(self: Array, exponent: Number) -> Array:
     return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
 
 
-def _where_self(condition: Array, self: Number, other: Array) -> Array:
-    return aten.where.self(condition, as_scalar_tensor(self, other, common_dtype(self, other)), other)
-
-
-def _where_other(condition: Array, self: Array, other: Number) -> Array:
-    return aten.where.self(condition, self, as_scalar_tensor(other, self, common_dtype(self, other)))
-
-
 def _where_both(condition: Array, self: Number, other: Number) -> Array:
     dtype = common_dtype(self, other)
     return aten.where.self(

@@ -307,7 +307,3 @@ def _renorm(self: Array, p: Number, dim: int, maxnorm: Number) -> Array:
     norm = aten.linalg_vector_norm.default(self, p, others, True)
     scale = aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(norm, 1e-7)), maxnorm)
     return aten.mul.Tensor(self, aten.where.ScalarOther(aten.gt.Scalar(norm, maxnorm), scale, 1))
-
-
-def _dist(self: Array, other: Array, p: Number = 2) -> Array:
-    return aten.norm.Scalar(aten.sub.Tensor(self, other), p)

@@ -26,10 +26,6 @@ def _mvlgamma(self: Array, p: int) -> Array:
     return aten.add.Scalar(total, p * (p - 1) / 4 * math.log(math.pi))
 
 
-def _ndtr(self: Array) -> Array:
-    return aten.mul.Scalar(aten.erfc.default(aten.mul.Scalar(self, -_ROOT_HALF)), 0.5)
-
-
 def _logit_backward(grad_output: Array, self: Array, eps: float | None = None) -> Array:
     slope = aten.div.Tensor(grad_output, aten.mul.Tensor(self, aten.rsub.Scalar(self, 1)))
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
