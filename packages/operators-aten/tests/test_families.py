@@ -95,3 +95,16 @@ def test_the_dtypes_that_rows_tell_are_read_for_every_operator():
         assert {int64, bool_, float32} - refused_dtypes(name), name
         for word in (fact.split(" ")[0] for fact in fact_of(name, "lacks")):
             assert word == "none" or {*word} <= {*"bicfh"}, f"{name} lacks {word}"
+
+
+def test_an_overload_has_the_rule_and_formula_of_its_kind_unless_it_has_its_own_or_is_composed():
+    general = {"shape": ("_rule",), "formula": ("_compute(name)",), "says": ("No.",)}
+    schemas = (f"{name}(Tensor self) -> Tensor" for name in ("f", "f.own", "f.parts"))
+    block = "[f]\n{}\n{}\n  formula  _own\n{}\n  composite _parts".format(*schemas)
+    rows = read_block(block, "kind", general=general).rows
+    assert rows["f"] == {"shape": ("_rule",), "formula": ("_compute(name)",)}
+    assert rows["f.own"] == {"shape": ("_rule",), "formula": ("_own",)}
+    assert rows["f.parts"] == {"composite": ("_parts",)}
+    alone = "[f]  pointwise\nf(Tensor self) -> Tensor"
+    (broadcasting,) = read_block(alone, "kind", general=general).rows.values()
+    assert broadcasting["shape"] == ("pointwise.shapes:elementwise_rule(name, 1)",)

@@ -12,7 +12,8 @@ with facts of its own::
       gradient  self: mul(grad, div(self, result))
 
 A fact is a word of `FAMILY_FACTS` or `OVERLOAD_FACTS` and its value, indented by two spaces; a line that is indented
-deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of all families in the file.
+deeper goes on with the one above. Each may be repeated. ``[*]`` has facts of all families in the file, and the shape rule
+and the formula of overloads that have none of their own and are not composed of others.
 
 * The tags, behind the name where all overloads have them, in the fact ``tags`` before a colon and the names of those that
   have them: torch's, and ours (``view`` for results that share their input's memory, ``factory`` for operators that need no
@@ -126,7 +127,8 @@ FAMILY_TEXTS, _GENERAL = _find_blocks()
 
 @cache
 def _read(block: FamilyText) -> Family:
-    return read_block(block.text, block.kind, block.file, block.line)
+    general = None if block.text.startswith("[*]") else general_facts(block.kind)
+    return read_block(block.text, block.kind, block.file, block.line, _NO_FACTS if general is None else general.facts)
 
 
 def family_of(name: str) -> Family:

@@ -28,11 +28,15 @@ _MAY_COPY: Final = frozenset(
     "adjoint conj contiguous flatten imag mH matrix_H ravel real reshape reshape_as resolve_conj resolve_neg to".split()
 )
 _OPERAND: Final = re.compile(r"Tensor \w+|Scalar (?:self|other)\b")
-_WITHOUT_RULE: Final = frozenset("shape composite calls functional alias".split())
+#: Facts of overloads that have their rules and formulas from others.
+_COMPOSED: Final = frozenset("composite calls functional alias".split())
+#: Facts of overloads that ``[*]`` may have for the others.
+_BY_DEFAULT: Final = frozenset({"shape", "formula"})
 _FULL_REDUCTION: Final = re.compile(r"^\w+\(Tensor self(, \*, ScalarType\? dtype=None)?\) -> Tensor$")
 
 
 Facts: TypeAlias = "Mapping[str, tuple[str, ...]]"
+_NONE: Final[Facts] = {}
 
 
 class RowError(ValueError):
@@ -111,8 +115,8 @@ def _join_lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, joined
 
 
-def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Family:
-    r"""Read a block; errors name the file and the line.
+def read_block(text: str, kind: str, file: str = "text", line: int = 1, general: Facts = _NONE) -> Family:
+    r"""Read a block, with the facts of ``[*]`` by default; errors name the file and the line.
 
     >>> family = read_block("[neg]  pointwise\nneg(Tensor self) -> Tensor\n  variants  neg_", "pointwise")
     >>> family.overloads[1], family.functional
@@ -125,7 +129,7 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Famil
     own: dict[str, list[str]] = {}
     functional: list[tuple[str, str, dict[str, list[str]]]] = []
     variants: list[tuple[str, str, str]] = []
-    facts, known, of = own, FAMILY_FACTS, "a family"
+    facts, known, of = own, FAMILY_FACTS | _BY_DEFAULT if name == "*" else FAMILY_FACTS, "a family"
     for number, joined in _join_lines(text):
         if not joined.startswith(" "):
             bare, opened, _ = joined.partition("(")
@@ -147,9 +151,12 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1) -> Famil
     schemas = [(bare, schema) for bare, schema, _ in (*functional, *variants)]
     overloads = [OperatorDef(bare, schema, _tags_of(bare, schema, tags)) for bare, schema in schemas]
     for bare, schema, facts in functional:
-        is_pointwise = own.get("vmap") == ["broadcast"] or "pointwise" in _tags_of(bare, schema, tags)
-        if is_pointwise and schema.endswith("-> Tensor") and {*own, *facts}.isdisjoint(_WITHOUT_RULE):
-            facts["shape"] = [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"]
+        if not {*own, *facts} & _COMPOSED:
+            is_pointwise = own.get("vmap") == ["broadcast"] or "pointwise" in _tags_of(bare, schema, tags)
+            if is_pointwise and schema.endswith("-> Tensor"):
+                facts.setdefault("shape", [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"])
+            for word in _BY_DEFAULT & general.keys():
+                facts.setdefault(word, [*general[word]])
     rows = {bare: {word: tuple(each) for word, each in facts.items()} for bare, _, facts in functional}
     pairs = {bare: facts["functional"][0] for bare, facts in rows.items() if "functional" in facts}
     pairs |= {bare: of for bare, _, of in variants}
