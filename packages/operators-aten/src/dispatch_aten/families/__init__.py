@@ -35,7 +35,8 @@ and the formula of overloads that have none of their own and are not composed of
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
 * ``vmap``: ``broadcast`` where it follows from no tag that tensors broadcast, ``other`` for another rule, or none; see
   `broadcasts`.
-* ``sample``: the arguments of a right call, in which ``r`` draws arrays; see `dispatch_aten.testing.samples`.
+* ``sample``: the arguments of a right call, in which ``r`` draws arrays; see `dispatch_aten.testing.samples`. Element-wise
+  overloads of one or two tensors are called with numbers around 0 by default.
 * ``gradient``, ``flows``, ``refuses``, ``tangent``: see `dispatch_aten.derivatives`.
 
 The names of all overloads are found at import; a block is read when one of its operators is first named.

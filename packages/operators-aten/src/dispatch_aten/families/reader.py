@@ -28,6 +28,8 @@ _MAY_COPY: Final = frozenset(
     "adjoint conj contiguous flatten imag mH matrix_H ravel real reshape reshape_as resolve_conj resolve_neg to".split()
 )
 _OPERAND: Final = re.compile(r"Tensor \w+|Scalar (?:self|other)\b")
+#: The sample of an element-wise overload, by the types of its arguments without a default.
+_SAMPLES: Final = {("Tensor",): "r.f(2, 3)", ("Tensor", "Tensor"): "r.f(2, 3), r.f(3)"}
 #: Facts of overloads that have their rules and formulas from others.
 _COMPOSED: Final = frozenset("composite calls functional alias".split())
 #: Facts of overloads that ``[*]`` may have for the others.
@@ -155,6 +157,8 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1, general:
             is_pointwise = own.get("vmap") == ["broadcast"] or "pointwise" in _tags_of(bare, schema, tags)
             if is_pointwise and schema.endswith("-> Tensor"):
                 facts.setdefault("shape", [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"])
+                if (required := _required(schema)) in _SAMPLES:
+                    facts.setdefault("sample", [_SAMPLES[required]])
             for word in _BY_DEFAULT & general.keys():
                 facts.setdefault(word, [*general[word]])
     rows = {bare: {word: tuple(each) for word, each in facts.items()} for bare, _, facts in functional}
@@ -185,6 +189,16 @@ def _read_variants(
 def _count_operands(schema: str) -> int:
     """Return how many leading arguments take part in broadcasting and promotion; the rest are options."""
     return sum(1 for _ in takewhile(_OPERAND.match, schema.partition("(")[2].split(", ")))
+
+
+def _required(schema: str) -> tuple[str, ...]:
+    """Return the types of the arguments without a default.
+
+    >>> _required('gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor')
+    ('Tensor', 'Tensor')
+    """
+    arguments = schema[schema.index("(") + 1 : schema.rindex(") ->")].split(", ")
+    return tuple(each.partition(" ")[0] for each in arguments if "=" not in each and each != "*")
 
 
 def _read_tags(facts: list[str]) -> dict[str, frozenset[str]]:
