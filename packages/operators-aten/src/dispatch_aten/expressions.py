@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.schema import FunctionSchema
 
+from .families import overload_names
 from .operators import KIND_OF
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class _Speller(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:  # the ast module's name
         node.args = [self.visit(each) for each in node.args]
         node.keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
-        if not isinstance(node.func, ast.Name) or node.func.id in self.names:
+        if not isinstance(node.func, ast.Name) or node.func.id in self.names or node.func.id not in overload_names():
             return node
         made = self._call(node.func.id, *node.args)
         assert isinstance(made, ast.Call)

@@ -86,11 +86,6 @@ def _solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fal
     return in_layout(aten.squeeze.dim(found, -1) if vector else found, result), LU, pivots, info
 
 
-def _solve_with_info(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:
-    found = aten._linalg_solve_ex.default(A, B, left=left, check_errors=check_errors)
-    return found[0], found[3]
-
-
 def _lu_unpack(
     LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> tuple[Array, ...]:
@@ -119,20 +114,6 @@ def _permutation_matrix(like: Array, pivots: Array, size: int) -> Array:
             rows[step], rows[other - 1] = rows[other - 1], rows[step]
     there = dc.wrap_like(like, dc.ops.prims.device_put(order, device=dc.device(like)))
     return cast(aten.eq.Tensor(column(places), row(there)), dc.dtype(like))
-
-
-def _lu(A: Array, *, pivot: bool = True) -> tuple[Array, ...]:
-    LU, pivots, _ = aten.linalg_lu_factor_ex.default(A, pivot=pivot)
-    return tuple(aten.lu_unpack.default(LU, pivots, True, pivot))
-
-
-def _lu_factor(A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
-    LU, pivots, _ = aten.linalg_lu_factor_ex.default(A, pivot=pivot, check_errors=True)
-    return LU, pivots
-
-
-def _lu_with_info(self: Array, pivot: bool = True, check_errors: bool = True) -> tuple[Array, ...]:
-    return tuple(aten.linalg_lu_factor_ex.default(self, pivot=pivot, check_errors=False))
 
 
 def _check_lu_solve(LU: TensorMeta, pivots: TensorMeta, B: TensorMeta) -> None:
@@ -234,10 +215,6 @@ def _triangular_solve(
     return found, mT(aten.clone.default(mT(coefficients), memory_format=0))
 
 
-def _svd(A: Array, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Array, ...]:
-    return tuple(aten._linalg_svd.default(A, full_matrices, True, driver=driver))
-
-
 def _svdvals(A: Array, *, driver: str | None = None) -> Array:
     return aten._linalg_svd.default(A, False, False, driver=driver)[1]
 
@@ -252,20 +229,8 @@ def _old_svd(self: Array, some: bool = True, compute_uv: bool = True) -> tuple[A
     return zeros_like_shape(self, (*batch, rows, rows)), values, zeros_like_shape(self, (*batch, columns, columns))
 
 
-def _eigh(self: Array, UPLO: str = "L") -> tuple[Array, ...]:
-    return tuple(aten._linalg_eigh.default(self, UPLO, True))
-
-
 def _eigvalsh(self: Array, UPLO: str = "L") -> Array:
     return aten._linalg_eigh.default(self, UPLO, False)[0]
-
-
-def _old_qr(self: Array, some: bool = True) -> tuple[Array, ...]:
-    return tuple(aten.linalg_qr.default(self, "reduced" if some else "complete"))
-
-
-def _ldl_factor(self: Array, *, hermitian: bool = False) -> tuple[Array, ...]:
-    return tuple(aten.linalg_ldl_factor_ex.default(self, hermitian=hermitian, check_errors=True)[:2])
 
 
 def _cross(self: Array, other: Array, *, dim: int = -1) -> Array:

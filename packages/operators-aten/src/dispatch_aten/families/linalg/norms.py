@@ -182,10 +182,6 @@ def _matrix_rank(self: Array, *, atol: Any = None, rtol: Any = None, hermitian: 
     return aten.sum.dim_IntList(aten.gt.Tensor(sizes, tolerance(largest, meta.shape, atol, rtol)), [-1])
 
 
-def _matrix_rank_by(self: Array, tol: float, hermitian: bool = False) -> Array:
-    return _matrix_rank(self, atol=float(tol), rtol=0.0, hermitian=hermitian)
-
-
 def _cond(self: Array, p: float | None = None) -> Array:
     meta = meta_of(self)
     check_matrices(meta, "linalg.cond")

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
 
 
-def _hinge_embedding_loss(self: Array, target: Array, margin: float = 1.0, reduction: int = 1) -> Array:
-    short = aten.clamp_min.default(aten.rsub.Scalar(self, margin), 0)
-    first = aten.where.ScalarOther(aten.ne.Scalar(target, 1), short, 0)
-    second = aten.where.ScalarOther(aten.ne.Scalar(target, -1), self, 0)
-    return reduce(aten.add.Tensor(first, second), reduction)
-
-
 def _cosine_embedding_loss(
     input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = 1
 ) -> Array:
@@ -44,11 +37,6 @@ def _cosine_embedding_loss(
     short = aten.clamp_min.default(aten.sub.Scalar(cosine, margin), 0)
     apart = aten.where.ScalarOther(aten.eq.Scalar(target, -1), short, 0)
     return reduce(aten.add.Tensor(alike, apart), reduction)
-
-
-def _margin_ranking_loss(input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = 1) -> Array:
-    away = aten.mul.Tensor(aten.neg.default(target), aten.sub.Tensor(input1, input2))
-    return reduce(aten.clamp_min.default(aten.add.Scalar(away, margin), 0), reduction)
 
 
 def _triplet_margin_loss(

@@ -120,10 +120,6 @@ def _masked_fill(self: Array, mask: Array, value: Array) -> Array:
     return aten.contiguous.default(aten.where.self(mask, cast(value, dc.dtype(self)), self))
 
 
-def _where_indices(condition: Array) -> list[Array]:
-    return list(aten.nonzero_numpy.default(condition))
-
-
 def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
     result = cast(self, dtype)
