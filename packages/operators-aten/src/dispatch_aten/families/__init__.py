@@ -202,7 +202,7 @@ def fact_of(name: str, fact: str) -> tuple[str, ...]:
     >>> fact_of("round.decimals", "lacks"), fact_of("round_", "lacks"), fact_of("special_zeta", "promotion")
     (('bic',), ('bc round_vml_cpu',), ('int_to_float',))
     """
-    overload = overload_names().get(name.partition(".")[0])
+    overload = name if name in FAMILY_TEXTS else overload_names().get(name.partition(".")[0])
     if overload is None:
         return ()
     family = family_of(overload)
