@@ -14,7 +14,7 @@ Note [Ints that are values]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -102,18 +102,30 @@ def slot_of(step: Step) -> Slot:
 
 
 def fingerprint(
-    records: Sequence[RecordedCall], options: PlanOptions, *, take: Callable[[], Sequence[Step]] | None = None
+    records: Sequence[RecordedCall],
+    options: PlanOptions,
+    *,
+    take: Callable[[], Sequence[Step]] | None = None,
+    given: Sequence[Pending] = (),
+    kept: Container[int] | None = None,
 ) -> ProgramFingerprint | None:
     """Return the fingerprint of ``records`` or steps, all for one device; see Note [Structure].
 
     ``take`` makes steps of the records, where these are no steps yet. None where a value that they read has failed, an
     argument cannot be compared, or the context had other masks at one call than at another.
+    Of a captured call's steps, which run again, ``given`` are the values that other steps have made before, and ``kept``
+    the ids of those that are needed afterwards; references do not tell, and each step keeps its masks.
     """
     found = ProgramFingerprint(records, take)
     slots, values, pending = found.slots, found.values, found.pending
     key: list[Any] = [options]
     uses: list[int] = []
     writes = False
+    for each in given:
+        slots[id(each)] = len(values)
+        key.append(each.meta)
+        values.append(each)
+        uses.append(0)
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
@@ -122,15 +134,15 @@ def fingerprint(
     for record in records:
         outputs: tuple[Pending | None, ...]
         if isinstance(record, tuple):
-            call, given, made, _, _, then = record
+            call, arguments, made, _, _, then = record
             outputs = to_outputs(made)
         else:
-            call, given, outputs, then = type(record), record.values, record.outputs, record.state
-        if then is not state and masks_of_kernels(then) != masks_of_kernels(state):
+            call, arguments, outputs, then = type(record), record.values, record.outputs, record.state
+        if then is not state and kept is None and masks_of_kernels(then) != masks_of_kernels(state):
             return None
         push(call)
         push(call.entry.generation)
-        for index, value in enumerate(given):
+        for index, value in enumerate(arguments):
             slot = known(id(value))
             if slot is not None:
                 uses[slot] += 1
@@ -166,14 +178,15 @@ def fingerprint(
             begin(0)
         if call.written:
             writes = True
-    kept = 0
     output = value = made = None  # Names count, too.
     outputs = ()
-    for slot, references in zip(pending, count_references(pending), strict=True):
+    if kept is None:
         # The call that makes it refers to it, too.
-        if references > uses[slot] + 1:
-            kept |= 1 << slot
-    key.append(kept)
+        counted = zip(pending, count_references(pending), strict=True)
+        bits = sum([1 << slot for slot, references in counted if references > uses[slot] + 1])
+    else:
+        bits = sum([1 << slot for slot, output in pending.items() if id(output) in kept])
+    key.append(bits)
     if writes:
         found.places = _places(found)
         key += found.places
@@ -227,14 +240,11 @@ def _places(found: ProgramFingerprint) -> list[int]:
     places = []
     pending, known = found.pending, owners.ARRAY_TYPES
     for slot, value in enumerate(found.values):
-        output = pending.get(slot)
-        if output is not None:
-            key: Hashable = output if output.shared is None else storage_key(output)
-        elif type(value) in known:
-            key = storage_key(value)
-        else:
+        output = pending.get(slot, value)
+        if type(output) not in known:
             places.append(-1)
             continue
+        key = output if isinstance(output, Pending) and output.shared is None else storage_key(output)
         places.append(numbers.setdefault(key, len(numbers)))
     return places
 

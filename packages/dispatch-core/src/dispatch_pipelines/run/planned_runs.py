@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-from dispatch_core.arrays import owners
+from typing import TYPE_CHECKING
 
 from ..program import plan as plans
 from ..program.donation import find_successors
-from ..program.fingerprints import ProgramFingerprint, build
-from ..program.model import Node, PlanOptions, Value
+from ..program.fingerprints import ProgramFingerprint, build, fingerprint
+from ..program.model import DEFAULTS, Node, PlanOptions, Value
 from ..record.blocks import paused
 from ..record.errors import describe_call, late_error
 from ..record.pending import Pending, PendingMemory, storage_key
@@ -68,55 +66,17 @@ class PlannedRun:
 
 
 def number_values(steps: Sequence[Step], recorded: RecordedRun) -> ProgramFingerprint:
-    """Find numbers for the values of steps, as `program.fingerprint` does, and for those that other steps make."""
-    found = ProgramFingerprint(steps, None)
+    """Return the fingerprint of a recorded call's steps; a value that its other steps read is kept as well."""
     own = set(map(id, steps))
-    # A value that another segment reads is kept as well.
-    outside = {id(value) for step in recorded.steps if id(step) not in own for value in step.inputs()}
-    writes = False
-    for step in steps:
-        for index, value in enumerate(step.values):
-            _number(value, found, is_number=index in step.int_values)
-        for output in step.outputs:
-            if output is not None:
-                found.pending[len(found.values)] = output
-                found.slots[id(output)] = len(found.values)
-                found.values.append(None)
-        writes |= bool(step.written)
-    kept = 0
-    for slot, output in found.pending.items():
-        if id(output) in recorded.kept or id(output) in outside:
-            kept |= 1 << slot
-    found.places = _places(found) if writes else []
-    found.key = (kept, *found.places)
+    made = {id(value) for step in steps for value in step.outputs}
+    read = {id(value): value for step in steps for value in step.inputs()}
+    given = [
+        value for key, value in read.items() if key not in made and isinstance(value, Pending) and value.value is None
+    ]
+    kept = {id(value) for step in recorded.steps if id(step) not in own for value in step.inputs()} | recorded.kept
+    found = fingerprint(steps, DEFAULTS, given=given, kept=kept)
+    assert found is not None
     return found
-
-
-def _number(value: Any, found: ProgramFingerprint, *, is_number: bool) -> None:
-    kind = type(value)
-    if kind in (float, complex) or (kind is int and is_number):
-        found.values.append(value)
-    elif kind in owners.ARRAY_TYPES:
-        if id(value) not in found.slots:
-            found.slots[id(value)] = len(found.values)
-            found.values.append(value)
-    elif kind in (list, tuple):
-        for item in value:
-            _number(item, found, is_number=False)
-
-
-def _places(found: ProgramFingerprint) -> list[int]:
-    """Return for each value a number that those in the same memory share."""
-    numbers: dict[Any, int] = {}
-    places = []
-    for slot, value in enumerate(found.values):
-        output = found.pending.get(slot, value)
-        if type(output) not in owners.ARRAY_TYPES:
-            places.append(-1)
-            continue
-        key = output if isinstance(output, Pending) and output.shared is None else storage_key(output)
-        places.append(numbers.setdefault(key, len(numbers)))
-    return places
 
 
 def split(recorded: RecordedRun, *, donate: bool, check_indices: bool) -> list[PlannedRun]:
