@@ -26,7 +26,7 @@ from ..program.model import Value
 from ..record.blocks import paused
 from ..record.steps import masks_of_kernels
 from ..run.planned_runs import PlannedRun
-from ..run.replay_parts import PartOfReplay, find_fault
+from ..run.replay_parts import ReplayLine, find_fault
 from .recorded import RecordedRun, data_of
 from .replay_guards import ReplayGuard
 from .structures import Arguments, Results
@@ -43,7 +43,7 @@ class ReplayWriter(ReplayGuard):
     def __init__(self, recorded: RecordedRun, arguments: Arguments) -> None:
         #: id of a value → its text: an entry of a segment's list, an input's array, a constant.
         self._values: dict[int, str] = {}
-        self.parts: list[PartOfReplay] = []
+        self.parts: list[ReplayLine] = []
         #: The segments whose lists of values are there.
         self._begun: list[PlannedRun] = []
         super().__init__(recorded, arguments)
@@ -52,7 +52,7 @@ class ReplayWriter(ReplayGuard):
         text = [*self.lines, *lines]
         for place, part in enumerate(self.parts):
             # The function's heading is the first line.
-            part.line = next((number for number, line in enumerate(text, 2) if f"run{place}(" in line), 0)
+            part.number = next((number for number, line in enumerate(text, 2) if f"run{place}(" in line), 0)
         return super()._compile(lines, label)
 
     def replay(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ class ReplayWriter(ReplayGuard):
         body: list[str] = []
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
-        self.names.scope["fail"] = partial(find_fault, self.parts)
+        self.names.scope["fail"] = partial(find_fault, self.parts, recorded.recording.session)
         rebound = self._rebinding()
         donates = any(each.donated for each in self.parts)
         if body:
@@ -108,11 +108,11 @@ class ReplayWriter(ReplayGuard):
             self._values[id(output)] = f"{name}[{slot}]"
         for part in plan.parts:
             place = len(self.parts)
-            self.parts.append(PartOfReplay(name, segment, part, self.recorded))
+            self.parts.append(ReplayLine(part, name))
             lines += self._part(name, segment, part, place)
             if compared:
-                self.names.scope[f"compare{place}"] = self.parts[-1].compare
-                lines.append(f"compare{place}({name})")
+                self.names.scope[f"compare{place}"] = part.find_mismatch
+                lines.append(f"if (fault := compare{place}({name})) is not None: raise fault")
             if part.frees:
                 lines.append("".join(f"{name}[{index}] = " for index in part.frees) + "None")
         state = segment.steps[0].state
@@ -162,7 +162,7 @@ class ReplayWriter(ReplayGuard):
         if all(each.kind != "self" and not each.is_list and not each.is_optional for each in results):
             targets = ["_" if each is None else f"{name}[{each.index}]" for each in node.outputs]
             return [f"{', '.join(targets)} = {call}"]
-        self.names.scope[f"store{place}"] = node.store
+        self.names.scope[f"store{place}"] = node.store()
         return [f"store{place}({name}, {call})"]
 
     def _argument(self, name: str, value: Any, given: Any) -> str:

@@ -15,21 +15,20 @@ Note [Ints that are values]
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dispatch_core.arrays import access, owners
 from dispatch_core.keys.table import alternatives
+from dispatch_core.operators.kernel_names import describe_kernel
 from dispatch_core.operators.resolution import Resolution, resolve
 
 from ..record.array_specs import read_spec
 from ..record.liveness import count_references
 from ..record.pending import Pending, storage_key
 from ..record.steps import masks_of_kernels, to_outputs
-from .model import DEFAULTS, Node, PlanOptions, Program, Value, collect_values, make_store
+from .model import DEFAULTS, Node, PlanOptions, Program, Value, collect_values
 
 if TYPE_CHECKING:
-    from dispatch_core.calls.signature import CallParameter
     from dispatch_core.keys import context
     from dispatch_core.operators.dispatch_table import Slot
 
@@ -92,13 +91,18 @@ _NUMBERS: Final = frozenset({float, complex, int})
 _BY_VALUE: Final = frozenset({int, bool, str, type(None)})
 
 
-def slot_of(step: Step) -> Slot:
-    """Return the slot whose kernel a step runs: an alternative's, where its call included one."""
+def slot_of(step: type[Step]) -> Slot:
+    """Return the slot whose kernel steps of a class run: an alternative's, where their calls included one."""
     if step.mask & alternatives[0]:
         found = resolve(step.entry, step.mask, 0)
         assert isinstance(found, Resolution)
         return found.slot
     return step.entry.slot(step.device)
+
+
+def describe_kernel_of(step: type[Step]) -> str:
+    """Return the text that names the kernel that steps of a class run."""
+    return describe_kernel(step.device, slot_of(step).registration)
 
 
 def fingerprint(
@@ -266,9 +270,6 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
     for place, step in enumerate(found.steps):
-        signature = step.entry.signature
-        assert signature is not None
-        fault = faults[place] if faults else None
         arguments = tuple(
             [
                 next(numbers)
@@ -280,10 +281,9 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
         written: list[Value] = []
         collect_values(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
-        kernel = _kernel(slot_of(step), signature.parameters, arguments)
-        parts = step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)
-        call, store = partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs)
-        nodes.append(Node(*parts, call, store, fault, type(step), step.code, step.instruction, step.state))
+        kernel, fault = _kernel(step, arguments), faults[place] if faults else None
+        parts = kernel, arguments, outputs, tuple(written), fault, step.code, step.instruction, step.state
+        nodes.append(Node(type(step), *parts))
     return Program(tuple(nodes), tuple(values), *options)
 
 
@@ -301,7 +301,6 @@ class NodeFingerprint(NamedTuple):
 def fingerprint_node(node: Node, names: Sequence[Any]) -> NodeFingerprint:
     """Return the fingerprint of one call; ``names`` has what each value is, by its index."""
     kind = node.kind
-    assert kind is not None
     # An operator's entry is one object; that of a copy may be made again, and has what the two mean.
     operator = getattr(kind.entry, "meaning", kind.entry)
     results = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in node.outputs])
@@ -316,17 +315,16 @@ def _name(value: Any, names: Sequence[Any]) -> Any:
     return [_name(each, names) for each in value] if type(value) is tuple else value
 
 
-def _call(table: Any, mask: int, *values: Any) -> Any:
-    return table[mask](*values)
-
-
-def _kernel(slot: Slot, parameters: Sequence[CallParameter], arguments: tuple[Any, ...]) -> Any:
+def _kernel(step: Step, arguments: tuple[Any, ...]) -> Any:
     """Return the function that these arguments will run; None where a number decides, which differs between runs."""
+    slot, signature = slot_of(type(step)), step.entry.signature
+    assert signature is not None
     winner = slot.registration
     for special in slot.specialized:
         name, only = special.when or ("", None)
         given = next(
-            (value for each, value in zip(parameters, arguments, strict=True) if each.name == name), _NOT_THERE
+            (value for each, value in zip(signature.parameters, arguments, strict=True) if each.name == name),
+            _NOT_THERE,
         )
         if isinstance(given, Value):
             if given.number is type(only) and winner is not None and winner.level is not special.level:

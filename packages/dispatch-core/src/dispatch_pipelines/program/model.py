@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dispatch_core import devkit
@@ -59,13 +60,11 @@ class Value:
 class Node:
     """One recorded call: its operator, its arguments and its results."""
 
-    #: The operator's name with namespace and overload.
-    name: str
-    tags: frozenset[str]
+    #: The class of the recorded step, which has the operator's entry, the kernel's keys, the device and the stream.
+    kind: type[Step]
     #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
     #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any
-    parameters: tuple[CallParameter, ...]
     #: In schema order, with values instead of arrays and numbers; other ints, bools and strings stand there as they
     #: are, and lists are tuples.
     arguments: tuple[Any, ...]
@@ -74,19 +73,34 @@ class Node:
     #: The values that it writes to. None of a device whose arrays cannot be written to: see Note [Writes to arrays that
     #: cannot be written to] in `recording`.
     written: tuple[Value, ...]
-    #: Runs the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer: takes all
-    #: arguments in schema order, with arrays and numbers instead of values, and returns the results as the schema says.
-    call: Callable[..., Any]
-    #: Stores the result of ``call`` in the list of values.
-    store: Callable[[list[Any], Any], None]
     #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
     fault: Callable[[BaseException], Exception] | None = None
-    #: The class of the recorded step, which has the operator's entry, the kernel's keys, the device and the stream.
-    kind: type[Step] | None = None
     #: The caller's code and the instruction in it, and the context's masks at the call.
     code: CodeType | None = None
     instruction: int = 0
     state: context.State | None = None
+
+    @property
+    def name(self) -> str:
+        """The operator's name with namespace and overload."""
+        return self.kind.entry.name
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The operator's tags."""
+        return self.kind.entry.tags
+
+    @property
+    def signature(self) -> CallSignature:
+        """The operator's signature."""
+        signature = self.kind.entry.signature
+        assert signature is not None
+        return signature
+
+    @property
+    def parameters(self) -> tuple[CallParameter, ...]:
+        """The operator's parameters, in the order of the arguments."""
+        return self.signature.parameters
 
     @property
     def line(self) -> str:
@@ -94,14 +108,14 @@ class Node:
         return "" if self.code is None else line_of(self.code, self.instruction)
 
     @property
-    def device(self) -> DispatchKey | None:
+    def device(self) -> DispatchKey:
         """The key of the device that it runs on."""
-        return None if self.kind is None else self.kind.device
+        return self.kind.device
 
     @property
     def stream(self) -> Any:
         """The stream of the device that it is queued on; None for the only one."""
-        return None if self.kind is None else self.kind.stream
+        return self.kind.stream
 
     @property
     def shown(self) -> str:
@@ -109,9 +123,70 @@ class Node:
         arrays = [f"{each.dtype}{list(each.shape)}" for each in self.inputs() if each.number is None]
         return f"{self.name}({', '.join(arrays)})"
 
+    def call(self, *arguments: Any) -> Any:
+        """Run the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer.
+
+        It takes all arguments in schema order, with arrays and numbers instead of values, and returns the results as
+        the schema says.
+        """
+        return self.kind.entry.explicit_table[self.kind.mask](*arguments)
+
     def run(self, values: list[Any]) -> None:
         """Run the node's kernel on the list of values, and store its results there."""
-        self.store(values, self.call(*[filled(each, values) for each in self.arguments]))
+        self.runner()(values)
+
+    def runner(self) -> Callable[[list[Any]], None]:
+        """Return the function that does what `run` does, for many runs."""
+        table, mask, arguments = self.kind.entry.explicit_table, self.kind.mask, self.arguments
+        places = [(place, each.index) for place, each in enumerate(arguments) if isinstance(each, Value)]
+        lists = [(place, each) for place, each in enumerate(arguments) if type(each) is tuple]
+        only, first = self._only_output(), len(places)
+        if only is not None and places and not lists and places[-1][0] == first - 1:
+            # The usual case: values first, other arguments after them, and one result.
+            index, take, rest = places[0][1], itemgetter(*[index for _, index in places]), arguments[first:]
+
+            def run_one(values: list[Any]) -> None:
+                values[only] = table[mask](values[index], *rest)
+
+            def run_several(values: list[Any]) -> None:
+                values[only] = table[mask](*take(values), *rest)
+
+            return run_one if first == 1 else run_several
+        store = self.store()
+
+        def run_any(values: list[Any]) -> None:
+            given = [*arguments]
+            for place, index in places:
+                given[place] = values[index]
+            for place, each in lists:
+                given[place] = filled(each, values)
+            store(values, table[mask](*given))
+
+        return run_any
+
+    def store(self) -> Callable[[list[Any], Any], None]:
+        """Return the function that stores the kernel's result in the list of values."""
+        results, unpack = self.signature.results, self.signature.unpack
+        slots = [None if output is None else output.index for output in self.outputs]
+
+        def store(values: list[Any], found: Any) -> None:
+            places = iter(slots)
+            for result, value in zip(results, unpack(found), strict=True):
+                if result.kind == "self":
+                    continue
+                for each in value if result.is_list else (value,):
+                    slot = next(places)
+                    if slot is not None:
+                        values[slot] = each
+
+        return store
+
+    def _only_output(self) -> int | None:
+        """Return the index of the value that the kernel returns; None where it returns something else than one array."""
+        results, outputs = self.signature.results, self.outputs
+        if len(results) != 1 or results[0].kind == "self" or results[0].is_list or outputs[0] is None:
+            return None
+        return outputs[0].index
 
     def inputs(self) -> list[Value]:
         """Return the values among the arguments, numbers included."""
@@ -224,31 +299,6 @@ def filled(value: Any, values: list[Any]) -> Any:
     if isinstance(value, Value):
         return values[value.index]
     return [filled(item, values) for item in value] if type(value) is tuple else value
-
-
-def make_store(signature: CallSignature, outputs: Sequence[Value | None]) -> Callable[[list[Any], Any], None]:
-    """Make the function that stores a kernel's result in the list of values."""
-    results, unpack = signature.results, signature.unpack
-    slots = [None if output is None else output.index for output in outputs]
-    if len(results) == 1 and results[0].kind != "self" and not results[0].is_list and slots[0] is not None:
-        only = slots[0]
-
-        def store_one(values: list[Any], found: Any) -> None:
-            values[only] = found
-
-        return store_one
-
-    def store(values: list[Any], found: Any) -> None:
-        places = iter(slots)
-        for result, value in zip(results, unpack(found), strict=True):
-            if result.kind == "self":
-                continue
-            for each in value if result.is_list else (value,):
-                slot = next(places)
-                if slot is not None:
-                    values[slot] = each
-
-    return store
 
 
 def collect_values(value: Any, into: list[Value]) -> None:

@@ -10,92 +10,106 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import owners
 from dispatch_core.calls import conformance
 from dispatch_core.discovery import loader
-from dispatch_core.errors import BackendError
+from dispatch_core.errors import BackendError, DispatchError, KernelResultError
 from dispatch_core.forks import Order, forkable
 from dispatch_core.layers.stages import stage
 from dispatch_core.operators.entry import CHANGES
+from dispatch_core.operators.kernel_names import describe_planned_step
 
 from ..record.liveness import observable_nodes
 from .donation import check_donated
-from .fingerprints import ProgramFingerprint, build
-from .model import Node, PlannedStep, PlanOptions, Program, Value, filled
+from .fingerprints import ProgramFingerprint, build, describe_kernel_of
+from .model import Node, PlannedStep, PlanOptions, Program, Value
 
 if TYPE_CHECKING:
     from dispatch_core.keys.table import DispatchKey
 
-    from ..record.steps import Step
 
 #: How many plans are kept.
 KEPT: Final = 512
-#: The property in which a result differs that its planned step has not stored.
-MISSING: Final = "missing"
 _plans: Final[dict[tuple[Any, ...], Plan]] = {}
 _lock: Final = forkable(Order.TABLE)
 _clock: Final = itertools.count()
 
 
 class Part:
-    """One step of a plan: the recorded steps that it covers, the function that runs, and the values that it uses last."""
+    """One step of a plan: the calls that it covers, the function that runs, and the values that it uses last."""
 
-    __slots__ = ("frees", "is_planned", "made", "name", "needed", "nodes", "planned", "run")
+    __slots__ = ("calls", "frees", "needed", "nodes", "planned", "run")
 
     def __init__(
         self,
-        name: str,
         nodes: tuple[int, ...],
+        calls: tuple[Node, ...],
         run: Callable[[list[Any]], None],
         frees: tuple[int, ...],
-        made: tuple[tuple[int, Value], ...],
         needed: frozenset[int],
         planned: PlannedStep | None,
     ) -> None:
-        #: The names of its nodes, as a profile shows them.
-        self.name = name
-        self.nodes, self.run, self.frees = nodes, run, frees
-        #: The plan of the device's plugin; otherwise one node's own kernel.
-        self.planned, self.is_planned = planned, planned is not None
-        #: The results of its nodes, each with its node's index.
-        self.made = made
-        #: The indices of those results that are kept, or that another part reads.
+        #: The indices of the recorded steps, and what the program has of them.
+        self.nodes, self.calls = nodes, calls
+        self.run, self.frees = run, frees
+        #: The indices of the results that are kept, or that another part reads.
         self.needed = needed
+        #: The planned step of the device's plugin; None for one node's own kernel.
+        self.planned = planned
 
     def with_run(self, run: Callable[[list[Any]], None]) -> Part:
         """Return the same part with another function to run."""
-        return Part(self.name, self.nodes, run, self.frees, self.made, self.needed, self.planned)
+        return Part(self.nodes, self.calls, run, self.frees, self.needed, self.planned)
 
-    def find_mismatch(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
-        """Return the node whose result differs from its shape rule, or is `MISSING`, and the difference; or None."""
+    @property
+    def name(self) -> str:
+        """The names of its calls, as a profile shows them."""
+        return _name_part([each.name for each in self.calls])
+
+    @property
+    def made(self) -> list[tuple[Node, Value]]:
+        """The results of its calls."""
+        return [(node, each) for node in self.calls for each in node.outputs if each is not None]
+
+    def describe(self) -> str:
+        """Return the text that names the function that runs."""
+        if self.planned is None:
+            return describe_kernel_of(self.calls[0].kind)
+        names = ", ".join(each.name for each in self.calls)
+        return describe_planned_step(self.calls[0].device, self.planned.run, names)
+
+    def find_mismatch(self, values: list[Any]) -> DispatchError | None:
+        """Return the error for a result that differs from its shape rule, or is not stored; or None."""
         for node, value in self.made:
             array = values[value.index]
-            # A result that no other node needs may be left out.
-            if array is None and self.is_planned and value.index in self.needed:
-                return node, (MISSING, None, None)
-            if array is not None:
+            if array is None:
+                # A result that no other node needs may be left out.
+                if self.planned is not None and value.index in self.needed:
+                    return KernelResultError(
+                        f"{node.name}: its planned step has run and stored nothing for the result\n{self.describe()}",
+                        hint="set values[output.index] for every result that is kept or that another node reads",
+                    )
+                continue
+            try:
                 found = conformance.compare(array, value.shape, value.strides, value.dtype)
-                if found is not None:
-                    return node, found
+            except DispatchError as error:  # An array that its own type cannot describe.
+                return error
+            if found is not None:
+                return conformance.misfit_error(node.kind.entry, found, self.describe())
         return None
 
 
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "donated", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
+    __slots__ = ("donated", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
 
-    def __init__(
-        self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep], dropped: tuple[int, ...]
-    ) -> None:
+    def __init__(self, parts: Sequence[Part], planned: Sequence[PlannedStep], dropped: tuple[int, ...]) -> None:
         self.parts = tuple(parts)
         #: The steps that do not run, because nothing of them is observable.
         self.dropped = dropped
-        #: The values in the list behind the program's own.
-        self.constants = list(constants)
         #: How many nodes run together with others.
         self.fused = sum(len(step.nodes) for step in planned if len(step.nodes) > 1)
         #: Bytes of results that are never stored, and how many arrays are used up.
@@ -151,15 +165,13 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
     planned = _ask_planner(program, device) if live else []
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
-    constants: list[Any] = []
     order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]] = []
     for index, node in enumerate(program.nodes):
         if index in runs_last:
             order.append((runs_last[index].nodes, runs_last[index].run, runs_last[index]))
         elif index not in covered:
-            run = _one_kernel(node, found.steps[live[index]], len(program.values), constants)
-            order.append(((index,), run, None))
-    return Plan(list(_add_frees(program, order, live)), constants, planned, dropped)
+            order.append(((index,), node.runner(), None))
+    return Plan(list(_add_frees(program, order, live)), planned, dropped)
 
 
 def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:
@@ -219,12 +231,10 @@ def _add_frees(
     for value_index, place in last.items():
         frees[place].append(value_index)
     for place, (nodes, run, planned) in enumerate(order):
-        made = tuple([(live[index], out) for index in nodes for out in program.nodes[index].outputs if out is not None])
-        inside = {value.index for _, value in made if last.get(value.index) == place}
-        needed = frozenset(value.index for _, value in made if value.index not in inside)
-        steps = tuple([live[index] for index in nodes])
-        name = _name_part([program.nodes[index].name for index in nodes])
-        yield Part(name, steps, run, tuple(frees[place]), made, needed, planned)
+        calls = tuple([program.nodes[index] for index in nodes])
+        made = [each.index for node in calls for each in node.outputs if each is not None]
+        needed = frozenset(index for index in made if last.get(index) != place)
+        yield Part(tuple([live[index] for index in nodes]), calls, run, tuple(frees[place]), needed, planned)
 
 
 def _name_part(names: Sequence[str]) -> str:
@@ -235,37 +245,3 @@ def _name_part(names: Sequence[str]) -> str:
     """
     shown = ", ".join(names[:2])
     return shown if len(names) < 3 else f"{shown} and {len(names) - 2} more"
-
-
-def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:
-    """Make the function that runs a node's own kernel."""
-    table, mask = step.entry.explicit_table, step.mask
-    indices = []
-    nested = [isinstance(value, tuple) for value in node.arguments]
-    for value in node.arguments:
-        if isinstance(value, Value):
-            indices.append(value.index)
-        else:
-            indices.append(start + len(constants))
-            constants.append(value)
-    store = node.store
-
-    if any(nested):
-        places = list(zip(indices, nested, strict=True))
-
-        def run(values: list[Any]) -> None:
-            given = [filled(values[index], values) if is_list else values[index] for index, is_list in places]
-            store(values, table[mask](*given))
-
-    elif len(indices) > 1:
-        take = itemgetter(*indices)
-
-        def run(values: list[Any]) -> None:
-            store(values, table[mask](*take(values)))
-
-    else:
-
-        def run(values: list[Any]) -> None:
-            store(values, table[mask](*[values[index] for index in indices]))
-
-    return run

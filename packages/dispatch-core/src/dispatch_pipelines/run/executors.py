@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.calls import call_trace, conformance
 from dispatch_core.display.progress_reports import reporter
-from dispatch_core.errors import DispatchError, KernelResultError
 from dispatch_core.layers.stages import active, stage, watch
-from dispatch_core.operators.kernel_names import describe_kernel, describe_planned_step
 
 from ..program import plan as plans
-from ..program.fingerprints import ProgramFingerprint, fingerprint, slot_of
+from ..program.fingerprints import ProgramFingerprint, describe_kernel_of, fingerprint
 from ..program.model import PlanOptions
 from ..record.blocks import paused
 from ..record.errors import describe_call, error_of, has_poisoned_arrays, poison, step_error
@@ -164,7 +162,6 @@ class PlanRun:
     def __call__(self, report: Report | None) -> bool:
         """Run the plan; return whether a step has failed."""
         values = self._found.values
-        values += self._plan.constants
         is_new = not self._plan.is_compared
         raised: Exception | None = None
         is_wrong = False
@@ -176,7 +173,7 @@ class PlanRun:
                 except Exception as error:  # noqa: BLE001  # kept until the result is read
                     raised = error
                     break
-                if is_new and (raised := self._find_mismatch(part, values)) is not None:
+                if is_new and (raised := part.find_mismatch(values)) is not None:
                     is_wrong = True
                     break
                 self._ended += 1
@@ -203,32 +200,6 @@ class PlanRun:
         made = [pending[value.index] for _, value in part.made if value.index in pending]
         return part.with_run(watch("impl", part.name, part.run, made))
 
-    def _find_mismatch(self, part: Part, values: list[Any]) -> Exception | None:
-        """Return the error for a part that made something else than the shape rules say, or None."""
-        try:
-            found = part.find_mismatch(values)
-        except DispatchError as error:  # An array that its own type cannot describe.
-            return error
-        if found is None:
-            return None
-        steps = self._found.steps
-        step = steps[found[0]]
-        if part.is_planned:
-            who = self._describe_planned(part)
-            if found[1][0] == plans.MISSING:
-                return KernelResultError(
-                    f"{step.name}: its planned step has run and stored nothing for the result\n{who}",
-                    hint="set values[output.index] for every result that is kept or that another node reads",
-                )
-            return conformance.misfit_error(step.entry, found[1], who)
-        return _make_mismatch_error(step, found[1])
-
-    def _describe_planned(self, part: Part) -> str:
-        """Return the text that names a planned step."""
-        steps = [self._found.steps[index] for index in part.nodes]
-        names = ", ".join(step.name for step in steps)
-        return describe_planned_step(steps[0].device, part.run, names)
-
     def _warn_of(self, part: Part, raised: Exception) -> None:
         """Warn once that a planned step raises, where the kernels of its nodes do not."""
         if self._plan.has_warned or any(self._found.steps[index].error is not None for index in part.nodes):
@@ -236,7 +207,7 @@ class PlanRun:
         self._plan.has_warned = True
         warnings.warn(
             f"A planned step raised {type(raised).__name__}: {raised}; its nodes' kernels, run one by one, did not\n"
-            f"{self._describe_planned(part)}",
+            f"{part.describe()}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -370,7 +341,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
     meta = output.meta
     found = conformance.compare_with(array, meta)
     if found is not None:
-        raise _make_mismatch_error(step, found)
+        raise conformance.misfit_error(step.entry, found, describe_kernel_of(type(step)))
     if len(step.compared) >= _COMPARED:
         step.compared.clear()
     step.compared.add(meta)
@@ -378,12 +349,6 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
 
 #: How many specs a recorder knows its kernel to return, before it compares again.
 _COMPARED: Final = 256
-
-
-def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
-    """Return the error for a kernel of the device that returned something else than its shape rule says."""
-    who = describe_kernel(step.device, slot_of(step).registration)
-    return conformance.misfit_error(step.entry, found, who)
 
 
 def with_arrays(value: Any) -> Any:
