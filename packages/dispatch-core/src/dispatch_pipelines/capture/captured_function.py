@@ -41,8 +41,8 @@ from .eager_calls import EagerCall, RecordingRow
 from .held_tensors import find_held
 from .live_numbers import to_plain
 from .recorded import RecordedRun, compare
-from .replay import ReplayWriter, make_replay
-from .replay_guards import MISS
+from .replay import make_replay
+from .replay_guards import MISS, ReplayGuard
 from .structures import Arguments, Results, tensors_in
 
 #: The keys of layers that see single calls: under them a captured function runs eagerly.
@@ -334,7 +334,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         tensors = []
         recorded.release()
         for each in (made.guard, *(made.replays or ())):
-            ReplayWriter.refer(each, recorded.inputs)
+            ReplayGuard.refer(each, recorded.inputs)
         self._publish(made, before, is_counted=fault is None, is_check=is_check)
         if fault is not None:
             raise fault
@@ -351,13 +351,13 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             except CaptureError as error:
                 # Raised once the call has run; but other kernels may well do otherwise.
                 fault = error
-        writer = ReplayWriter(recorded, arguments)
-        made = Variant(recorded, writer.guard())
+        guard = ReplayGuard(recorded, arguments)
+        made = Variant(recorded, guard.guard())
         if before is not None and fault is None:
             segments = split(recorded, **self._planning)
             made.fused = sum(segment.plan.fused for segment in segments)
             made.donated = sum(segment.plan.donated for segment in segments)
-            made.replays = make_replay(writer, segments, result)
+            made.replays = make_replay(guard, segments, result)
             made.run = made.first_run
         return made, None if before is None or before.is_outdated else fault
 

@@ -27,9 +27,9 @@ from ..record.blocks import paused
 from ..record.steps import masks_of_kernels
 from ..run.planned_runs import PlannedRun
 from ..run.replay_parts import ReplayLine, find_fault
-from .recorded import RecordedRun, data_of
+from .recorded import data_of
 from .replay_guards import ReplayGuard
-from .structures import Arguments, Results
+from .structures import Results
 
 if TYPE_CHECKING:
     from ..program.plan import Part
@@ -37,28 +37,22 @@ if TYPE_CHECKING:
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
 
-class ReplayWriter(ReplayGuard):
-    """Writes the guard of a recorded call and its replay."""
+class ReplayWriter:
+    """Writes the replay of a recorded call, behind its guard."""
 
-    def __init__(self, recorded: RecordedRun, arguments: Arguments) -> None:
+    def __init__(self, guard: ReplayGuard) -> None:
+        self._guard = guard
+        self.recorded, self.names = guard.recorded, guard.names
+        self.tensors, self.operand = guard.tensors, guard.operand
         #: id of a value → its text: an entry of a segment's list, an input's array, a constant.
         self._values: dict[int, str] = {}
-        self.parts: list[ReplayLine] = []
+        self._parts: list[ReplayLine] = []
         #: The segments whose lists of values are there.
         self._begun: list[PlannedRun] = []
-        super().__init__(recorded, arguments)
 
-    def _compile(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
-        text = [*self.lines, *lines]
-        for place, part in enumerate(self.parts):
-            # The function's heading is the first line.
-            part.number = next((number for number, line in enumerate(text, 2) if f"run{place}(" in line), 0)
-        return super()._compile(lines, label)
-
-    def replay(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
+    def write(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
         """Return the replay; with ``compared`` the one that compares results with the shape rules."""
         recorded = self.recorded
-        self.parts, self._begun = [], []
         for index, each in enumerate(recorded.inputs):
             for array in each.arrays():
                 self._values.setdefault(id(array), f"x{index}")
@@ -66,9 +60,9 @@ class ReplayWriter(ReplayGuard):
         body: list[str] = []
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
-        self.names.scope["fail"] = partial(find_fault, self.parts, recorded.recording.session)
+        self.names.scope["fail"] = partial(find_fault, self._parts, recorded.recording.session)
         rebound = self._rebinding()
-        donates = any(each.donated for each in self.parts)
+        donates = any(each.donated for each in self._parts)
         if body:
             lines += [
                 "try:",
@@ -79,7 +73,11 @@ class ReplayWriter(ReplayGuard):
             ]
             lines += ["if fault is not None: raise fault"]
         lines += [*([] if donates else rebound), *self._ending(result)]
-        return self._compile(lines, f"replay of {recorded.recording.name}")
+        for place, part in enumerate(self._parts):
+            # The function's heading is the first line.
+            text = enumerate([*self._guard.lines, *lines], 2)
+            part.number = next((number for number, line in text if f"run{place}(" in line), 0)
+        return self._guard.finish(lines, f"replay of {recorded.recording.name}")
 
     def _host_arrays(self) -> list[str]:
         """Return lines that bring in arrays of the host's data; see Note [The host's data] in `capture_inputs`."""
@@ -107,8 +105,8 @@ class ReplayWriter(ReplayGuard):
         for slot, output in found.pending.items():
             self._values[id(output)] = f"{name}[{slot}]"
         for part in plan.parts:
-            place = len(self.parts)
-            self.parts.append(ReplayLine(part, name))
+            place = len(self._parts)
+            self._parts.append(ReplayLine(part, name))
             lines += self._part(name, segment, part, place)
             if compared:
                 self.names.scope[f"compare{place}"] = part.find_mismatch
@@ -137,7 +135,7 @@ class ReplayWriter(ReplayGuard):
             if not part.planned.donated:
                 return [f"run{place}({name})"]
             donated = list_donated(part.planned.donated, self._begun, self.recorded.inputs, self.tensors)
-            self.parts[place].donated = donated
+            self._parts[place].donated = donated
             self.names.scope[f"spare{place}"] = partial(keep_shared, part.planned.copy, donated)
             return [f"copied{place} = spare{place}({name})", f"run{place}({name})"]
         node, step = segment.program.nodes[part.nodes[0]], segment.steps[part.nodes[0]]
@@ -206,7 +204,7 @@ class ReplayWriter(ReplayGuard):
             names,
             lambda tensor: made[id(tensor)],
             lambda number: self.operand(number.expression),
-            self.arguments.name_of,
+            self._guard.arguments.name_of,
         )
         return [*lines, f"return {results.text(result)}"]
 
@@ -242,7 +240,8 @@ def _has_values(value: tuple[Any, ...]) -> bool:
 
 
 def make_replay(
-    writer: ReplayWriter, segments: Sequence[PlannedRun], result: Any
+    guard: ReplayGuard, segments: Sequence[PlannedRun], result: Any
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the replay that compares results with the shape rules, and the one that does not."""
-    return writer.replay(segments, result, compared=True), writer.replay(segments, result, compared=False)
+    compared, plain = ReplayWriter(guard), ReplayWriter(guard)
+    return compared.write(segments, result, compared=True), plain.write(segments, result, compared=False)

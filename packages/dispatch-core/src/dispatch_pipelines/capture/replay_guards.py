@@ -181,7 +181,7 @@ class ReplayGuard(GuardWriter):
 
     def guard(self) -> Callable[..., Any]:
         """Return the guard alone: it returns None where a call fits."""
-        return self._compile([], f"guard of {self.recorded.recording.name}")
+        return self.finish([], f"guard of {self.recorded.recording.name}")
 
     @staticmethod
     def refer(function: Any, inputs: Sequence[Input]) -> None:
@@ -190,7 +190,8 @@ class ReplayGuard(GuardWriter):
         function.__globals__["elsewhere"] = {id(find()) for find in found.values()}
         function.__globals__.update({f"find{index}": find for index, find in found.items()})
 
-    def _compile(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
+    def finish(self, lines: Sequence[str], label: str) -> Callable[..., Any]:
+        """Return the function of the guard's lines and of ``lines`` after them."""
         return self.compile("replay(args, kwargs)", lines, label)
 
 
