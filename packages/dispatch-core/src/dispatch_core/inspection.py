@@ -16,8 +16,8 @@ from .calls.late_calls import computes_late, takes_one_unknown
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .errors import ArgumentError
-from .graph.model import ValueInfo
-from .graph.picture import FORMS, DrawnStep, Edge, Picture
+from .graph.model import Step, ValueInfo
+from .graph.picture import FORMS, Edge, Picture
 from .keys import context
 from .keys.switched_on import included_mask
 from .keys.table import BACKEND_PREFIXES, MARKERS
@@ -70,7 +70,6 @@ __all__ = [
     "Candidate",
     "Catalog",
     "Claim",
-    "DrawnStep",
     "Edge",
     "Picture",
     "ProfileSession",
@@ -80,6 +79,7 @@ __all__ = [
     "Resolution",
     "Settings",
     "Slot",
+    "Step",
     "TracedCall",
     "TypedCalls",
     "ValueInfo",

@@ -14,6 +14,7 @@ from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..calls.signature import CallParameter
 from ..devices import Device
 from ..errors import ArgumentError, KernelResultError
+from ..escapes import to_printable
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
@@ -21,14 +22,19 @@ from ..operators.registries import registry as process_registry
 _LITERALS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, Device})
 
 
-@dataclass(frozen=True, slots=True)
-class ValueRef:
+class ValueRef(int):
     """A value of a graph by its number: its place among the graph's `ValueInfo`."""
 
-    number: int
+    __slots__ = ()
 
     def __str__(self) -> str:
-        return f"%{self.number}"
+        return f"%{int(self)}"
+
+    def __repr__(self) -> str:
+        return f"ValueRef({int(self)})"
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,27 @@ def _is_spelled_enum(value: object) -> bool:
     return isinstance(value, Enum) and "." not in type(value).__qualname__ and value.name in type(value).__members__
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """What is known of a step besides its work, where its program is looked at."""
+
+    #: Whether its effects are not observable, so that a flush drops it.
+    is_dropped: bool = False
+    #: Whether memory that it makes or writes to is seen outside the graph.
+    is_output: bool = False
+    #: File and line of the call, without the folder.
+    where: str = ""
+    #: The index of the fused group that it runs in, or None.
+    group: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the step on one line, as a terminal can show it."""
+        return to_printable(str(self))
+
+
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Step):
     """One call of an operator. Tensors among the arguments and everything in the results are values of the graph.
 
     ``results`` is a value, a list of values for a list of tensors, a tuple of these for several results, or None.
@@ -95,6 +120,11 @@ class Call:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     results: Any
+
+    @property
+    def name(self) -> str:
+        """Return the operator's name."""
+        return self.op.name
 
     @property
     def inputs(self) -> tuple[ValueRef, ...]:
@@ -139,16 +169,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrap:
+class Wrap(_Step):
     """A raw array that becomes a frontend's tensor or, where ``frontend`` is None, a tensor's array."""
 
     source: ValueRef
     frontend: Constant | None
     target: ValueRef
 
+    @property
+    def name(self) -> str:
+        """Return ``wrap``, or ``unwrap``."""
+        return "unwrap" if self.frontend is None else "wrap"
+
     def __str__(self) -> str:
-        done = f"unwrap({self.source})" if self.frontend is None else f"wrap({self.source}, {self.frontend})"
-        return f"{self.target} = {done}"
+        given = [self.source] if self.frontend is None else [self.source, self.frontend]
+        return f"{self.target} = {self.name}({', '.join(map(str, given))})"
 
     @property
     def inputs(self) -> tuple[ValueRef, ...]:
@@ -303,7 +338,7 @@ def _show(value: Any) -> str:
 
 
 def _variable(value: ValueRef) -> str:
-    return f"v{value.number}"
+    return f"v{int(value)}"
 
 
 class _Writer:

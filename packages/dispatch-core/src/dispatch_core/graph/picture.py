@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
 from .. import devkit
 from ..display import show_number_of
-from ..escapes import to_printable
 from ..files import write_form
-from .model import Call, Graph, ValueInfo, values_in
+from .model import Graph, Step, ValueInfo, ValueRef, values_in
 
 #: How many steps a notebook draws by itself.
 MOST_DRAWN: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnStep:
-    """A step of a graph, by the numbers of the values that it takes and makes."""
-
-    #: The operator's name, or ``wrap`` or ``unwrap``.
-    name: str
-    #: The step as text on one line.
-    text: str
-    inputs: tuple[int, ...]
-    results: tuple[int, ...]
-    #: Those of the inputs that it writes to.
-    writes: tuple[int, ...]
-    #: Those of the inputs that its results are views of.
-    views: tuple[int, ...]
-    #: Whether its effects are not observable, so that a flush drops it.
-    is_dropped: bool = False
-    #: Whether memory that it makes or writes to is seen outside the graph.
-    is_output: bool = False
-    #: File and line of the call, without the folder.
-    where: str = ""
-    #: The index of the fused group that it runs in, or None.
-    group: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +87,6 @@ class Picture(Drawable):
     """
 
     program: Graph
-    steps: tuple[DrawnStep, ...]
 
     title: ClassVar[str] = "trace"
 
@@ -133,32 +107,29 @@ class Picture(Drawable):
         visible = {value.memory for value in values if value.is_held}
         steps = []
         for index, step in enumerate(program.steps):
-            taken, made, writes, views = (
-                tuple(value.number for value in each) for each in (step.inputs, step.makes, step.writes, step.views)
+            is_seen = any(values[each].is_held for each in step.makes) or any(
+                values[each].memory in visible for each in step.writes
             )
             is_dropped = index in dropped
-            is_seen = any(values[each].is_held for each in made) or any(
-                values[each].memory in visible for each in writes
-            )
             steps.append(
-                DrawnStep(
-                    name=step.op.name if isinstance(step, Call) else "unwrap" if step.frontend is None else "wrap",
-                    text=to_printable(str(step)),
-                    inputs=taken,
-                    results=made,
-                    writes=writes,
-                    views=views,
+                replace(
+                    step,
                     is_dropped=is_dropped,
                     is_output=is_seen and not is_dropped,
                     where=places[index] if places else "",
                     group=groups.get(index),
                 )
             )
-        return cls(program, tuple(steps))
+        return cls(replace(program, steps=tuple(steps)))
 
     def picture(self) -> Picture:
         """Return the picture itself."""
         return self
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Return the steps of the graph."""
+        return self.program.steps
 
     @property
     def values(self) -> tuple[ValueInfo, ...]:
@@ -191,8 +162,8 @@ class Picture(Drawable):
 
     def edges(self) -> list[Edge]:
         """Return who uses which value, and where it comes from: its maker, or the last step before that wrote to it."""
-        makers: dict[int, int] = {}
-        writers: dict[int, tuple[int, tuple[int, ...]]] = {}
+        makers: dict[ValueRef, int] = {}
+        writers: dict[int, tuple[int, tuple[ValueRef, ...]]] = {}
         found = []
         for index, step in enumerate(self.steps):
             for number in step.inputs:
@@ -203,10 +174,10 @@ class Picture(Drawable):
                 if writer is not None and (source is None or writer > source):
                     source, is_through_alias = writer, number not in written
                 kind = "view" if number in step.views or is_through_alias else "data"
-                found.append(Edge(number, source, index, "write" if number in step.writes else kind))
+                found.append(Edge(int(number), source, index, "write" if number in step.writes else kind))
             for number in step.writes:
                 writers[self.values[number].memory] = index, step.writes
-            makers.update(dict.fromkeys(step.results, index))
+            makers.update(dict.fromkeys(step.makes, index))
         return found
 
     @property
@@ -227,10 +198,10 @@ class Picture(Drawable):
         shared = "" if value.memory == value.number else f", memory of %{value.memory}"
         return f"{value.type}{shared}{', failed' if value.has_failed else ''}"
 
-    def notes(self, step: DrawnStep) -> list[str]:
+    def notes(self, step: Step) -> list[str]:
         """Return the comments of a step in the listing: its results and writes, its fate, the line of its call."""
-        found = [self.values[number].type for number in step.results]
-        found += [f"view of %{number}" for number in step.views]
+        found = [self.values[number].type for number in step.makes]
+        found += [f"view of {number}" for number in step.views]
         found += ["writes " + self._describe_write(number) for number in step.writes]
         if step.is_dropped:
             found.append("dropped")
@@ -238,7 +209,7 @@ class Picture(Drawable):
             found.append(f"group {step.group}")
         return [*found, step.where] if step.where else found
 
-    def _describe_write(self, number: int) -> str:
+    def _describe_write(self, number: ValueRef) -> str:
         value = self.values[number]
         return f"{value} {value.type}" + ("" if value.memory == number else f", memory of %{value.memory}")
 

@@ -117,7 +117,7 @@ class _Recorder:
         elif known[1] is owner:
             value = known[0]
         else:
-            value = self._new(seen.data, self.looks[known[0].number][2])
+            value = self._new(seen.data, self.looks[known[0]][2])
             around = None if owner is None else Constant.of(owner, self.constants)
             self.steps.append(Wrap(known[0], around, value))
         self._know(seen.tensor, value, seen.data)
@@ -141,8 +141,8 @@ class _Recorder:
 
     def describe(self, graph: Graph) -> tuple[ValueInfo, ...]:
         """Return the descriptions of a graph's values."""
-        inputs = {value.number for value in graph.inputs}
-        held = inputs | {value.number for value in values_in(graph.outputs)}
+        inputs = {*graph.inputs}
+        held = inputs | {*values_in(graph.outputs)}
         return tuple(
             ValueInfo(
                 number,
@@ -162,7 +162,7 @@ class _Recorder:
         found = []
         for promised, item in zip(signature.results, signature.unpack(result), strict=True):
             base = given[promised.source] if promised.kind == "view" else None
-            memory = self.looks[self._value(base).number][2] if isinstance(base, _Seen) else None
+            memory = self.looks[self._value(base)][2] if isinstance(base, _Seen) else None
             written = promised.kind == "self"
             found.append(self._result(item, given, nested=promised.is_list, written=written, memory=memory))
         return signature.pack(found)
