@@ -47,14 +47,14 @@ EXECUTORS: Final = {
     "PlanRun": "a plan, part by part",
     "_run_step": "a step alone",
     "_one_kernel": "a plan's part of one kernel",
+    "Node.run": "a node, for planners, for plans without a planned step, and for finding a call that fails",
     "ReplayWriter": "generated replays of captured calls",
     "PartOfReplay": "a part of a replay, as a profile measures it",
     "Graph.replay": "a graph, call by call",
 }
 GUARD_WRITERS: Final = {
     "_GuardWriter": "guards of plans",
-    "GuardWriter": "guards of captured calls",
-    "ReplayWriter": "checks within replays",
+    "GuardWriter": "the lines of guards",
 }
 #: What decides which function serves a call: definitions and, with a dot, attributes of a class.
 CHOICES: Final = {
@@ -74,7 +74,7 @@ ATTRIBUTES: Final = (
     " runs_at_once serves stands_for"
 ).split()
 #: Names of the tables above that the sources define no longer.
-GONE: Final = frozenset({"WrittenCall", "_GuardWriter"})
+GONE: Final = frozenset({"WrittenCall", "_GuardWriter", "_one_kernel", "PartOfReplay", "DrawnStep"})
 
 _FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCHEMA: Final = re.compile(r'(?<!def )(?<![\w.])([a-z_]\w*)(?:\.\w+)?\([^()"]*(?:\([^()]*\)[^()"]*)*\) -> ')
