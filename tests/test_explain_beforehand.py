@@ -24,7 +24,7 @@ import dispatch_core as dc
 from dispatch_aten.operators import ATEN, PRIMS
 what, seed, count_of_calls = sys.argv[1:]
 if what != "core":
-    import torchlike, torchlike.autograd.rules.register, dispatch_pipelines.program.snapshots
+    import torchlike, torchlike.autograd.rules.register, dispatch_pipelines.graph.snapshots
 import dispatch_backend_cpu.plugin, dispatch_backend_meta.plugin, dispatch_backend_npu.plugin
 
 KEYSETS = "CPU AutogradCPU,CPU AutogradMeta,Meta AutogradNPU,NPU BackendSelect,Tracer,CPU AutogradOther,Meta,CPU".split()

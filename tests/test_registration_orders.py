@@ -25,7 +25,7 @@ import torchlike
 from dispatch_backend_cpu.kernels import PRIMS
 # Modules that a first use would import, so that not every fork does.
 import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin
-import dispatch_pipelines.program.snapshots, torchlike.autograd.rules.register
+import dispatch_pipelines.graph.snapshots, torchlike.autograd.rules.register
 
 warnings.simplefilter("ignore", dc.OverwriteWarning)
 RAN = []

@@ -69,7 +69,7 @@ SIBLINGS = {"dispatch_pipelines": {"dispatch_core"}}
 #: The one module of the core that imports pipelines, when one of its names is first used.
 HAND_OVER = "dispatch-core/src/dispatch_core/pipelines.py"
 #: The folders of pipelines; each imports only those before it.
-PIPELINES = ("record", "program", "run", "capture")
+PIPELINES = ("record", "graph", "program", "run", "capture")
 
 
 @pytest.fixture(scope="module", autouse=True)

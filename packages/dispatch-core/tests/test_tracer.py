@@ -11,7 +11,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
-from dispatch_core.graph import Call, Constant, Graph, ValueRef, Wrap
+from dispatch_pipelines.graph import Call, Constant, Graph, ValueRef, Wrap
 
 
 class Mode(enum.IntEnum):

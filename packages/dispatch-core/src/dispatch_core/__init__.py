@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from .devkit import coverage, explain, show_progress
     from .layers.modes import DispatchMode
     from .layers.profiler import profile
-    from .layers.tracer import trace
     from .operators import (
         KernelFactory,
         KernelProvider,
@@ -94,7 +93,7 @@ if TYPE_CHECKING:
     )
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
     from .operators.overloads import respell as respell  # the old name of rename_arguments, until 0.2
-    from .pipelines import PipelineError, PlannedStep, Program, capture, current_pipeline, pipeline
+    from .pipelines import PipelineError, PlannedStep, Program, capture, current_pipeline, pipeline, trace
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
@@ -190,7 +189,7 @@ _LATE = {
     "strides": ".arrays",
     "synchronize": ".synchronization",
     "Tensor": ".custom_ops",
-    "trace": ".layers.tracer",
+    "trace": ".pipelines",
     "use_kernels": ".operators",
     "wrap_like": ".arrays",
 }

@@ -5,6 +5,9 @@ It follows the core: names come and go with it, in releases of both distribution
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from . import pipelines
 from ._record import Record
 from .arrays.frontend import FRONTENDS, frontend_of
 from .arrays.late_arrays import COMPUTED_FOR
@@ -16,8 +19,6 @@ from .calls.late_calls import computes_late, takes_one_unknown
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .errors import ArgumentError
-from .graph.model import Step, ValueInfo
-from .graph.picture import FORMS, Edge, Picture
 from .keys import context
 from .keys.switched_on import included_mask
 from .keys.table import BACKEND_PREFIXES, MARKERS
@@ -47,6 +48,9 @@ from .plugins.state import explain_exception
 from .surroundings.distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
 from .surroundings.environment import parse_names
 
+if TYPE_CHECKING:
+    from .pipelines import FORMS, Edge, GraphStep, Picture, ValueInfo
+
 __all__ = [
     "ALLOW",
     "ARRAY_TYPES",
@@ -71,6 +75,7 @@ __all__ = [
     "Catalog",
     "Claim",
     "Edge",
+    "GraphStep",
     "Picture",
     "ProfileSession",
     "ProviderState",
@@ -79,7 +84,6 @@ __all__ = [
     "Resolution",
     "Settings",
     "Slot",
-    "Step",
     "TracedCall",
     "TypedCalls",
     "ValueInfo",
@@ -125,6 +129,15 @@ __all__ = [
     "unwritable_error",
     "walk_keys",
 ]
+
+#: The names that `pipelines` imports where one is first used.
+_OF_PIPELINES = ("FORMS", "Edge", "Picture", "GraphStep", "ValueInfo")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_PIPELINES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(pipelines, name)
 
 
 def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from dispatch_pipelines.capture.capture_parts import CapturePart, Finish
     from dispatch_pipelines.capture.captured_function import capture
     from dispatch_pipelines.capture.capturing import Recording, current_recording
+    from dispatch_pipelines.graph.model import GraphStep, ValueInfo
+    from dispatch_pipelines.graph.picture import FORMS, Edge, Picture
+    from dispatch_pipelines.graph.tracer import trace
     from dispatch_pipelines.program.model import Node, PlannedStep, Program, Value, filled
     from dispatch_pipelines.record.blocks import current
     from dispatch_pipelines.record.errors import GIVEN_UP, PipelineError, on_read
@@ -19,17 +22,22 @@ if TYPE_CHECKING:
 
 __path__: Final[list[str]] = []  # the import system looks for the modules that were here: `surroundings.former_paths`
 __all__ = [
+    "FORMS",
     "GIVEN_UP",
     "CapturePart",
+    "Edge",
     "Finish",
+    "GraphStep",
     "Node",
     "Pending",
+    "Picture",
     "Pipeline",
     "PipelineError",
     "PlannedStep",
     "Program",
     "Recording",
     "Value",
+    "ValueInfo",
     "before_read",
     "capture",
     "current",
@@ -43,6 +51,7 @@ __all__ = [
     "open_session",
     "pipeline",
     "run_random_steps",
+    "trace",
 ]
 
 #: Module of ``dispatch_pipelines`` → its names that the core and frontends use.
@@ -50,6 +59,9 @@ _NAMES: Final = {
     "capture.capture_parts": "CapturePart Finish",
     "capture.captured_function": "capture",
     "capture.capturing": "Recording current_recording",
+    "graph.model": "GraphStep ValueInfo",
+    "graph.picture": "FORMS Edge Picture",
+    "graph.tracer": "trace",
     "program.model": "Node PlannedStep Program Value filled",
     "record.blocks": "current",
     "record.errors": "GIVEN_UP PipelineError on_read",

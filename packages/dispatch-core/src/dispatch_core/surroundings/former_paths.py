@@ -14,6 +14,7 @@ __all__ = ["AliasLoader", "find_former"]
 _FORMER: Final = {
     "dispatch_core.cache_folders": "dispatch_core.files.cache_folders",
     "dispatch_core.distributions": "dispatch_core.surroundings.distributions",
+    "dispatch_core.graph": "dispatch_pipelines.graph",
     "dispatch_core.logs": "dispatch_core.surroundings.logs",
     "dispatch_core.pipelines.errors": "dispatch_pipelines.record.errors",
     "dispatch_core.pipelines.handle": "dispatch_pipelines.run.handle",

@@ -30,7 +30,7 @@ from .executors import Executor
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..program.snapshots import PipelineGraph
+    from ..graph.snapshots import PipelineGraph
     from ..record.steps import Step
 
 _LOG: Final = Log("pipelines")
@@ -142,7 +142,7 @@ class Pipeline:
         ``groups`` are shown as fused; by default those that the devices' plugins plan. Raises ``ArgumentError`` for a group
         with a step that is not pending.
         """
-        from ..program.snapshots import snapshot  # most programs draw none
+        from ..graph.snapshots import snapshot  # most programs draw none
 
         session = self._session
         with session.lock:
@@ -171,7 +171,7 @@ class Pipeline:
     @devkit.for_notebooks
     def _repr_html_(self) -> str | None:
         """Return the figures and the steps that wait; nothing is computed for it, and no plan made."""
-        from dispatch_core.graph.picture import MOST_DRAWN
+        from ..graph.picture import MOST_DRAWN
 
         parts = self.stats().html_parts()
         waiting = self._session.waiting

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from .svg import ROLES, role_of
 
 if TYPE_CHECKING:
-    from dispatch_core.inspection import Edge, Picture, Step
+    from dispatch_core.inspection import Edge, GraphStep, Picture
 
 _DASHED: Final = {"view": "#7a5ba8", "write": "#c2621b"}
 
@@ -80,6 +80,6 @@ def _body(
         yield f"    {arrow(edge, source, f's{edge.target}')}"
 
 
-def _lines(graph: Picture, step: Step) -> list[str]:
+def _lines(graph: Picture, step: GraphStep) -> list[str]:
     made = [f"{graph.values[number]} {graph.values[number].type}" for number in step.makes]
     return [step.name, *made, *(f"writes {number}" for number in step.writes)]

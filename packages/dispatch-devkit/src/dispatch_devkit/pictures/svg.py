@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .layered_layout import Point, arrange, layers_of
 
 if TYPE_CHECKING:
-    from dispatch_core.inspection import Edge, Picture, Step, ValueInfo
+    from dispatch_core.inspection import Edge, GraphStep, Picture, ValueInfo
 
 #: Role of a box → fill, border, text, dashes, and its words in the legend.
 ROLES: Final = {
@@ -117,7 +117,7 @@ def contract(graph: Picture, edges: Sequence[Edge]) -> tuple[dict[int, tuple[str
             del groups[number]
 
 
-def role_of(graph: Picture, step: Step) -> str:
+def role_of(graph: Picture, step: GraphStep) -> str:
     """Return how a step is drawn."""
     if step.is_dropped:
         return "dropped"
@@ -232,7 +232,7 @@ def _draw_box(box: _DrawnBox, centre: Point) -> str:
     return "".join(parts) + "</g>"
 
 
-def _step_box(graph: Picture, step: Step) -> _DrawnBox:
+def _step_box(graph: Picture, step: GraphStep) -> _DrawnBox:
     made = _few([f"{graph.values[number]} {graph.values[number].type}" for number in step.makes])
     made += _few([f"writes {graph.values[number]} {graph.values[number].type}" for number in step.writes])
     tip = f"{step.text}  # {', '.join(graph.notes(step))}"

@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
-from .. import devkit
-from ..display import show_number_of
-from ..files import write_form
-from .model import Graph, Step, ValueInfo, ValueRef, values_in
+from dispatch_core import devkit
+from dispatch_core.display import show_number_of
+from dispatch_core.files import write_form
+
+from .model import Graph, GraphStep, ValueInfo, ValueRef, values_in
 
 #: How many steps a notebook draws by itself.
 MOST_DRAWN: Final = 200
@@ -127,7 +128,7 @@ class Picture(Drawable):
         return self
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[GraphStep, ...]:
         """Return the steps of the graph."""
         return self.program.steps
 
@@ -198,7 +199,7 @@ class Picture(Drawable):
         shared = "" if value.memory == value.number else f", memory of %{value.memory}"
         return f"{value.type}{shared}{', failed' if value.has_failed else ''}"
 
-    def notes(self, step: Step) -> list[str]:
+    def notes(self, step: GraphStep) -> list[str]:
         """Return the comments of a step in the listing: its results and writes, its fate, the line of its call."""
         found = [self.values[number].type for number in step.makes]
         found += [f"view of {number}" for number in step.views]

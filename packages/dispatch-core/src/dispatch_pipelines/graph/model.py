@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from ..arrays.access import to_data
-from ..arrays.owners import TYPE_MASKS, is_tensor
-from ..calls.signature import CallParameter
-from ..devices import Device
-from ..errors import ArgumentError, KernelResultError
-from ..escapes import to_printable
-from ..operators.overloads import OpOverload
-from ..operators.registries import Registry
-from ..operators.registries import registry as process_registry
+from dispatch_core.arrays.access import to_data
+from dispatch_core.arrays.owners import TYPE_MASKS, is_tensor
+from dispatch_core.calls.signature import CallParameter
+from dispatch_core.devices import Device
+from dispatch_core.errors import ArgumentError, KernelResultError
+from dispatch_core.escapes import to_printable
+from dispatch_core.operators.overloads import OpOverload
+from dispatch_core.operators.registries import Registry
+from dispatch_core.operators.registries import registry as process_registry
 
 _LITERALS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, Device})
 
@@ -91,7 +91,7 @@ def _is_spelled_enum(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _Drawn:
     """What is known of a step besides its work, where its program is looked at."""
 
     #: Whether its effects are not observable, so that a flush drops it.
@@ -110,7 +110,7 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(_Step):
+class Call(_Drawn):
     """One call of an operator. Tensors among the arguments and everything in the results are values of the graph.
 
     ``results`` is a value, a list of values for a list of tensors, a tuple of these for several results, or None.
@@ -169,7 +169,7 @@ class Call(_Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Wrap(_Step):
+class Wrap(_Drawn):
     """A raw array that becomes a frontend's tensor or, where ``frontend`` is None, a tensor's array."""
 
     source: ValueRef
@@ -203,7 +203,7 @@ class Wrap(_Step):
     views = inputs
 
 
-Step = Call | Wrap
+GraphStep = Call | Wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class Graph:
 
     registry: Registry
     inputs: tuple[ValueRef, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[GraphStep, ...]
     constants: tuple[Any, ...]
     outputs: Any
     #: By number; a graph without them cannot be drawn.
@@ -356,7 +356,7 @@ class _Writer:
         lines += [f"from dispatch_core import {', '.join(sorted(names))}"] if names else []
         return [*lines, "", ""] if lines else []
 
-    def step(self, step: Step) -> str:
+    def step(self, step: GraphStep) -> str:
         """Return one step as a statement."""
         if isinstance(step, Wrap):
             source = _variable(step.source)

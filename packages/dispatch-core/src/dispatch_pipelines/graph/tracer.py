@@ -20,26 +20,27 @@ from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Final, Self
 
-from .._record import replace
-from ..arrays.access import dtype, shape, to_data
-from ..arrays.frontend import FRONTENDS, Frontend, frontend_of
-from ..arrays.owners import TYPE_MASKS
-from ..arrays.protocols import FunctionalBlock
-from ..calls.signature import CallSignature
-from ..errors import ArgumentError, DispatchError
-from ..escapes import to_printable
-from ..forks import Order, forkable
-from ..graph import Call, Constant, Graph, Step, ValueInfo, ValueRef, Wrap, values_in
-from ..graph.picture import Drawable, Picture
-from ..interrupts import Guard, by_subscript, whole
-from ..keys import context
-from ..keys.context import exclude_keys
-from ..keys.keyset import DispatchKeySet
-from ..keys.table import DispatchKey
-from ..operators.overloads import OpOverload
-from ..operators.registries import Registry, the_registry
-from ..operators.resolution import Resolution, resolve
-from ..operators.runners import find_masked_off
+from dispatch_core._record import replace
+from dispatch_core.arrays.access import dtype, shape, to_data
+from dispatch_core.arrays.frontend import FRONTENDS, Frontend, frontend_of
+from dispatch_core.arrays.owners import TYPE_MASKS
+from dispatch_core.arrays.protocols import FunctionalBlock
+from dispatch_core.calls.signature import CallSignature
+from dispatch_core.errors import ArgumentError, DispatchError
+from dispatch_core.escapes import to_printable
+from dispatch_core.forks import Order, forkable
+from dispatch_core.interrupts import Guard, by_subscript, whole
+from dispatch_core.keys import context
+from dispatch_core.keys.context import exclude_keys
+from dispatch_core.keys.keyset import DispatchKeySet
+from dispatch_core.keys.table import DispatchKey
+from dispatch_core.operators.overloads import OpOverload
+from dispatch_core.operators.registries import Registry, the_registry
+from dispatch_core.operators.resolution import Resolution, resolve
+from dispatch_core.operators.runners import find_masked_off
+
+from .model import Call, Constant, Graph, GraphStep, ValueInfo, ValueRef, Wrap, values_in
+from .picture import Drawable, Picture
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ class _Recorder:
         self.decompose = decompose
         self.open = True
         self.inputs: list[ValueRef] = []
-        self.steps: list[Step] = []
+        self.steps: list[GraphStep] = []
         self.constants: list[Any] = []
         #: By number: shape, dtype and the number of the first value in the same memory.
         self.looks: list[tuple[Any, Any, int]] = []
@@ -359,7 +360,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         return str(self.graph)
 
     def __repr__(self) -> str:
-        from ..display import show_number_of
+        from dispatch_core.display import show_number_of
 
         steps, inputs = len(self._recorder.steps), len(self._recorder.inputs)
         return f"<trace: {show_number_of('step', steps)}, {show_number_of('input', inputs)}>"

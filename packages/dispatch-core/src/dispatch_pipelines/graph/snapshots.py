@@ -14,13 +14,13 @@ from dispatch_core.arrays import access
 from dispatch_core.display import show_number_of
 from dispatch_core.errors import ArgumentError
 from dispatch_core.escapes import to_printable
-from dispatch_core.graph import Call, Constant, Graph, ValueInfo, ValueRef
-from dispatch_core.graph.picture import Picture
 from dispatch_core.operators.registries import Registry
 
 from ..record.liveness import externally_referenced, observable_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step
+from .model import Call, Constant, Graph, ValueInfo, ValueRef
+from .picture import Picture
 
 
 def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
