@@ -11,7 +11,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
-from dispatch_pipelines.graph import Call, Constant, Graph, ValueRef, Wrap
+from dispatch_pipelines.graph import Constant, Graph, Node
 
 
 class Mode(enum.IntEnum):
@@ -543,15 +543,15 @@ def test_the_graph_is_data(registry, ops, tensor):
     graph = t.graph
     assert isinstance(graph, Graph)
     (call,) = graph.steps
-    assert (graph.inputs, call.op.name, call.args, dict(call.kwargs), call.results) == (
-        (ValueRef(0), ValueRef(1)),
+    one, two, total = graph.values
+    assert (graph.inputs, call.op.name, call.split(), call.results) == (
+        (one, two),
         "t::add",
-        (ValueRef(0), ValueRef(1)),
-        {"alpha": 1},
-        ValueRef(2),
+        ([one, two], {"alpha": 1}),
+        total,
     )
-    assert isinstance(call, Call)
-    assert not isinstance(call, Wrap)
+    assert isinstance(call, Node)
+    assert (call.inputs(), call.outputs, total.place) == ([one, two], (total,), 2)
     assert str(Constant(3)) == "constants[3]"
 
 
@@ -569,7 +569,7 @@ def test_a_tensor_that_a_frontend_makes_of_an_array_is_drawn_in_the_arrays_memor
         ops.add(tensors.wrap(array), tensors.wrap(toy.array([1])))
     picture = t.picture()
     assert [step.name for step in picture.steps] == ["t::full", "wrap", "t::add"]
-    assert [value.memory for value in picture.values[:2]] == [0, 0]
+    assert [value.place for value in picture.values[:2]] == [0, 0]
     assert next((e.source, e.target, e.kind) for e in picture.edges()) == (0, 1, "view")
 
 
@@ -577,7 +577,8 @@ def test_a_step_without_a_schema_is_drawn(registry, toy):
     registry.register_kernel("t::plain", toy.key, lambda x: x)
     with dc.trace(registry=registry) as t:
         registry.ops.t.plain(toy.array([1, 2]))
-    assert [(step.inputs, step.writes, step.views) for step in t.picture().steps] == [((0,), (), ())]
+    picture = t.picture()
+    assert [(step.inputs(), step.written, step.views) for step in picture.steps] == [([picture.values[0]], (), ())]
 
 
 def test_what_cannot_be_described_is_drawn_by_its_type(registry, make_backend):

@@ -196,7 +196,7 @@ def test_the_program_of_a_planner_is_shown_as_code_and_as_a_table():
     names = [("x", False, None), ("sizes", False, (3,)), ("alpha", True, 1)]
     parameters = tuple(SimpleNamespace(name=name, keyword_only=late, default=value) for name, late, value in names)
     entry = SimpleNamespace(name="t::add", signature=SimpleNamespace(parameters=parameters))
-    node = Node(SimpleNamespace(entry=entry), None, (x, (x, 3), number), (made, None), (x,))
+    node = Node(SimpleNamespace(entry=entry), (x, (x, 3), number), ("alpha",), (made, None), (x,))
     program = Program((node,), (x, number, made), True)
     assert str(program).splitlines() == [
         "program(%0, %1, %2):",

@@ -93,13 +93,16 @@ def test_a_trace_is_drawn_with_shapes_views_and_writes(registry, ops, tensor, tm
         "    %5 = t::item(%2)              # float",
         "    return %2, %4",
     ]
-    assert [(step.name, step.is_output, step.writes, step.views) for step in picture.steps] == [
-        ("t::add", True, (), ()),
-        ("t::first", False, (), (2,)),
-        ("t::add_", True, (4,), ()),
-        ("t::item", False, (), ()),
+    assert [
+        (step.name, picture.is_output(index), [*map(str, step.written)], [*map(str, step.views)])
+        for index, step in enumerate(picture.steps)
+    ] == [
+        ("t::add", True, [], []),
+        ("t::first", False, [], ["%2"]),
+        ("t::add_", True, ["%4"], []),
+        ("t::item", False, [], []),
     ]
-    assert picture.values[3].memory == 2
+    assert picture.values[3].place == 2
     assert [(e.value, e.source, e.target, e.kind) for e in picture.edges()] == [
         (0, None, 0, "data"),
         (1, None, 0, "data"),

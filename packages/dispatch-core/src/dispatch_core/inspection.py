@@ -49,7 +49,7 @@ from .surroundings.distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATOR
 from .surroundings.environment import parse_names
 
 if TYPE_CHECKING:
-    from .pipelines import FORMS, Edge, GraphStep, Picture, ValueInfo
+    from .pipelines import FORMS, Edge, Picture, Value
 
 __all__ = [
     "ALLOW",
@@ -75,7 +75,6 @@ __all__ = [
     "Catalog",
     "Claim",
     "Edge",
-    "GraphStep",
     "Picture",
     "ProfileSession",
     "ProviderState",
@@ -86,7 +85,7 @@ __all__ = [
     "Slot",
     "TracedCall",
     "TypedCalls",
-    "ValueInfo",
+    "Value",
     "arguments_mask",
     "call_trace",
     "closed_error",
@@ -131,7 +130,7 @@ __all__ = [
 ]
 
 #: The names that `pipelines` imports where one is first used.
-_OF_PIPELINES = ("FORMS", "Edge", "Picture", "GraphStep", "ValueInfo")
+_OF_PIPELINES = ("FORMS", "Edge", "Picture", "Value")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from dispatch_pipelines.capture.capture_parts import CapturePart, Finish
     from dispatch_pipelines.capture.captured_function import capture
     from dispatch_pipelines.capture.capturing import Recording, current_recording
-    from dispatch_pipelines.graph.model import GraphStep, ValueInfo
+    from dispatch_pipelines.graph.model import GraphStep
+    from dispatch_pipelines.graph.nodes import Node, Value, filled
     from dispatch_pipelines.graph.picture import FORMS, Edge, Picture
     from dispatch_pipelines.graph.tracer import trace
-    from dispatch_pipelines.program.model import Node, PlannedStep, Program, Value, filled
+    from dispatch_pipelines.program.model import PlannedStep, Program
     from dispatch_pipelines.record.blocks import current
     from dispatch_pipelines.record.errors import GIVEN_UP, PipelineError, on_read
     from dispatch_pipelines.record.materialization import is_pending, materialize, materialize_value, run_random_steps
@@ -37,7 +38,6 @@ __all__ = [
     "Program",
     "Recording",
     "Value",
-    "ValueInfo",
     "before_read",
     "capture",
     "current",
@@ -59,10 +59,11 @@ _NAMES: Final = {
     "capture.capture_parts": "CapturePart Finish",
     "capture.captured_function": "capture",
     "capture.capturing": "Recording current_recording",
-    "graph.model": "GraphStep ValueInfo",
+    "graph.model": "GraphStep",
+    "graph.nodes": "Node Value filled",
     "graph.picture": "FORMS Edge Picture",
     "graph.tracer": "trace",
-    "program.model": "Node PlannedStep Program Value filled",
+    "program.model": "PlannedStep Program",
     "record.blocks": "current",
     "record.errors": "GIVEN_UP PipelineError on_read",
     "record.materialization": "is_pending materialize materialize_value run_random_steps",

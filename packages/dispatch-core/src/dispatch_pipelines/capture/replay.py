@@ -160,7 +160,7 @@ class ReplayWriter:
         if all(each.kind != "self" and not each.is_list and not each.is_optional for each in results):
             targets = ["_" if each is None else f"{name}[{each.index}]" for each in node.outputs]
             return [f"{', '.join(targets)} = {call}"]
-        self.names.scope[f"store{place}"] = node.store()
+        self.names.scope[f"store{place}"] = node.storer()
         return [f"store{place}({name}, {call})"]
 
     def _argument(self, name: str, value: Any, given: Any) -> str:

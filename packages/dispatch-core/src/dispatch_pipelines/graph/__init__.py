@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .model import Call, Constant, Graph, GraphStep, ValueInfo, ValueRef, Wrap, values_in
+from .model import Constant, Graph, GraphStep, Wrap
+from .nodes import Node, Value, values_in
 
-__all__ = ["Call", "Constant", "Graph", "GraphStep", "ValueInfo", "ValueRef", "Wrap", "values_in"]
+__all__ = ["Constant", "Graph", "GraphStep", "Node", "Value", "Wrap", "values_in"]

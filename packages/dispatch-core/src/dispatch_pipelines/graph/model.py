@@ -4,61 +4,22 @@ from __future__ import annotations
 
 import copy
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 from dispatch_core.arrays.access import to_data
 from dispatch_core.arrays.owners import TYPE_MASKS, is_tensor
-from dispatch_core.calls.signature import CallParameter
 from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError, KernelResultError
-from dispatch_core.escapes import to_printable
 from dispatch_core.operators.overloads import OpOverload
 from dispatch_core.operators.registries import Registry
 from dispatch_core.operators.registries import registry as process_registry
 
+from .nodes import Node, Value
+
 _LITERALS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, Device})
-
-
-class ValueRef(int):
-    """A value of a graph by its number: its place among the graph's `ValueInfo`."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return f"%{int(self)}"
-
-    def __repr__(self) -> str:
-        return f"ValueRef({int(self)})"
-
-    def __format__(self, form: str) -> str:
-        return format(str(self), form)
-
-
-@dataclass(frozen=True, slots=True)
-class ValueInfo:
-    """The description of a value: of an input, or of a step's result."""
-
-    number: int
-    #: None for a value that is not a tensor; its dtype is its type's name.
-    shape: tuple[int, ...] | None
-    dtype: str
-    #: The number of the first value in the same memory; its own where it shares none.
-    memory: int
-    is_input: bool = False
-    #: Whether objects outside the graph refer to it. Inputs always count as held.
-    is_held: bool = False
-    has_failed: bool = False
-
-    @property
-    def type(self) -> str:
-        """Return shape and dtype as one text."""
-        return self.dtype if self.shape is None else f"{self.shape} {self.dtype}"
-
-    def __str__(self) -> str:
-        return f"%{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,120 +51,54 @@ def _is_spelled_enum(value: object) -> bool:
     return isinstance(value, Enum) and "." not in type(value).__qualname__ and value.name in type(value).__members__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawn:
-    """What is known of a step besides its work, where its program is looked at."""
-
-    #: Whether its effects are not observable, so that a flush drops it.
-    is_dropped: bool = False
-    #: Whether memory that it makes or writes to is seen outside the graph.
-    is_output: bool = False
-    #: File and line of the call, without the folder.
-    where: str = ""
-    #: The index of the fused group that it runs in, or None.
-    group: int | None = None
-
-    @property
-    def text(self) -> str:
-        """Return the step on one line, as a terminal can show it."""
-        return to_printable(str(self))
-
-
-@dataclass(frozen=True, slots=True)
-class Call(_Drawn):
-    """One call of an operator. Tensors among the arguments and everything in the results are values of the graph.
-
-    ``results`` is a value, a list of values for a list of tensors, a tuple of these for several results, or None.
-    """
-
-    op: OpOverload
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-    results: Any
-
-    @property
-    def name(self) -> str:
-        """Return the operator's name."""
-        return self.op.name
-
-    @property
-    def inputs(self) -> tuple[ValueRef, ...]:
-        """Return the values among the arguments, each once."""
-        return tuple(dict.fromkeys(values_in((*self.args, *self.kwargs.values()))))
-
-    @property
-    def makes(self) -> tuple[ValueRef, ...]:
-        """Return the values among the results that are none of the arguments."""
-        given = self.inputs
-        return tuple(dict.fromkeys(value for value in values_in(self.results) if value not in given))
-
-    @property
-    def writes(self) -> tuple[ValueRef, ...]:
-        """Return the arguments that the operator writes to."""
-        signature = self.op._entry.signature
-        parameters = () if signature is None else signature.parameters
-        return tuple(dict.fromkeys(values_in([self._argument(each) for each in parameters if each.writes])))
-
-    @property
-    def views(self) -> tuple[ValueRef, ...]:
-        """Return the arguments that the results are views of."""
-        signature = self.op._entry.signature
-        if signature is None:
-            return ()
-        bases = [signature.parameters[each.source] for each in signature.results if each.kind == "view"]
-        return tuple(dict.fromkeys(values_in(tuple(self._argument(each) for each in bases))))
-
-    def _argument(self, parameter: CallParameter) -> Any:
-        """Return an argument; None where the call leaves it out."""
-        if parameter.name in self.kwargs:
-            return self.kwargs[parameter.name]
-        signature = self.op._entry.signature
-        assert signature is not None
-        index = signature.parameters.index(parameter)
-        return self.args[index] if index < len(self.args) else None
-
-    def __str__(self) -> str:
-        left = f"{_targets(self.results, str)} = " if self.makes else ""
-        given = [*map(_show, self.args), *(f"{name}={_show(value)}" for name, value in self.kwargs.items())]
-        return f"{left}{self.op.name}({', '.join(given)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Wrap(_Drawn):
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrap:
     """A raw array that becomes a frontend's tensor or, where ``frontend`` is None, a tensor's array."""
 
-    source: ValueRef
+    source: Value
     frontend: Constant | None
-    target: ValueRef
+    target: Value
+
+    #: The memory is only shared, and there is no call.
+    written = ()
+    line = ""
 
     @property
     def name(self) -> str:
         """Return ``wrap``, or ``unwrap``."""
         return "unwrap" if self.frontend is None else "wrap"
 
-    def __str__(self) -> str:
-        given = [self.source] if self.frontend is None else [self.source, self.frontend]
-        return f"{self.target} = {self.name}({', '.join(map(str, given))})"
-
     @property
-    def inputs(self) -> tuple[ValueRef, ...]:
-        """Return the value that is wrapped."""
-        return (self.source,)
-
-    @property
-    def makes(self) -> tuple[ValueRef, ...]:
+    def outputs(self) -> tuple[Value, ...]:
         """Return the new value."""
         return (self.target,)
 
     @property
-    def writes(self) -> tuple[ValueRef, ...]:
-        """Return nothing: the memory is only shared."""
-        return ()
+    def views(self) -> tuple[Value, ...]:
+        """Return the value that is wrapped."""
+        return (self.source,)
 
-    views = inputs
+    def inputs(self) -> list[Value]:
+        """Return the value that is wrapped."""
+        return [self.source]
 
 
-GraphStep = Call | Wrap
+GraphStep = Node | Wrap
+
+
+def show_step(step: GraphStep) -> str:
+    """Return a step on one line, with its arguments as the caller gives them."""
+    if isinstance(step, Wrap):
+        given = [str(step.source)] if step.frontend is None else [str(step.source), str(step.frontend)]
+        return f"{step.target} = {step.name}({', '.join(given)})"
+    by_position, by_keyword = step.split()
+    given = [*map(_show, by_position), *(f"{name}={_show(value)}" for name, value in by_keyword.items())]
+    return f"{_results(step, str)}{step.name}({', '.join(given)})"
+
+
+def _results(step: Node, spell: Callable[[Value], str]) -> str:
+    """Spell what a call makes as the left side of an assignment; "" where that is nothing."""
+    return f"{_targets(step.results, spell)} = " if any(each is not None for each in step.outputs) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,15 +109,18 @@ class Graph:
     """
 
     registry: Registry
-    inputs: tuple[ValueRef, ...]
     steps: tuple[GraphStep, ...]
+    values: tuple[Value, ...]
     constants: tuple[Any, ...]
     outputs: Any
-    #: By number; a graph without them cannot be drawn.
-    values: tuple[ValueInfo, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The values that are there before."""
+        return tuple(each for each in self.values if each.given)
 
     def __str__(self) -> str:
-        lines = [f"graph({', '.join(map(str, self.inputs))}):", *(f"    {step}" for step in self.steps)]
+        lines = [f"graph({', '.join(map(str, self.inputs))}):", *(f"    {show_step(step)}" for step in self.steps)]
         return "\n".join([*lines, f"    return {_targets(self.outputs, str)}".rstrip()])
 
     @property
@@ -263,15 +161,16 @@ class Graph:
                 frontend = None if step.frontend is None else self.constants[step.frontend.index]
                 held[step.target] = to_data(source) if frontend is None else frontend.wrap(source)
                 continue
-            args = [self._filled(value, held) for value in step.args]
-            kwargs = {name: self._filled(value, held) for name, value in step.kwargs.items()}
+            by_position, by_keyword = step.split()
+            args = [self._filled(value, held) for value in by_position]
+            kwargs = {name: self._filled(value, held) for name, value in by_keyword.items()}
             self._keep(step.results, step.op(*args, **kwargs), held, number)
         return self._filled(self.outputs, held)
 
-    def _filled(self, value: Any, held: Mapping[ValueRef, Any]) -> Any:
+    def _filled(self, value: Any, held: Mapping[Value, Any]) -> Any:
         """Return an argument with tensors instead of values."""
         match value:
-            case ValueRef():
+            case Value():
                 return held[value]
             case Constant(index):
                 constant = self.constants[index]
@@ -283,15 +182,16 @@ class Graph:
                 return tuple(self._filled(item, held) for item in value)
         return value
 
-    def _keep(self, results: Any, returned: Any, held: dict[ValueRef, Any], number: int) -> None:
-        if isinstance(results, ValueRef):
+    def _keep(self, results: Any, returned: Any, held: dict[Value, Any], number: int) -> None:
+        if isinstance(results, Value):
             held[results] = returned
         elif results is not None:
             if not isinstance(returned, list | tuple) or len(returned) != len(results):
                 step = self.steps[number]
                 got = len(returned) if isinstance(returned, list | tuple) else 1
                 raise KernelResultError(
-                    f"replay: step {number}, {step}, gave {_pluralize(got, 'result')} where {len(results)} were recorded",
+                    f"replay: step {number}, {show_step(step)}, gave {_pluralize(got, 'result')} where {len(results)} were"
+                    " recorded",
                     hint="record the graph again with inputs like these",
                 )
             for result, item in zip(results, returned, strict=True):
@@ -302,20 +202,11 @@ def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def values_in(items: Any) -> Iterator[ValueRef]:
-    """Yield the values among arguments or results, however deep in lists."""
-    if isinstance(items, ValueRef):
-        yield items
-    elif isinstance(items, list | tuple):
-        for item in items:
-            yield from values_in(item)
-
-
-def _targets(results: Any, spell: Callable[[ValueRef], str]) -> str:
+def _targets(results: Any, spell: Callable[[Value], str]) -> str:
     """Spell results as the left side of an assignment, or the value of a return."""
     if results is None:
         return ""
-    if isinstance(results, ValueRef):
+    if isinstance(results, Value):
         return spell(results)
     inner = ", ".join(_targets(result, spell) for result in results)
     if isinstance(results, list):
@@ -326,7 +217,7 @@ def _targets(results: Any, spell: Callable[[ValueRef], str]) -> str:
 def _show(value: Any) -> str:
     """Spell an argument for a reader."""
     match value:
-        case ValueRef() | Constant():
+        case Value() | Constant():
             return str(value)
         case Device():
             return repr(str(value))
@@ -337,8 +228,8 @@ def _show(value: Any) -> str:
     return repr(value)
 
 
-def _variable(value: ValueRef) -> str:
-    return f"v{int(value)}"
+def _variable(value: Value) -> str:
+    return f"v{value.index}"
 
 
 class _Writer:
@@ -362,18 +253,18 @@ class _Writer:
             source = _variable(step.source)
             made = f"{source}._dispatch_data" if step.frontend is None else f"{step.frontend}.wrap({source})"
             return f"{_variable(step.target)} = {made}"
-        given = [self._spell(value) for value in step.args]
-        odd = {name: value for name, value in step.kwargs.items() if keyword.iskeyword(name)}
-        given += [f"{name}={self._spell(value)}" for name, value in step.kwargs.items() if name not in odd]
+        by_position, by_keyword = step.split()
+        given = [self._spell(value) for value in by_position]
+        odd = {name: value for name, value in by_keyword.items() if keyword.iskeyword(name)}
+        given += [f"{name}={self._spell(value)}" for name, value in by_keyword.items() if name not in odd]
         if odd:
             given.append(f"**{{{', '.join(f'{name!r}: {self._spell(value)}' for name, value in odd.items())}}}")
-        left = f"{_targets(step.results, _variable)} = " if step.makes else ""
-        return f"{left}{_operator(step.op)}({', '.join(given)})"
+        return f"{_results(step, _variable)}{_operator(step.op)}({', '.join(given)})"
 
     def _spell(self, value: Any) -> str:
         """Spell an argument so that Python reads the same value."""
         match value:
-            case ValueRef():
+            case Value():
                 return _variable(value)
             case Constant(index) if type(self._constants[index]) in TYPE_MASKS:
                 self._modules.add("copy")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import MappingProxyType
-from typing import ClassVar, Final, Self
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import ClassVar, Final
 
 from dispatch_core import devkit
 from dispatch_core.display import show_number_of
+from dispatch_core.escapes import to_printable
 from dispatch_core.files import write_form
 
-from .model import Graph, GraphStep, ValueInfo, ValueRef, values_in
+from .model import Graph, GraphStep, show_step
+from .nodes import Value, values_in
 
 #: How many steps a notebook draws by itself.
 MOST_DRAWN: Final = 200
@@ -88,40 +90,12 @@ class Picture(Drawable):
     """
 
     program: Graph
+    #: The indices of the steps whose effects are not observable, so that a flush drops them.
+    dropped: frozenset[int] = frozenset()
+    #: The index of a step → the fused group that it runs in.
+    group_of: Mapping[int, int] = field(default_factory=dict)
 
     title: ClassVar[str] = "trace"
-
-    @classmethod
-    def of(
-        cls,
-        program: Graph,
-        *,
-        dropped: Container[int] = (),
-        groups: Mapping[int, int] = MappingProxyType({}),
-        places: Sequence[str] = (),
-    ) -> Self:
-        """Return the picture of a graph.
-
-        ``dropped`` has the indices of steps that will not run, ``groups`` the fused group of a step, ``places`` their lines.
-        """
-        values = program.values
-        visible = {value.memory for value in values if value.is_held}
-        steps = []
-        for index, step in enumerate(program.steps):
-            is_seen = any(values[each].is_held for each in step.makes) or any(
-                values[each].memory in visible for each in step.writes
-            )
-            is_dropped = index in dropped
-            steps.append(
-                replace(
-                    step,
-                    is_dropped=is_dropped,
-                    is_output=is_seen and not is_dropped,
-                    where=places[index] if places else "",
-                    group=groups.get(index),
-                )
-            )
-        return cls(replace(program, steps=tuple(steps)))
 
     def picture(self) -> Picture:
         """Return the picture itself."""
@@ -133,8 +107,8 @@ class Picture(Drawable):
         return self.program.steps
 
     @property
-    def values(self) -> tuple[ValueInfo, ...]:
-        """Return the values of the graph by number."""
+    def values(self) -> tuple[Value, ...]:
+        """Return the values of the graph."""
         return self.program.values
 
     @property
@@ -143,79 +117,91 @@ class Picture(Drawable):
         return f"{show_number_of('step', len(self.steps))}, {show_number_of('input', len(self.inputs))}"
 
     @property
-    def inputs(self) -> tuple[ValueInfo, ...]:
+    def inputs(self) -> tuple[Value, ...]:
         """Return the values that are there already."""
-        return tuple(value for value in self.values if value.is_input)
+        return self.program.inputs
 
     @property
-    def outputs(self) -> tuple[ValueInfo, ...]:
+    def outputs(self) -> tuple[Value, ...]:
         """Return the values that steps make and objects outside refer to."""
-        return tuple(value for value in self.values if value.is_held and not value.is_input)
+        return tuple(value for value in dict.fromkeys(values_in(self.program.outputs)) if not value.given)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the fused groups, as indices of steps."""
         found: dict[int, list[int]] = {}
-        for index, step in enumerate(self.steps):
-            if step.group is not None:
-                found.setdefault(step.group, []).append(index)
+        for index, group in sorted(self.group_of.items()):
+            found.setdefault(group, []).append(index)
         return tuple(tuple(found[group]) for group in sorted(found))
+
+    def is_output(self, index: int) -> bool:
+        """Return whether memory that a step makes or writes to is seen outside the graph."""
+        step, (held, memories) = self.steps[index], self._held
+        is_seen = any(each in held for each in step.outputs) or any(each.place in memories for each in step.written)
+        return is_seen and index not in self.dropped
+
+    @cached_property
+    def _held(self) -> tuple[set[Value], set[int]]:
+        """Return the values that objects outside refer to, and their memories."""
+        held = {*self.inputs, *values_in(self.program.outputs)}
+        return held, {value.place for value in held}
 
     def edges(self) -> list[Edge]:
         """Return who uses which value, and where it comes from: its maker, or the last step before that wrote to it."""
-        makers: dict[ValueRef, int] = {}
-        writers: dict[int, tuple[int, tuple[ValueRef, ...]]] = {}
+        makers: dict[Value, int] = {}
+        writers: dict[int, tuple[int, tuple[Value, ...]]] = {}
         found = []
         for index, step in enumerate(self.steps):
-            for number in step.inputs:
-                value = self.values[number]
-                source = makers.get(number)
-                writer, written = writers.get(value.memory, (None, ()))
+            for value in dict.fromkeys(step.inputs()):
+                source = makers.get(value)
+                writer, written = writers.get(value.place, (None, ()))
                 is_through_alias = False
                 if writer is not None and (source is None or writer > source):
-                    source, is_through_alias = writer, number not in written
-                kind = "view" if number in step.views or is_through_alias else "data"
-                found.append(Edge(int(number), source, index, "write" if number in step.writes else kind))
-            for number in step.writes:
-                writers[self.values[number].memory] = index, step.writes
-            makers.update(dict.fromkeys(step.makes, index))
+                    source, is_through_alias = writer, value not in written
+                kind = "view" if value in step.views or is_through_alias else "data"
+                found.append(Edge(value.index, source, index, "write" if value in step.written else kind))
+            for value in step.written:
+                writers[value.place] = index, step.written
+            makers.update({each: index for each in step.outputs if each is not None})
         return found
 
     @property
     def code(self) -> str:
         """Return the program as text: one line for each input and each step, with its results and the line of its call."""
         lines = [(str(value), self._note(value)) for value in self.inputs]
-        lines += [(step.text, ", ".join(self.notes(step))) for step in self.steps]
+        lines += [(self.text(index), ", ".join(self.notes(index))) for index in range(len(self.steps))]
         width = min(max((len(left) for left, _ in lines), default=0), 60)
         head = f"{self.title}({', '.join(map(str, self.inputs))}):"
         outputs = ", ".join(map(str, values_in(self.program.outputs)))
         body = [f"    {left:<{width}}  # {note}" for left, note in lines]
         return "\n".join([head, *body, f"    return {outputs}".rstrip()])
 
+    def text(self, index: int) -> str:
+        """Return a step on one line, as a terminal can show it."""
+        return to_printable(show_step(self.steps[index]))
+
     def __str__(self) -> str:
         return self.code
 
-    def _note(self, value: ValueInfo) -> str:
-        shared = "" if value.memory == value.number else f", memory of %{value.memory}"
-        return f"{value.type}{shared}{', failed' if value.has_failed else ''}"
+    def _note(self, value: Value) -> str:
+        return f"{value.type}{_describe_memory(value)}{', failed' if value.has_failed else ''}"
 
-    def notes(self, step: GraphStep) -> list[str]:
+    def notes(self, index: int) -> list[str]:
         """Return the comments of a step in the listing: its results and writes, its fate, the line of its call."""
-        found = [self.values[number].type for number in step.makes]
-        found += [f"view of {number}" for number in step.views]
-        found += ["writes " + self._describe_write(number) for number in step.writes]
-        if step.is_dropped:
-            found.append("dropped")
-        if step.group is not None:
-            found.append(f"group {step.group}")
-        return [*found, step.where] if step.where else found
-
-    def _describe_write(self, number: ValueRef) -> str:
-        value = self.values[number]
-        return f"{value} {value.type}" + ("" if value.memory == number else f", memory of %{value.memory}")
+        step = self.steps[index]
+        found = [each.type for each in step.outputs if each is not None]
+        found += [f"view of {each}" for each in step.views]
+        found += [f"writes {each} {each.type}{_describe_memory(each)}" for each in step.written]
+        found += ["dropped"] if index in self.dropped else []
+        found += [f"group {self.group_of[index]}"] if index in self.group_of else []
+        return [*found, to_printable(PurePath(step.line).name)] if step.line else found
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.heading}>"
+
+
+def _describe_memory(value: Value) -> str:
+    return "" if value.place == value.index else f", memory of %{value.place}"
 
 
 FORMS: Final[dict[str, Callable[[Drawable], str]]] = {

@@ -7,19 +7,18 @@ value, array or step: looking at a program changes nothing about it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from pathlib import PurePath
 from typing import Any
 
 from dispatch_core.arrays import access
 from dispatch_core.display import show_number_of
 from dispatch_core.errors import ArgumentError
-from dispatch_core.escapes import to_printable
 from dispatch_core.operators.registries import Registry
 
 from ..record.liveness import externally_referenced, observable_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step
-from .model import Call, Constant, Graph, ValueInfo, ValueRef
+from .model import Constant, Graph
+from .nodes import Node, Value, values_in
 from .picture import Picture
 
 
@@ -33,16 +32,11 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     # Both count references, so they come before anything here refers to a value.
     seen = set(map(id, observable_steps(steps)))
     names = _Names(externally_referenced(steps))
-    calls = tuple(_to_call(step, names) for step in steps)
-    values = tuple(names.values)
-    inputs = tuple(ValueRef(value.number) for value in values if value.is_input)
-    outputs = tuple(ValueRef(value.number) for value in values if value.is_held and not value.is_input)
-    return PipelineGraph.of(
-        Graph(registry, inputs, calls, tuple(names.constants), outputs or None, values),
-        dropped={index for index, step in enumerate(steps) if id(step) not in seen},
-        groups=grouped,
-        places=[to_printable(PurePath(step.line).name) for step in steps],
-    )
+    calls = tuple(_to_node(step, names) for step in steps)
+    outputs = tuple(names.values[number] for number in names.outputs)
+    graph = Graph(registry, calls, tuple(names.values), tuple(names.constants), outputs or None)
+    dropped = frozenset(index for index, step in enumerate(steps) if id(step) not in seen)
+    return PipelineGraph(graph, dropped, grouped)
 
 
 class PipelineGraph(Picture):
@@ -53,11 +47,11 @@ class PipelineGraph(Picture):
     @property
     def heading(self) -> str:
         """Return the line above the drawing."""
-        dropped = sum(step.is_dropped for step in self.steps)
+        dropped = len(self.dropped)
         return f"{show_number_of('step', len(self.steps))} pending, {dropped} to be dropped"
 
     def __repr__(self) -> str:
-        dropped = sum(step.is_dropped for step in self.steps)
+        dropped = len(self.dropped)
         counts = f"{show_number_of('step', len(self.steps))}, {show_number_of('input', len(self.inputs))}"
         return f"<PipelineGraph: {counts}, {dropped} to be dropped>"
 
@@ -83,32 +77,35 @@ class _Names:
 
     def __init__(self, held: set[int]) -> None:
         self.held = held
-        self.values: list[ValueInfo] = []
+        self.values: list[Value] = []
+        #: The numbers of the values that steps make and objects outside refer to.
+        self.outputs: list[int] = []
         self.constants: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._memories: dict[Hashable, int] = {}
 
-    def of(self, value: Any, *, is_input: bool = True) -> ValueRef:
-        """Return a value's name, given when it is first met."""
+    def of(self, value: Any, *, is_input: bool = True) -> Value:
+        """Return a value's description, made when it is first met."""
         has_failed = isinstance(value, Pending) and value.error is not None
         if isinstance(value, Pending) and value.value is not None:
             value = value.value
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self.values)
-            memory = self._memories.setdefault(storage_key(value), number)
+            if not is_input and id(value) in self.held:
+                self.outputs.append(number)
             self.values.append(
-                ValueInfo(
+                Value(
                     number,
-                    tuple(access.shape(value)),
-                    to_printable(str(access.dtype(value))),
-                    memory,
-                    is_input,
-                    is_input or id(value) in self.held,
-                    has_failed,
+                    shape=tuple(access.shape(value)),
+                    dtype=str(access.dtype(value)),
+                    place=self._memories.setdefault(storage_key(value), number),
+                    given=is_input,
+                    kept=is_input or id(value) in self.held,
+                    has_failed=has_failed,
                 )
             )
-        return ValueRef(number)
+        return self.values[number]
 
     def argument(self, value: Any, *, tensors: bool) -> Any:
         """Return an argument as a call of the graph has it."""
@@ -118,19 +115,28 @@ class _Names:
         return self.of(value) if tensors and value is not None else Constant.of(value, self.constants)
 
 
-def _to_call(step: Step, names: _Names) -> Call:
+def _to_node(step: Step, names: _Names) -> Node:
     signature = step.entry.signature
     assert signature is not None
     given = [
         names.argument(value, tensors=bool(parameter.tensors))
         for parameter, value in zip(signature.parameters, step.values, strict=True)
     ]
-    made = [None if value is None else names.of(value, is_input=False) for value in step.outputs]
+    made = tuple([None if value is None else names.of(value, is_input=False) for value in step.outputs])
     positional, keywords = _without_defaults(signature.parameters, given)
-    return Call(step.entry.op, positional, keywords, _results(signature.results, given, made))
+    return Node(
+        type(step),
+        (*positional, *keywords.values()),
+        tuple(keywords),
+        made,
+        tuple(values_in([given[index] for index in step.written])),
+        results=_results(signature.results, given, made),
+        code=step.code,
+        instruction=step.instruction,
+    )
 
 
-def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[ValueRef | None]) -> Any:
+def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value | None]) -> Any:
     """Return a step's results in the form that the operator gives them."""
     rest = list(made)
     singles = sum(not each.is_list and each.kind != "self" for each in promised)

@@ -27,7 +27,6 @@ from dispatch_core.arrays.owners import TYPE_MASKS
 from dispatch_core.arrays.protocols import FunctionalBlock
 from dispatch_core.calls.signature import CallSignature
 from dispatch_core.errors import ArgumentError, DispatchError
-from dispatch_core.escapes import to_printable
 from dispatch_core.forks import Order, forkable
 from dispatch_core.interrupts import Guard, by_subscript, whole
 from dispatch_core.keys import context
@@ -39,7 +38,10 @@ from dispatch_core.operators.registries import Registry, the_registry
 from dispatch_core.operators.resolution import Resolution, resolve
 from dispatch_core.operators.runners import find_masked_off
 
-from .model import Call, Constant, Graph, GraphStep, ValueInfo, ValueRef, Wrap, values_in
+from ..record.steps import Step as RecordedStep
+from ..record.steps import step_type
+from .model import Constant, Graph, GraphStep, Wrap
+from .nodes import Node, Value, values_in
 from .picture import Drawable, Picture
 
 
@@ -62,15 +64,14 @@ class _Recorder:
         self.registry = owner
         self.decompose = decompose
         self.open = True
-        self.inputs: list[ValueRef] = []
         self.steps: list[GraphStep] = []
         self.constants: list[Any] = []
-        #: By number: shape, dtype and the number of the first value in the same memory.
-        self.looks: list[tuple[Any, Any, int]] = []
+        self.values: list[Value] = []
+        self._kinds: dict[OpOverload, type[RecordedStep]] = {}
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = forkable(Order.MEMORY)
         #: id of a tensor or an array → its value and its frontend; the object of an id is kept alive beside it.
-        self._known: dict[int, tuple[ValueRef, Frontend[Any] | None, Any]] = {}
+        self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}
 
     def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Add a call that has returned ``result``; ``args`` and ``kwargs`` hold `_Seen` for tensors."""
@@ -78,13 +79,22 @@ class _Recorder:
         with self._lock:
             given = tuple(self._to_argument(value) for value in args)
             named = {name: self._to_argument(value) for name, value in kwargs.items()}
-            self.steps.append(Call(op, given, named, self._results(op._entry.signature, held, result)))
+            start, signature = len(self.values), op._entry.signature
+            results = self._results(signature, held, result)
+            kind = self._kinds.get(op)
+            if kind is None:
+                kind = self._kinds[op] = step_type(op._entry, 0, (), device=DispatchKey.Tracer)
+            call = Node(kind, (*given, *named.values()), tuple(named), tuple(self.values[start:]), (), None, results)
+            if signature is not None and signature.writes:
+                written = values_in([call.argument(each) for each in signature.parameters if each.writes])
+                call = dataclasses.replace(call, written=tuple(dict.fromkeys(written)))
+            self.steps.append(call)
             for seen in _seen_in(held):
                 # A write may have given a tensor another array.
                 if to_data(seen.tensor) is not seen.data:
                     self._know(seen.tensor, self._value(seen))
 
-    def value_of(self, tensor: Any) -> ValueRef | None:
+    def value_of(self, tensor: Any) -> Value | None:
         """Return the value that a tensor stands for, or None."""
         with self._lock:
             seen = _Seen(tensor, to_data(tensor))
@@ -108,53 +118,38 @@ class _Recorder:
             return tuple(self._to_argument(item) for item in value)
         return Constant.of(value, self.constants)
 
-    def _value(self, seen: _Seen) -> ValueRef:
+    def _value(self, seen: _Seen) -> Value:
         """Return the value of a tensor, making it an input or a changed wrapper where it was not seen before."""
         owner = frontend_of(seen.tensor)
         known = self._known.get(id(seen.tensor)) or self._known.get(id(seen.data))
         if known is None:
-            value = self._new(seen.data)
-            self.inputs.append(value)
+            value = self._new(seen.data, given=True)
         elif known[1] is owner:
             value = known[0]
         else:
-            value = self._new(seen.data, self.looks[known[0]][2])
+            value = self._new(seen.data, known[0].place)
             around = None if owner is None else Constant.of(owner, self.constants)
             self.steps.append(Wrap(known[0], around, value))
         self._know(seen.tensor, value, seen.data)
         return value
 
-    def _know(self, tensor: Any, value: ValueRef, data: Any = None) -> None:
+    def _know(self, tensor: Any, value: Value, data: Any = None) -> None:
         owner = frontend_of(tensor)
         data = to_data(tensor) if data is None else data
         self._known[id(data)] = (value, owner, data)
         self._known[id(tensor)] = (value, owner, tensor)
 
-    def _new(self, data: Any, memory: int | None = None) -> ValueRef:
-        """Return a new value, which looks like ``data``; ``memory`` is the value in whose memory it lies."""
-        number = len(self.looks)
-        memory = number if memory is None else memory
+    def _new(self, data: Any, place: int | None = None, *, given: bool = False) -> Value:
+        """Return a new value, which looks like ``data``; ``place`` is the value in whose memory it lies."""
+        index = len(self.values)
+        place = index if place is None else place
         try:
-            self.looks.append((shape(data), dtype(data), memory))
-        except Exception:  # noqa: BLE001  # no tensor, or a reader of a vendor's failed: a picture is worth no error
-            self.looks.append((None, type(data).__qualname__, memory))
-        return ValueRef(number)
-
-    def describe(self, graph: Graph) -> tuple[ValueInfo, ...]:
-        """Return the descriptions of a graph's values."""
-        inputs = {*graph.inputs}
-        held = inputs | {*values_in(graph.outputs)}
-        return tuple(
-            ValueInfo(
-                number,
-                None if sizes is None else tuple(sizes),
-                to_printable(str(kind)),
-                memory,
-                number in inputs,
-                number in held,
-            )
-            for number, (sizes, kind, memory) in enumerate(self.looks)
-        )
+            sizes, kind, is_tensor = tuple(shape(data)), dtype(data), True
+        except Exception:  # noqa: BLE001  # not a tensor, or a reader of a vendor's failed: a picture is worth no error
+            sizes, kind, is_tensor = (), type(data).__qualname__, False
+        made = Value(index, None, sizes, (), kind, place, given, True, None, False, is_tensor)
+        self.values.append(made)
+        return made
 
     def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
         """Return a result with everything in it replaced by a value."""
@@ -163,7 +158,7 @@ class _Recorder:
         found = []
         for promised, item in zip(signature.results, signature.unpack(result), strict=True):
             base = given[promised.source] if promised.kind == "view" else None
-            memory = self.looks[self._value(base)][2] if isinstance(base, _Seen) else None
+            memory = self._value(base).place if isinstance(base, _Seen) else None
             written = promised.kind == "self"
             found.append(self._result(item, given, nested=promised.is_list, written=written, memory=memory))
         return signature.pack(found)
@@ -346,14 +341,13 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
         A notebook shows it by itself; `svg`, `dot`, `mermaid`, `html` and `save` draw it.
         """
-        graph = self.graph
-        return Picture.of(dataclasses.replace(graph, values=self._recorder.describe(graph)))
+        return Picture(self.graph)
 
     def _make_graph(self) -> Graph:
         recorder = self._recorder
         outputs = self._outputs if self._has_outputs else _last_results(recorder)
         return Graph(
-            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs
+            recorder.registry, tuple(recorder.steps), tuple(recorder.values), tuple(recorder.constants), outputs
         )
 
     def __str__(self) -> str:
@@ -362,12 +356,12 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     def __repr__(self) -> str:
         from dispatch_core.display import show_number_of
 
-        steps, inputs = len(self._recorder.steps), len(self._recorder.inputs)
+        steps, inputs = len(self._recorder.steps), sum(each.given for each in self._recorder.values)
         return f"<trace: {show_number_of('step', steps)}, {show_number_of('input', inputs)}>"
 
 
 def _last_results(recorder: _Recorder) -> Any:
-    return next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
+    return next((step.results for step in reversed(recorder.steps) if isinstance(step, Node)), None)
 
 
 def _make_blocks() -> list[FunctionalBlock]:

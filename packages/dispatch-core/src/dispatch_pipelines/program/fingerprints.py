@@ -22,11 +22,12 @@ from dispatch_core.keys.table import alternatives
 from dispatch_core.operators.kernel_names import describe_kernel
 from dispatch_core.operators.resolution import Resolution, resolve
 
+from ..graph.nodes import values_in
 from ..record.array_specs import read_spec
 from ..record.liveness import count_references
 from ..record.pending import Pending, storage_key
 from ..record.steps import masks_of_kernels, to_outputs
-from .model import DEFAULTS, Node, PlanOptions, Program, Value, collect_values
+from .model import DEFAULTS, Node, PlanOptions, Program, Value
 
 if TYPE_CHECKING:
     from dispatch_core.keys import context
@@ -270,6 +271,7 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
     for place, step in enumerate(found.steps):
+        assert step.entry.signature is not None
         arguments = tuple(
             [
                 next(numbers)
@@ -278,11 +280,11 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
                 for index, value in enumerate(step.values)
             ]
         )
-        written: list[Value] = []
-        collect_values(tuple(arguments[index] for index in step.written), written)
+        written = tuple(values_in([arguments[index] for index in step.written]))
+        keywords = tuple([each.name for each in step.entry.signature.parameters if each.keyword_only])
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel, fault = _kernel(step, arguments), faults[place] if faults else None
-        parts = kernel, arguments, outputs, tuple(written), fault, step.code, step.instruction, step.state
+        parts = arguments, keywords, outputs, written, kernel, None, fault, step.code, step.instruction, step.state
         nodes.append(Node(type(step), *parts))
     return Program(tuple(nodes), tuple(values), *options)
 

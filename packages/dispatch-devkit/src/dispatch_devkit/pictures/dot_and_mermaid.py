@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from .svg import ROLES, role_of
 
 if TYPE_CHECKING:
-    from dispatch_core.inspection import Edge, GraphStep, Picture
+    from dispatch_core.inspection import Edge, Picture
 
 _DASHED: Final = {"view": "#7a5ba8", "write": "#c2621b"}
 
@@ -66,20 +66,21 @@ def _body(
 ) -> Iterator[str]:
     """Yield the lines for inputs, steps with their groups, and edges."""
     for value in graph.inputs:
-        yield f"    {node(f'i{value.number}', [str(value), value.type], 'input')}"
+        yield f"    {node(f'i{value.index}', [str(value), value.type], 'input')}"
     for number, members in enumerate(graph.groups):
         yield from (f"    {line}" for line in opened(number))
         for index in members:
-            yield f"        {node(f's{index}', _lines(graph, graph.steps[index]), role_of(graph, graph.steps[index]))}"
+            yield f"        {node(f's{index}', _lines(graph, index), role_of(graph, index))}"
         yield f"    {closed}"
-    for index, step in enumerate(graph.steps):
-        if step.group is None:
-            yield f"    {node(f's{index}', _lines(graph, step), role_of(graph, step))}"
+    for index in range(len(graph.steps)):
+        if index not in graph.group_of:
+            yield f"    {node(f's{index}', _lines(graph, index), role_of(graph, index))}"
     for edge in graph.edges():
         source = f"i{edge.value}" if edge.source is None else f"s{edge.source}"
         yield f"    {arrow(edge, source, f's{edge.target}')}"
 
 
-def _lines(graph: Picture, step: GraphStep) -> list[str]:
-    made = [f"{graph.values[number]} {graph.values[number].type}" for number in step.makes]
-    return [step.name, *made, *(f"writes {number}" for number in step.writes)]
+def _lines(graph: Picture, index: int) -> list[str]:
+    step = graph.steps[index]
+    made = [f"{each} {each.type}" for each in step.outputs if each is not None]
+    return [step.name, *made, *(f"writes {each}" for each in step.written)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .layered_layout import Point, arrange, layers_of
 
 if TYPE_CHECKING:
-    from dispatch_core.inspection import Edge, GraphStep, Picture, ValueInfo
+    from dispatch_core.inspection import Edge, Picture, Value
 
 #: Role of a box → fill, border, text, dashes, and its words in the legend.
 ROLES: Final = {
@@ -68,11 +68,10 @@ def to_svg(graph: Picture) -> str:
     """Draw a program."""
     edges = graph.edges()
     owners, groups = contract(graph, edges)
-    boxes = {("input", value.number): _input_box(value) for value in graph.inputs}
-    for index, step in enumerate(graph.steps):
-        owner = owners[index]
+    boxes = {("input", value.index): _input_box(value) for value in graph.inputs}
+    for index, owner in owners.items():
         if owner[0] == "step":
-            boxes[owner] = _step_box(graph, step)
+            boxes[owner] = _step_box(graph, index)
         elif owner not in boxes:
             inside, size = _inside(graph, groups[owner[1]], edges)
             boxes[owner] = _DrawnBox("group", (f"fused, {len(groups[owner[1]])} steps",), "", inside, size)
@@ -117,18 +116,18 @@ def contract(graph: Picture, edges: Sequence[Edge]) -> tuple[dict[int, tuple[str
             del groups[number]
 
 
-def role_of(graph: Picture, step: GraphStep) -> str:
+def role_of(graph: Picture, index: int) -> str:
     """Return how a step is drawn."""
-    if step.is_dropped:
+    if index in graph.dropped:
         return "dropped"
-    if step.is_output:
+    if graph.is_output(index):
         return "output"
-    return "write" if step.writes else "view" if step.views else "step"
+    return "write" if graph.steps[index].written else "view" if graph.steps[index].views else "step"
 
 
 def _inside(graph: Picture, members: Sequence[int], edges: Iterable[Edge]) -> tuple[str, Point]:
     """Draw the steps of a group; values from outside are named in boxes of their own."""
-    boxes = {("step", index): _step_box(graph, graph.steps[index]) for index in members}
+    boxes = {("step", index): _step_box(graph, index) for index in members}
     inner = {}
     for edge in edges:
         target = ("step", edge.target)
@@ -232,19 +231,20 @@ def _draw_box(box: _DrawnBox, centre: Point) -> str:
     return "".join(parts) + "</g>"
 
 
-def _step_box(graph: Picture, step: GraphStep) -> _DrawnBox:
-    made = _few([f"{graph.values[number]} {graph.values[number].type}" for number in step.makes])
-    made += _few([f"writes {graph.values[number]} {graph.values[number].type}" for number in step.writes])
-    tip = f"{step.text}  # {', '.join(graph.notes(step))}"
-    return _DrawnBox(role_of(graph, step), (step.name, *made), tip)
+def _step_box(graph: Picture, index: int) -> _DrawnBox:
+    step = graph.steps[index]
+    made = _few([f"{each} {each.type}" for each in step.outputs if each is not None])
+    made += _few([f"writes {each} {each.type}" for each in step.written])
+    tip = f"{graph.text(index)}  # {', '.join(graph.notes(index))}"
+    return _DrawnBox(role_of(graph, index), (step.name, *made), tip)
 
 
-def _input_box(value: ValueInfo) -> _DrawnBox:
-    shared = () if value.memory == value.number else (f"memory of %{value.memory}",)
+def _input_box(value: Value) -> _DrawnBox:
+    shared = () if value.place == value.index else (f"memory of %{value.place}",)
     return _DrawnBox("input", (str(value), value.type, *shared), "")
 
 
-def _again_box(values: Sequence[ValueInfo]) -> _DrawnBox:
+def _again_box(values: Sequence[Value]) -> _DrawnBox:
     """Return a box that names values from elsewhere, drawn where one step uses them."""
     if len(values) == 1:
         return _DrawnBox("again", (str(values[0]), values[0].type), "")

@@ -1,0 +1,246 @@
+"""The nodes of programs, and the values between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from dispatch_core.escapes import to_printable
+
+from ..record.steps import line_of
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from dispatch_core.calls.signature import CallParameter, CallSignature
+    from dispatch_core.keys import context
+    from dispatch_core.keys.table import DispatchKey
+    from dispatch_core.operators.overloads import OpOverload
+
+    from ..record.steps import Step
+
+
+# Neither is frozen, which would take longer than the rest of tracing a call.
+@dataclass(slots=True, eq=False)
+class Value:
+    """An array of a program, or a number among the arguments of a call: an entry of the list that planned steps use."""
+
+    #: Its index in the list, and among the program's values.
+    index: int
+    #: The Python type of a number, float or complex, or int (see Note [Ints that are values]); None for arrays.
+    number: type | None = None
+    shape: tuple[int, ...] = ()
+    #: In elements.
+    strides: tuple[int, ...] = ()
+    dtype: Any = None
+    #: Values with the same place share memory, those with another do not. In graphs it is the first of these values.
+    place: int = -1
+    #: Whether it is there before the program runs.
+    given: bool = True
+    #: Whether it can be read once the program has run. Other values need not be stored.
+    kept: bool = True
+    #: Where nothing needs the array once the program has run, because the tensor that holds it gets another one: the index
+    #: of that value. See Note [Donation] in `donation`.
+    successor: int | None = None
+    #: Whether it is the result of a call that has failed.
+    has_failed: bool = False
+    #: Whether it is a tensor; else it is something that a traced call has returned, and its dtype is its type's name.
+    is_tensor: bool = True
+
+    @property
+    def type(self) -> str:
+        """Return shape and dtype as one text."""
+        return to_printable(f"{self.shape} {self.dtype}" if self.is_tensor else str(self.dtype))
+
+    def __str__(self) -> str:
+        return f"%{self.index}"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One recorded call: its operator, its arguments and its results."""
+
+    #: The class of the recorded step, which has the operator's entry, the kernel's keys, the device and the stream.
+    kind: type[Step]
+    #: In the order of the schema, with values instead of tensors and numbers; lists are tuples. In a graph, those that the
+    #: caller gives, with values instead of tensors alone, and lists as they are.
+    arguments: tuple[Any, ...]
+    #: The names of the last arguments, which are given by keyword.
+    keywords: tuple[str, ...]
+    #: Its results, in the schema's order; None for an optional result that is not there.
+    outputs: tuple[Value | None, ...]
+    #: The values that it writes to. None of a device whose arrays cannot be written to: see Note [Writes to arrays that
+    #: cannot be written to] in `recording`.
+    written: tuple[Value, ...]
+    #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
+    #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
+    kernel: Any = None
+    #: In a graph, what the operator returns: a value, a list of values for a list of tensors, a tuple of these, or None.
+    results: Any = None
+    #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
+    fault: Callable[[BaseException], Exception] | None = None
+    #: The caller's code and the instruction in it, and the context's masks at the call.
+    code: CodeType | None = None
+    instruction: int = 0
+    state: context.State | None = None
+
+    @property
+    def name(self) -> str:
+        """The operator's name with namespace and overload."""
+        return self.kind.entry.name
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The operator's tags."""
+        return self.kind.entry.tags
+
+    @property
+    def op(self) -> OpOverload:
+        """The operator."""
+        return self.kind.entry.op
+
+    @property
+    def signature(self) -> CallSignature:
+        """The operator's signature."""
+        signature = self.kind.entry.signature
+        assert signature is not None
+        return signature
+
+    @property
+    def parameters(self) -> tuple[CallParameter, ...]:
+        """The operator's parameters, in the order of the arguments."""
+        return self.signature.parameters
+
+    @property
+    def line(self) -> str:
+        """File and line of the caller, or ""."""
+        return "" if self.code is None else line_of(self.code, self.instruction)
+
+    @property
+    def device(self) -> DispatchKey:
+        """The key of the device that it runs on."""
+        return self.kind.device
+
+    @property
+    def stream(self) -> Any:
+        """The stream of the device that it is queued on; None for the only one."""
+        return self.kind.stream
+
+    @property
+    def shown(self) -> str:
+        """The call with the dtypes and shapes of its arrays."""
+        arrays = [f"{each.dtype}{list(each.shape)}" for each in self.inputs() if each.number is None]
+        return f"{self.name}({', '.join(arrays)})"
+
+    def call(self, *arguments: Any) -> Any:
+        """Run the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer.
+
+        It takes all arguments in schema order, with arrays and numbers instead of values, and returns the results as
+        the schema says.
+        """
+        return self.kind.entry.explicit_table[self.kind.mask](*arguments)
+
+    def run(self, values: list[Any]) -> None:
+        """Run the node's kernel on the list of values, and store its results there."""
+        self.runner()(values)
+
+    def runner(self) -> Callable[[list[Any]], None]:
+        """Return the function that does what `run` does, for many runs."""
+        table, mask, arguments = self.kind.entry.explicit_table, self.kind.mask, self.arguments
+        places = [(place, each.index) for place, each in enumerate(arguments) if isinstance(each, Value)]
+        lists = [(place, each) for place, each in enumerate(arguments) if type(each) is tuple]
+        only, first = self._only_output(), len(places)
+        if only is not None and places and not lists and places[-1][0] == first - 1:
+            # The usual case: values first, other arguments after them, and one result.
+            index, take, rest = places[0][1], itemgetter(*[index for _, index in places]), arguments[first:]
+
+            def run_one(values: list[Any]) -> None:
+                values[only] = table[mask](values[index], *rest)
+
+            def run_several(values: list[Any]) -> None:
+                values[only] = table[mask](*take(values), *rest)
+
+            return run_one if first == 1 else run_several
+        store = self.storer()
+
+        def run_any(values: list[Any]) -> None:
+            given = [*arguments]
+            for place, index in places:
+                given[place] = values[index]
+            for place, each in lists:
+                given[place] = filled(each, values)
+            store(values, table[mask](*given))
+
+        return run_any
+
+    def store(self, values: list[Any], returned: Any) -> None:
+        """Store what the kernel has returned in the list of values."""
+        self.storer()(values, returned)
+
+    def storer(self) -> Callable[[list[Any], Any], None]:
+        """Return the function that does what `store` does, for many runs."""
+        results, unpack = self.signature.results, self.signature.unpack
+        slots = [None if output is None else output.index for output in self.outputs]
+
+        def store(values: list[Any], found: Any) -> None:
+            places = iter(slots)
+            for result, value in zip(results, unpack(found), strict=True):
+                if result.kind == "self":
+                    continue
+                for each in value if result.is_list else (value,):
+                    slot = next(places)
+                    if slot is not None:
+                        values[slot] = each
+
+        return store
+
+    def _only_output(self) -> int | None:
+        """Return the index of the value that the kernel returns; None where it returns something else than one array."""
+        results, outputs = self.signature.results, self.outputs
+        if len(results) != 1 or results[0].kind == "self" or results[0].is_list or outputs[0] is None:
+            return None
+        return outputs[0].index
+
+    def inputs(self) -> list[Value]:
+        """Return the values among the arguments, numbers included."""
+        return list(values_in(self.arguments))
+
+    @property
+    def views(self) -> tuple[Value, ...]:
+        """The values among the arguments that the results are views of."""
+        signature = self.kind.entry.signature
+        if signature is None:
+            return ()
+        bases = [signature.parameters[each.source] for each in signature.results if each.kind == "view"]
+        return tuple(dict.fromkeys(values_in([self.argument(each) for each in bases])))
+
+    def argument(self, parameter: CallParameter) -> Any:
+        """Return an argument; None where the call leaves it out."""
+        by_position, by_keyword = self.split()
+        if parameter.name in by_keyword:
+            return by_keyword[parameter.name]
+        index = self.parameters.index(parameter)
+        return by_position[index] if index < len(by_position) else None
+
+    def split(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments as kernels take them: by position, and by keyword."""
+        count = len(self.arguments) - len(self.keywords)
+        return [*self.arguments[:count]], dict(zip(self.keywords, self.arguments[count:], strict=True))
+
+
+def filled(value: Any, values: list[Any]) -> Any:
+    """Return an argument of a node with the entries of ``values`` instead of their descriptions."""
+    if isinstance(value, Value):
+        return values[value.index]
+    return [filled(item, values) for item in value] if type(value) is tuple else value
+
+
+def values_in(items: Any) -> Iterator[Value]:
+    """Yield the values among arguments or results, however deep in lists."""
+    if isinstance(items, Value):
+        yield items
+    elif isinstance(items, list | tuple):
+        for item in items:
+            yield from values_in(item)
