@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import dispatch_core as dc
 import torchlike
 from dispatch_core import caches
 from dispatch_core.discovery import loader
+from dispatch_core.planning import filled
 from dispatch_pipelines.program import plan as plans
 
 aten = dc.ops.aten
@@ -212,6 +214,70 @@ def test_a_planned_step_that_stores_nothing_is_named(planner, nodes):
     assert "its planned step has run and stored nothing for the result" in text
     assert f".<locals>.<lambda> ({__file__}:" in text
     assert "Hint: set values[output.index]" in text
+
+
+@pytest.mark.parametrize("nodes", [(0, 1), (1, 2)], ids=["read by another node", "kept"])
+def test_a_planned_step_of_a_replay_that_stores_nothing_is_named(planner, nodes):
+    planner(lambda program: [dc.PlannedStep(nodes, lambda values: None)] if program.nodes[0].fault else None)
+    a = torchlike.ones(2, 3)
+    captured = dc.capture(lambda x: ((x + 2) * x).sum())
+    for _ in range(2):
+        captured(a)
+    with pytest.raises(dc.KernelResultError) as caught:
+        captured(a)
+    assert "its planned step has run and stored nothing for the result" in str(caught.value)
+    assert f".<locals>.<lambda> ({__file__}:" in str(caught.value)
+
+
+#: Calls whose values stand before, between and behind other arguments and in lists, of one result, several, a list and none.
+CALLS = {
+    "mul": lambda x, y: x * y,
+    "add": lambda x, y: torchlike.add(x, y, alpha=3),
+    "number": lambda x, y: x - 1.5,
+    "exp": lambda x, y: (x / 4).exp(),
+    "clamp": lambda x, y: torchlike.clamp(x, None, y.amax()),
+    "clamp between": lambda x, y: x.clamp(-1.5, 2.5),
+    "where": lambda x, y: torchlike.where(x > y, x, 0.25),
+    "addmm": lambda x, y: torchlike.addmm(x, y, x.t(), beta=2, alpha=0.5),
+    "cat": lambda x, y: torchlike.cat([x, y, x], 1)[:, 1:5],
+    "stack": lambda x, y: torchlike.stack((x, y), -1).sum([-1]),
+    "split": lambda x, y: torchlike.split(x, [1, 3])[1].sum(0, keepdim=True) + y,
+    "max": lambda x, y: x.max(1, keepdim=True).values + y,
+    "sort": lambda x, y: x.sort(descending=True)[0],
+    "softmax": lambda x, y: torchlike.softmax(x, 1),
+    "view": lambda x, y: x.t(),
+    "write": lambda x, y: x.clone().add_(y, alpha=2),
+    "fill": lambda x, y: torchlike.empty_like(x).fill_(0.5).mul_(y),
+}
+#: How a planner may run a node.
+WAYS = {
+    "run": lambda node, values: node.run(values),
+    "runner": lambda node, values: node.runner()(values),
+    "call": lambda node, values: node.store(values, node.call(*[filled(each, values) for each in node.arguments])),
+}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_planners_run_nodes_as_plans_do(planner, seed):
+    drawn = random.Random(seed)
+    x, y = (torchlike.tensor([[drawn.uniform(-3, 3) for _ in range(4)] for _ in range(4)]) for _ in range(2))
+    names = drawn.sample(sorted(CALLS), 6)
+    planner(lambda program: None)
+    expected = _run_calls(names, x, y)
+    for way in WAYS.values():
+        planner(
+            lambda program, way=way: [dc.PlannedStep((n,), partial(way, node)) for n, node in enumerate(program.nodes)]
+        )
+        plans.clear()
+        with dc.pipeline() as pipe:
+            found = _run_calls(names, x, y)
+        assert pipe.stats().cache_misses and found.numpy().tobytes() == expected.numpy().tobytes(), names
+
+
+def _run_calls(names, x, y):
+    for name in names:
+        x, y = CALLS[name](x, y), x
+    return x
 
 
 def test_a_planned_step_that_makes_something_else_is_named(planner):
