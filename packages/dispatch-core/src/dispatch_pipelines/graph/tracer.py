@@ -12,7 +12,6 @@ constant.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ class _Recorder:
             call = Node(kind, (*given, *named.values()), tuple(named), tuple(self.values[start:]), (), None, results)
             if signature is not None and signature.writes:
                 written = values_in([call.argument(each) for each in signature.parameters if each.writes])
-                call = dataclasses.replace(call, written=tuple(dict.fromkeys(written)))
+                call.written = tuple(dict.fromkeys(written))
             self.steps.append(call)
             for seen in _seen_in(held):
                 # A write may have given a tensor another array.
