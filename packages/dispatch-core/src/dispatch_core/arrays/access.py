@@ -10,7 +10,7 @@ Note [Readers belong to vendors]
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..devices import Device
 from ..discovery import loader
@@ -18,18 +18,18 @@ from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
 from .late_arrays import Sizes, known_sizes
 from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, PLACES, TYPE_MASKS, device_key, mask_of
-from .types import ArrayType
+from .types import Array, ArrayType, Dtype
 
 #: Bound: CPython calls a method of an imported name the slow way, since the name may be a module.
 _find: Final = ARRAY_TYPES.get
 
 
-def to_data(value: Any) -> Any:
+def to_data(value: object) -> Array:
     """Return the backend's array of a frontend tensor; a raw array is returned as it is."""
     return getattr(value, "_dispatch_data", value)
 
 
-def _reader(value: Any) -> tuple[ArrayType, Any]:
+def _reader(value: object) -> tuple[ArrayType, Array]:
     data = getattr(value, "_dispatch_data", value)
     known = _find(type(data))
     if known is None:
@@ -47,7 +47,7 @@ def unread(reader: ArrayType, what: str, error: Exception) -> DispatchError:
     return fault
 
 
-def check_answers(array: Any, kind: Any) -> None:
+def check_answers(array: Array, kind: Dtype) -> None:
     """Refuse answers of readers that are of no use; ``kind`` is a dtype of the operator library's.
 
     Raises ``BackendError``; see Note [Readers belong to vendors].
@@ -69,7 +69,7 @@ def check_answers(array: Any, kind: Any) -> None:
         )
 
 
-def _sizes_fault(reader: ArrayType, sizes: Any) -> BackendError | None:
+def _sizes_fault(reader: ArrayType, sizes: object) -> BackendError | None:
     """Return the error for a shape of no use, or None."""
     if not isinstance(sizes, tuple) or not all(size is None or isinstance(size, int) for size in sizes):
         return _reader_fault(reader, "shape", f"gave {sizes!r}, which is not a tuple of Python's ints")
@@ -100,7 +100,7 @@ def _reader_fault(reader: ArrayType, what: str, how: str, hint: str | None = Non
     )
 
 
-def shape(value: Any) -> tuple[int, ...]:
+def shape(value: object) -> tuple[int, ...]:
     """Return the shape of a tensor or array, which is computed first where a size of it is not known.
 
     Raises ``ArgumentError`` for anything else, and ``BackendError``, as all readers do, where its `ArrayType` raises.
@@ -114,7 +114,7 @@ def shape(value: Any) -> tuple[int, ...]:
     raise fault
 
 
-def sizes_of(value: Any) -> tuple[int | None, ...]:
+def sizes_of(value: object) -> tuple[int | None, ...]:
     """Return the shape as far as it is known, with None in the other places. Nothing is computed."""
     reader, data = _reader(value)
     try:
@@ -124,7 +124,7 @@ def sizes_of(value: Any) -> tuple[int | None, ...]:
     raise fault
 
 
-def strides(value: Any) -> tuple[int, ...]:
+def strides(value: object) -> tuple[int, ...]:
     """Return the strides of a tensor or array, in elements; row-major where the array type has none."""
     data = getattr(value, "_dispatch_data", value)
     reader = _find(type(data)) or _reader(data)[0]
@@ -153,7 +153,7 @@ def row_major_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def storage_offset(value: Any) -> int:
+def storage_offset(value: object) -> int:
     """Return where a tensor's or array's first element lies in its storage, in elements."""
     data = getattr(value, "_dispatch_data", value)
     reader = _find(type(data)) or _reader(data)[0]
@@ -164,7 +164,7 @@ def storage_offset(value: Any) -> int:
     raise fault
 
 
-def storage_of(value: Any) -> Hashable:
+def storage_of(value: object) -> Hashable:
     """Return the key of a tensor's or array's memory: equal for all arrays in one memory, and for no others."""
     # Arrays first, which are asked for most: to look in vain for an attribute costs more than the rest.
     reader, data = _find(type(value)), value
@@ -177,7 +177,7 @@ def storage_of(value: Any) -> Hashable:
     raise fault
 
 
-def copy_span(arrays: Sequence[Any], limit: int) -> list[Any] | None:
+def copy_span(arrays: Sequence[Array], limit: int) -> list[Array] | None:
     """Return arrays like these, which share memory, in a copy of it, from the first element of any to the last.
 
     None where these are more than ``limit`` bytes, or the array type does not say how; see `ArrayType`.
@@ -190,7 +190,7 @@ def copy_span(arrays: Sequence[Any], limit: int) -> list[Any] | None:
     raise fault
 
 
-def dtype(value: Any) -> Any:
+def dtype(value: object) -> Dtype:
     """Return the scalar type of a tensor or array, as its backend names it."""
     data = getattr(value, "_dispatch_data", value)
     reader = _find(type(data)) or _reader(data)[0]
@@ -201,22 +201,22 @@ def dtype(value: Any) -> Any:
     raise fault
 
 
-def is_described(value: Any) -> bool:
+def is_described(value: object) -> bool:
     """Return whether a tensor's or array's type tells shape and dtype; see `ArrayType`."""
     return _reader(value)[0].is_described
 
 
-def show_look(value: Any) -> str:
+def show_look(value: object) -> str:
     """Return dtype and shape as far as it is known, as messages show them; the type's name where there are none."""
     return f"{dtype(value)}{list(sizes_of(value))}" if is_described(value) else type(to_data(value)).__qualname__
 
 
-def is_mutable(value: Any) -> bool:
+def is_mutable(value: object) -> bool:
     """Return whether kernels can write into a tensor's or array's data."""
     return _reader(value)[0].mutable
 
 
-def has_strides(value: Any) -> bool:
+def has_strides(value: object) -> bool:
     """Return whether a tensor's or array's type tells strides; for a device, whether its types of arrays do.
 
     An array whose type does not is row-major. Where it cannot be written either, it is a view of nothing.
@@ -227,7 +227,7 @@ def has_strides(value: Any) -> bool:
     return _reader(value)[0].strides is not None
 
 
-def device(value: Any) -> Device:
+def device(value: object) -> Device:
     """Return the device that a tensor or array lies on."""
     data = getattr(value, "_dispatch_data", value)
     place = PLACES.get(type(data))

@@ -18,7 +18,7 @@ from ..tracebacks import api_boundary
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, mask_of, where_to_find_type
 from .protocols import Autograd, Capture, Layers, Views, Writes, bind, refuse_mixed
-from .types import BackendInfo
+from .types import Array, BackendInfo
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Frontend(Record, Generic[T]):
         is_usual = self.layers is None or getattr(type(self.layers), "call_mixed", None) is Layers.call_mixed
         return refuse_mixed if is_usual else self.layers.call_mixed  # type: ignore[union-attr]  # then it is there
 
-    def wrap(self, array: Any) -> T:
+    def wrap(self, array: Array) -> T:
         """Return a fresh tensor for a backend's ``array``; a tensor, as a layer may have made of it, stays as it is.
 
         Raises ``ArgumentError`` when no backend owns the array's type.
@@ -182,7 +182,7 @@ _FORMER: Final = {
 }
 
 
-def _wrap_view(base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
+def _wrap_view(base: object, data: object, op: Any, args: tuple[Any, ...]) -> object:
     return wrap_like(base, data)
 
 
@@ -246,7 +246,7 @@ def may_need_gradient(value: object) -> bool:
     return frontend.autograd is None or frontend.autograd.has_history(value)
 
 
-def wrap_like(reference: object, array: Any) -> Any:
+def wrap_like(reference: object, array: object) -> Any:
     """Return ``array`` as a tensor of the frontend that ``reference`` belongs to; unchanged when that is a raw array.
 
     For composite kernels: a factory called inside one returns a raw array.
@@ -257,14 +257,14 @@ def wrap_like(reference: object, array: Any) -> Any:
     return array if frontend is None else frontend.wrap(array)
 
 
-def check_writing(tensor: Any, name: str) -> None:
+def check_writing(tensor: object, name: str) -> None:
     """Ask the frontend of ``tensor`` whether the operator ``name`` may give it another array, as a write does."""
     frontend = frontend_of(tensor)
     if frontend is not None and frontend.writes is not None:
         frontend.writes.check_write(tensor, name)
 
 
-def become(tensor: Any, view: Any) -> Any:
+def become(tensor: object, view: object) -> Any:
     """Turn a frontend's ``tensor`` into ``view``, and return it; ``view`` is one of the tensor itself or of another."""
     frontend = frontend_of(tensor)
     if frontend is None or frontend.writes is None or is_mutable(view):
@@ -274,7 +274,7 @@ def become(tensor: Any, view: Any) -> Any:
     return tensor
 
 
-def rebind(tensor: Any, value: Any) -> Any:
+def rebind(tensor: object, value: object) -> Any:
     """Store the array of ``value`` in a frontend's ``tensor``, and return it; for a raw array return ``value`` itself.
 
     For composite kernels that write to an argument by giving it another array, as a resize does; it counts as a write.

@@ -25,7 +25,7 @@ from weakref import ref
 
 from .._record import replace
 from ..errors import BackendError, DispatchError
-from .types import ArrayType
+from .types import Array, ArrayType
 
 #: Operator → how many arrays were computed because it needed their sizes; "shape" for reads outside of operators.
 COMPUTED_FOR: Final[Counter[str]] = Counter()
@@ -50,7 +50,7 @@ class Sizes:
     def __init__(self, device: str, known: ArrayType, hook: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
         self.device, self._type, self._hook, self.ask = device, known.type, hook, known.shape
 
-    def __call__(self, array: Any) -> tuple[int, ...]:
+    def __call__(self, array: Array) -> tuple[int, ...]:
         """Return an array's shape; it is computed for that where a size is not known, and counted."""
         sizes = self.ask(array)
         if None not in sizes:
@@ -106,7 +106,7 @@ def compute_late(device: str, known: ArrayType, hook: Callable[[Sequence[Any]], 
     return replace(known, shape=Sizes(device, known, hook), layout=None)
 
 
-def known_sizes(reader: ArrayType, array: Any) -> tuple[int | None, ...]:
+def known_sizes(reader: ArrayType, array: Array) -> tuple[int | None, ...]:
     """Return the shape as far as it is known, with None in the other places. Nothing is computed.
 
     >>> known_sizes(ArrayType(range, shape=lambda each: (len(each),), dtype=lambda each: None), range(2))
@@ -115,7 +115,7 @@ def known_sizes(reader: ArrayType, array: Any) -> tuple[int | None, ...]:
     return reader.shape.ask(array) if type(reader.shape) is Sizes else reader.shape(array)
 
 
-def find_computed(array: Any) -> Any:
+def find_computed(array: Array) -> Array | None:
     """Return the computed value of an array: itself where it was computed already; None for one that was not."""
     found = _computed.get(id(array))
     if found is None or found[0]() is not array:
@@ -123,7 +123,7 @@ def find_computed(array: Any) -> Any:
     return array if found[1] is None else found[1]
 
 
-def keep_computed(late: Any, made: Any) -> None:
+def keep_computed(late: Array, made: Array) -> None:
     """Remember ``made`` for ``late``; see Note [Computed once]."""
     _waiting.pop(id(late), None)
     for array, value in ((late, made), (made, None)):
@@ -132,7 +132,7 @@ def keep_computed(late: Any, made: Any) -> None:
                 _computed[id(array)] = ref(array, partial(_drop, _computed, id(array))), value
 
 
-def keep_waiting(array: Any, reader: Sizes) -> None:
+def keep_waiting(array: Array, reader: Sizes) -> None:
     """Remember a result that a synchronisation would compute."""
     if find_computed(array) is None:
         with suppress(TypeError):

@@ -24,7 +24,7 @@ from ..keys.table import ARRAYS, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
 from .access import device
 from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, mask_of
-from .types import ArrayType
+from .types import Array, ArrayType, Dtype
 
 _ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
 _PREFIXES: Final = ("Sparse", "SparseCsr", "NestedTensor")
@@ -54,9 +54,9 @@ class TensorLayout:
         record: type,
         *,
         component: str,
-        shape: Callable[[Any], tuple[Any, ...]],
-        dtype: Callable[[Any], Any],
-        strides: Callable[[Any], tuple[Any, ...]] | None = None,
+        shape: Callable[[Array], tuple[Any, ...]],
+        dtype: Callable[[Array], Dtype],
+        strides: Callable[[Array], tuple[Any, ...]] | None = None,
         hint: str = "",
         passed_by: int = 0,
         components_have_history: bool = False,
@@ -88,7 +88,7 @@ class TensorLayout:
             hint="the components are ordinary tensors",
         )
 
-    def make(self, **fields: Any) -> Any:
+    def make(self, **fields: object) -> Array:
         """Return a record of these components; the device of the first decides on its class."""
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
@@ -100,7 +100,7 @@ class TensorLayout:
     def _make_type(self, key: DispatchKey) -> type:
         name = self.component
 
-        def device_index(record: Any) -> int | None:
+        def device_index(record: object) -> int | None:
             return device(getattr(record, name)).index
 
         with _lock:

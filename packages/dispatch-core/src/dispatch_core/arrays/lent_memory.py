@@ -18,12 +18,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from ..forks import Order, forkable
 from ..lazy_text import repr_by_attributes
 from . import access
+
+if TYPE_CHECKING:
+    from .types import Array
 
 #: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
 _lock: Final = forkable(Order.MEMORY)
@@ -34,7 +37,7 @@ class Window:
 
     __slots__ = ("__array_interface__", "__weakref__", "array")
 
-    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
+    def __init__(self, array: Array, interface: dict[str, Any]) -> None:
         self.array = array
         self.__array_interface__ = interface
 
@@ -45,7 +48,7 @@ class Window:
 WINDOWS: Final = (Window, memoryview)
 
 
-def memory_of(array: Any) -> Any:
+def memory_of(array: Array) -> Array:
     """Return the array that owns the memory of one like NumPy's, whose views know their ``base``; see Note [Windows]."""
     kind, base = type(array), array.base
     while base is not None:
@@ -82,16 +85,16 @@ LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
 #: Storage key → a reference to the owner of memory that keeps its size, because an array of it was given out.
 PINNED: Final[dict[Hashable, ref[Any]]] = {}
 #: Callbacks that run before memory is handed out: a pipeline runs its recorded calls that read or write it.
-BEFORE: Final[list[Callable[[Any], None]]] = []
+BEFORE: Final[list[Callable[[Array], None]]] = []
 
 
-def write_recorded(array: Any) -> None:
+def write_recorded(array: Array) -> None:
     """Run the recorded steps before the memory of ``array`` is read or written outside."""
     for materialize in BEFORE:
         materialize(array)
 
 
-def lend(array: Any, holder: type[Holder], held: Any) -> Hashable:
+def lend(array: Array, holder: type[Holder], held: object) -> Hashable:
     """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``; return the key of its storage."""
     for materialize in BEFORE:
         materialize(array)
@@ -119,7 +122,7 @@ def is_lent(key: Hashable) -> bool:
     return False
 
 
-def is_lent_out(array: Any) -> bool:
+def is_lent_out(array: Array) -> bool:
     """Return whether ``array`` itself was handed out: it shows the memory of one of ours."""
     return any(entry() is array for entry in LENT.get(access.storage_of(array), ()))
 
@@ -138,7 +141,7 @@ def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> N
             LENT.pop(key, None)
 
 
-def pin(array: Any, key: Hashable = None) -> None:
+def pin(array: Array, key: Hashable = None) -> None:
     """Mark the memory of ``array``, which is like NumPy's, as keeping its size from now on; ``key`` is its storage's."""
     if key is None:
         key = access.storage_of(array)
@@ -147,6 +150,6 @@ def pin(array: Any, key: Hashable = None) -> None:
         PINNED[key] = ref(memory_of(array), partial(PINNED.pop, key))
 
 
-def is_pinned(memory: Any) -> bool:
+def is_pinned(memory: Array) -> bool:
     """Return whether an object outside keeps this memory (see `memory_of`) where it is."""
     return id(memory) in PINNED

@@ -213,7 +213,7 @@ class _Subclass(ref[type]):
         return self is other or self() is other
 
 
-def _forget(cls: Any, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TYPES)) -> None:
+def _forget(cls: object, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TYPES)) -> None:
     for table in tables:
         table.pop(cls, None)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from .._record import Record
 from ..errors import DeviceMismatchError
@@ -20,15 +20,31 @@ from ..keys.table import MARKERS, DispatchKey
 from ..keys.type_sets import name_types
 from .access import device, to_data
 from .owners import TYPE_MASKS, is_tensor
+from .types import Array, Dtype
 
-#: An operator's overload, a tensor, or a tensor's array: their classes are the caller's.
-Operator: TypeAlias = Any
-Tensor: TypeAlias = Any
-Array: TypeAlias = Any
+if TYPE_CHECKING:
+    from ..operators.candidates import ShortGradient
+    from ..operators.overloads import OpOverload
+    from ..pipelines import CapturePart, Recording
+else:
+    # Type hints are read at run time, too, where these classes of modules above may not be loaded.
+    CapturePart = OpOverload = Recording = ShortGradient = Any
+
+#: A tensor of the class that a frontend has registered: the frontend names the class itself where it implements a protocol.
+OwnTensor: TypeAlias = Any
 #: The function that runs an operator's calls: it takes the operator's arguments.
 Kernel: TypeAlias = Callable[..., Any]
 
+T = TypeVar("T")
+
 _PIPELINE = DispatchKey.Pipeline.value
+
+
+class Tensor(Protocol):
+    """A tensor of any frontend, as the dispatcher sees it; see Note [The boundary contract]."""
+
+    _dispatch_mask: int
+    _dispatch_data: Array
 
 
 class AutogradFormula(Record):
@@ -50,7 +66,7 @@ class AutocastInputs(Record):
     """
 
     device_type: str
-    dtype: Any
+    dtype: Dtype
     key: DispatchKey
 
 
@@ -82,7 +98,7 @@ class FunctionalBlock(Protocol):
     def finish(self) -> None:
         """Write to the tensors from outside the values that they should hold, once each; called after the end."""
 
-    def leave(self, tensor: Any) -> Any:
+    def leave(self, tensor: T) -> T:
         """Return the tensor that stands, after that, for one of the block; another one as it is."""
 
     def settle(self) -> None:
@@ -93,14 +109,14 @@ class Views(Protocol):
     """How a frontend makes the tensors of results that a schema calls views; without it they are fresh tensors."""
 
     @abstractmethod
-    def view(self, base: Tensor, data: Array, op: Operator, args: tuple[Any, ...], /) -> Tensor:
+    def view(self, base: OwnTensor, data: Array, op: OpOverload, args: tuple[Any, ...], /) -> OwnTensor:
         """Return the tensor of a view of ``base``, a result ``Tensor(a)``; ``data`` is its array."""
 
-    def views(self, base: Tensor, parts: list[Array], op: Operator, args: tuple[Any, ...], /) -> list[Tensor]:
+    def views(self, base: OwnTensor, parts: list[Array], op: OpOverload, args: tuple[Any, ...], /) -> list[OwnTensor]:
         """Return the tensors of a list of views of ``base``, a result ``Tensor(a)[]``."""
         return [self.view(base, part, op, args) for part in parts]
 
-    def view_code(self, op: Operator, mask: int, /) -> list[ViewCode]:
+    def view_code(self, op: OpOverload, mask: int, /) -> list[ViewCode]:
         """Return how generated code makes views of tensors with this mask, and of their views, in writable arrays."""
         return []
 
@@ -108,19 +124,19 @@ class Views(Protocol):
 class Writes(Protocol):
     """What a frontend does where tensors are written to."""
 
-    def note_write(self, tensor: Tensor, /) -> None:
+    def note_write(self, tensor: OwnTensor, /) -> None:
         """Take note that an operator has written to a tensor: count versions here."""
         return
 
-    def rebind(self, tensor: Tensor, data: Array, /) -> None:
+    def rebind(self, tensor: OwnTensor, data: Array, /) -> None:
         """Store another array in a tensor, as in-place calls do where arrays cannot be written to; `bind` does it."""
         bind(tensor, data)
 
-    def become(self, tensor: Tensor, view: Tensor, /) -> None:
+    def become(self, tensor: OwnTensor, view: OwnTensor, /) -> None:
         """Turn a tensor into another view, of itself (``t_``) or another (``set_``), whose array cannot be written."""
         self.rebind(tensor, to_data(view))
 
-    def check_write(self, tensor: Tensor, name: str, /) -> None:
+    def check_write(self, tensor: OwnTensor, name: str, /) -> None:
         """Raise where the operator ``name`` must not give a tensor another array instead of a write."""
         return
 
@@ -128,14 +144,14 @@ class Writes(Protocol):
 class Autograd(Protocol):
     """A frontend's engine for gradients; the core has none."""
 
-    def autograd_kernel(self, op: Operator, keyset: DispatchKeySet, formula: AutogradFormula, /) -> Kernel | None:
+    def autograd_kernel(self, op: OpOverload, keyset: DispatchKeySet, formula: AutogradFormula, /) -> Kernel | None:
         """Return the kernel of an operator with a formula under the Autograd keys of ``keyset``; asked once for each.
 
         It goes on with ``op.redispatch`` below these keys. None passes the formula over.
         """
         return None
 
-    def has_history(self, tensor: Tensor, /) -> bool:
+    def has_history(self, tensor: OwnTensor, /) -> bool:
         """Return whether a tensor with an Autograd key may need a gradient; where none does, a call may take a short way."""
         return True
 
@@ -147,7 +163,9 @@ class Autograd(Protocol):
         """Register the kernels under an Autograd key, if need be: a first call arrives there."""
         return
 
-    def short_gradient(self, op: Operator, mask: int, gradient: Any, usual: Kernel, short: Kernel, /) -> Kernel | None:
+    def short_gradient(
+        self, op: OpOverload, mask: int, gradient: ShortGradient, usual: Kernel, short: Kernel, /
+    ) -> Kernel | None:
         """Return the kernel of calls with this mask of an operator whose short way has a gradient, a `ShortGradient`.
 
         It makes a node, or goes on with ``usual``, and where nothing is recorded with ``short``. None leaves it to
@@ -159,11 +177,11 @@ class Autograd(Protocol):
 class Layers(Protocol):
     """A frontend's further layers: batching, autocast, values instead of writes, and calls over several devices."""
 
-    def batching_kernel(self, op: Operator, keyset: DispatchKeySet, rule: Callable[..., Any], /) -> Kernel | None:
+    def batching_kernel(self, op: OpOverload, keyset: DispatchKeySet, rule: Callable[..., Any], /) -> Kernel | None:
         """Return the kernel under ``FuncTorchBatched`` of an operator with a rule of `register_vmap`; None ignores it."""
         return None
 
-    def autocast_kernel(self, op: Operator, keyset: DispatchKeySet, casts: AutocastInputs, /) -> Kernel | None:
+    def autocast_kernel(self, op: OpOverload, keyset: DispatchKeySet, casts: AutocastInputs, /) -> Kernel | None:
         """Return the kernel under an Autocast key of an operator of `register_autocast`; None passes the casts over."""
         return None
 
@@ -171,7 +189,7 @@ class Layers(Protocol):
         """Return a block in which values take the place of writes, for ``trace(functional=True)``, or None."""
         return None
 
-    def call_mixed(self, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+    def call_mixed(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
         """Return the result of a call with tensors of several devices; `refuse_mixed` refuses it by name."""
         return refuse_mixed(op, args, kwargs)
 
@@ -179,15 +197,15 @@ class Layers(Protocol):
 class Capture(Protocol):
     """The frontend's part in captured functions: a captured program sees tensors through it alone."""
 
-    def capture_part(self, recording: Any, /) -> Any:
+    def capture_part(self, recording: Recording, /) -> CapturePart | None:
         """Return the `CapturePart` of one recorded call, which begins; None if tensors have no state besides arrays."""
         return None
 
-    def environment(self) -> Any:
+    def environment(self) -> object:
         """Return a value of the settings on which a captured call depends, such as the grad mode; asked at each replay."""
         return None
 
-    def remake(self, tensor: Tensor, /) -> bool:
+    def remake(self, tensor: OwnTensor, /) -> bool:
         """Give a tensor whose array is used up another one, if it is a view of one that is there; return whether it is.
 
         Asked when a captured call has failed after it had used up the array.
@@ -201,16 +219,13 @@ def bind(tensor: Tensor, data: Array) -> None:
     tensor._dispatch_mask = tensor._dispatch_mask & ~_PIPELINE | TYPE_MASKS.get(type(data), 0) & _PIPELINE
 
 
-def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def refuse_mixed(op: OpOverload, args: tuple[object, ...], kwargs: dict[str, object]) -> NoReturn:
     """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
     found: list[tuple[str, str]] = []
     kinds: dict[type, None] = {}
     wrapped = False
-    names = (
-        [str(index) for index in range(len(args))]
-        if op._entry.schema is None
-        else [argument.name for argument in op.schema.arguments]
-    )
+    schema = op.schema
+    names = list(map(str, range(len(args)))) if schema is None else [argument.name for argument in schema.arguments]
     values = dict(zip(names, args, strict=False)) | kwargs
     for name, value in values.items():
         for item in value if isinstance(value, list | tuple) else (value,):
@@ -227,12 +242,12 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _list_sets(op: Any) -> str:
+def _list_sets(op: OpOverload) -> str:
     """Return a line that lists the sets of types for which an operator has kernels, or ""."""
     held = ", ".join(f"{found[0].key.label} ({found[0].origin})" for found in op._entry.for_types())
     return held and f"\nKernels for sets of types: {held}"
 
 
-def _suggest_set(op: Any, kinds: Iterable[type]) -> str:
+def _suggest_set(op: OpOverload, kinds: Iterable[type]) -> str:
     names = ", ".join(name_types(kinds))
     return f", or register a kernel for all of their types: Library.impl({op.name!r}, kernel, types=({names}))"

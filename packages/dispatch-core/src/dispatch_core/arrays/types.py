@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeAlias
 
 from .._record import Record
 from ..errors import ArgumentError, BackendError, short_repr
 from ..keys.type_sets import CONTAINERS, is_unaskable
 
+#: An array of a backend. Its class is the vendor's, and knows nothing of the dispatcher, which reads it by its `ArrayType`.
+Array: TypeAlias = Any
+#: A scalar type of the operator library, which an array's `ArrayType` reads. The dispatcher only compares and shows it.
+Dtype: TypeAlias = Any
 
-def _no_shape(array: Any) -> Any:
+
+def _no_shape(array: object) -> NoReturn:
     """Read the shape of arrays whose type was registered without it: raise ``BackendError``."""
     raise _absent("shape", array)
 
 
-def _no_dtype(array: Any) -> Any:
+def _no_dtype(array: object) -> NoReturn:
     """Read the dtype of arrays whose type was registered without it: raise ``BackendError``."""
     raise _absent("dtype", array)
 
@@ -63,18 +68,18 @@ class ArrayType(Record):
     """
 
     type: type
-    shape: Callable[[Any], tuple[Any, ...]] = _no_shape
-    dtype: Callable[[Any], Any] = _no_dtype
-    strides: Callable[[Any], tuple[int, ...]] | None = None
-    storage_offset: Callable[[Any], int] | None = None
+    shape: Callable[[Array], tuple[Any, ...]] = _no_shape
+    dtype: Callable[[Array], Dtype] = _no_dtype
+    strides: Callable[[Array], tuple[int, ...]] | None = None
+    storage_offset: Callable[[Array], int] | None = None
     mutable: bool = True
-    coerce: Callable[[Any], Any] | None = None
-    device_index: Callable[[Any], int | None] | None = None
-    storage: Callable[[Any], Hashable] | None = None
-    empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
-    layout: Callable[[Any], Hashable] | None = None
+    coerce: Callable[[Any], Array] | None = None
+    device_index: Callable[[Array], int | None] | None = None
+    storage: Callable[[Array], Hashable] | None = None
+    empty: Callable[[tuple[int, ...], tuple[int, ...], Dtype], Array] | None = None
+    layout: Callable[[Array], Hashable] | None = None
     current_device: Callable[[], int] | None = None
-    copy_span: Callable[[Sequence[Any], int], list[Any] | None] | None = None
+    copy_span: Callable[[Sequence[Array], int], list[Array] | None] | None = None
     subclasses: bool = False
     traceable: bool = False
 
