@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sized
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,7 @@ from .signature import CallSignature, bad_count, bad_list, has_plain_result
 from .source import body_lines
 
 if TYPE_CHECKING:
-    pass
-
-Runner = Callable[..., Any]
+    from .traits import Runner
 
 
 class Body:
@@ -41,12 +39,12 @@ class Body:
         def who() -> str:
             return entry.describe_kernel(boundary.key)
 
-        def several(value: Any) -> Any:
+        def several(value: object) -> object:
             if isinstance(value, (tuple, list)) and len(value) == count:
                 return value
             raise bad_count(signature.name, count, value, who())
 
-        def as_list(value: Any) -> Any:
+        def as_list(value: object) -> object:
             if isinstance(value, (tuple, list)):
                 return value
             raise bad_list(signature.name, value, who())
@@ -54,7 +52,7 @@ class Body:
         def refuse_declined() -> None:
             raise declined_error(signature.name, who())
 
-        def unequal(value: Any, base: Any) -> None:
+        def unequal(value: object, base: Sized) -> None:
             raise bad_count(signature.name, len(base), value, who())
 
         self.constants: dict[str, Any] = {

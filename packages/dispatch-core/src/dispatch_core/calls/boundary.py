@@ -10,7 +10,7 @@ from .._record import Record
 from ..arrays.access import unread
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import KEY_TYPES
-from ..arrays.types import ArrayType
+from ..arrays.types import Array, ArrayType
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
 
@@ -57,20 +57,20 @@ def frontend_of_type(tensor_type: type) -> Frontend[Any]:
 def make_wrapper(tensor_type: type) -> Callable[[Any], Any]:
     """Return a function that makes a tensor of the result of an operator that was given none; a tensor stays as it is."""
 
-    def wrap(found: Any) -> Any:
+    def wrap(found: object) -> object:
         return found if isinstance(found, tensor_type) else frontend_of_type(tensor_type).wrap(found)
 
     return wrap
 
 
-def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
+def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[object], Array]:
     """Return a function that makes an array of a fresh result that is not of the expected type.
 
     It raises ``KernelResultError`` for a value that is not an array of the boundary's backend; where no backend has
     described its array types, it lets everything pass. ``who`` tells whose the value is.
     """
 
-    def coerce(value: Any) -> Any:
+    def coerce(value: object) -> Array:
         if value is NotImplemented:
             raise declined_error(name, who())
         for array_type in boundary.array_types:
@@ -92,10 +92,10 @@ def make_coercer(boundary: Boundary, name: str, who: Callable[[], str] = str) ->
     return coerce
 
 
-def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[Any], Any]:
+def make_view_checker(boundary: Boundary, name: str, who: Callable[[], str] = str) -> Callable[[object], Array]:
     """Return a function that refuses a view result that is not an array: a scalar is a copy, never a view."""
 
-    def check(value: Any) -> Any:
+    def check(value: object) -> Array:
         if value is NotImplemented:
             raise declined_error(name, who())
         if not boundary.array_types or any(isinstance(value, array_type.type) for array_type in boundary.array_types):
@@ -113,7 +113,7 @@ def declined_error(name: str, who: str = "") -> KernelResultError:
     )
 
 
-def bad_result(name: str, boundary: Boundary, value: Any, who: str = "") -> KernelResultError:
+def bad_result(name: str, boundary: Boundary, value: object, who: str = "") -> KernelResultError:
     """Return the error for a kernel's result that the schema does not allow; ``who`` tells whose it is."""
     if value is NotImplemented:
         return declined_error(name, who)

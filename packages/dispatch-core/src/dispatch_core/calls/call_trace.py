@@ -55,10 +55,10 @@ class TracedCall(Record):
 class Listener(Protocol):
     """An object that is told of calls, in the thread of each."""
 
-    def begin(self, call: TracedCall) -> Any:
+    def begin(self, call: TracedCall) -> object:
         """Take note of a call that begins; ``end`` gets the result."""
 
-    def end(self, begun: Any) -> None:
+    def end(self, begun: object) -> None:
         """Take note of the end of a call, also of one that fails."""
 
     def write(self, line: str) -> None:
@@ -75,7 +75,7 @@ class Printer:
         """Print the call's line."""
         self.write(str(call))
 
-    def end(self, begun: Any) -> None:
+    def end(self, begun: object) -> None:
         """Print nothing."""
 
     def write(self, line: str) -> None:
@@ -126,7 +126,7 @@ if hasattr(os, "register_at_fork"):
 def trace_calls(run: Callable[..., Any], made: TracedCall) -> Callable[..., Any]:
     """Return ``run`` with the listeners told of each call, or with its line printed; calls inside stand further in."""
 
-    def call(*values: Any, **keywords: Any) -> Any:
+    def call(*values: object, **keywords: object) -> object:
         begun = [(each, each.begin(made)) for each in _listeners or (_printer,)]
         depth = _depth.get() + 1
         token = _set_depth[depth]

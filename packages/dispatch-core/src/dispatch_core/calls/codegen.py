@@ -55,13 +55,11 @@ from .source import (
     runner_source,
     values,
 )
-from .traits import RunnerTraits
+from .traits import Runner, RunnerTraits
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.runners import DeviceChoice
-
-Runner = Callable[..., Any]
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
@@ -102,7 +100,7 @@ def make_caller(entry: OperatorEntry) -> Runner:
         return reference.make_caller(entry)
     interpreted = reference.make_caller(entry)
 
-    def slow_path(*args: Any, **kwargs: Any) -> Any:
+    def slow_path(*args: object, **kwargs: object) -> object:
         # See Note [Raw arrays change the code].
         if args and not hasattr(args[0], "_dispatch_mask"):
             with entry.registry.lock:

@@ -13,7 +13,7 @@ Note [Kernels under Meta that are shape rules]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..arrays.access import check_answers, dtype, shape, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, is_tensor
@@ -23,10 +23,13 @@ from ..keys.table import DispatchKey
 from ..surroundings.environment import Switch
 
 if TYPE_CHECKING:
+    from ..arrays.types import Array, Dtype
     from ..operators.entry import OperatorEntry
     from ..operators.registration import Registration
 
 
+#: The property in which an array differs from the expected one, its value, and the expected value.
+Difference: TypeAlias = tuple[str, object, object]
 #: Whether results are always compared; see Note [When results are compared] in `result_watch`.
 ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")
 
@@ -41,8 +44,8 @@ def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple
 
 
 def compare(
-    array: Any, sizes: tuple[Any, ...], steps: tuple[int, ...] | None, kind: Any
-) -> tuple[str, Any, Any] | None:
+    array: object, sizes: tuple[int | None, ...], steps: tuple[int, ...] | None, kind: Dtype
+) -> Difference | None:
     """Return how a kernel's array differs from the expected one: the property, its value and the expected value; or None.
 
     A size that either side does not know is equal to any. Strides count where they are given and the array's type has them.
@@ -64,12 +67,12 @@ def compare(
     return None if got == wanted else ("strides", strides(array), tuple(steps))
 
 
-def compare_with(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+def compare_with(array: object, meta: object) -> Difference | None:
     """Return the same for the array without data that a rule gave."""
     return compare(array, shape(meta), strides(meta), dtype(meta))
 
 
-def compare_shape(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+def compare_shape(array: object, meta: object) -> Difference | None:
     """Return the same, where dtype and strides do not matter."""
     return compare(array, shape(meta), None, dtype(array))
 
@@ -84,7 +87,7 @@ HINTS: Final = {
 
 
 def misfit_error(
-    entry: OperatorEntry, found: tuple[str, Any, Any], who: str, index: int = 0, count: int = 1
+    entry: OperatorEntry, found: Difference, who: str, index: int = 0, count: int = 1
 ) -> KernelResultError:
     """Return the error for a result that differs from the shape rule's answer; ``who`` is the text that names its kernel."""
     what, got, wanted = found
@@ -114,6 +117,6 @@ def _is_rule(entry: OperatorEntry, found: Registration) -> bool:
     return defined.distribution == found.origin.distribution and (is_fake or bool(defined.distribution))
 
 
-def find_stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:
+def find_stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Dtype], Array] | None:
     """Return the function that makes an array without data of a shape, strides and a dtype; None without a meta device."""
     return next((known.empty for known in KEY_TYPES.get(DispatchKey.Meta, ()) if known.empty is not None), None)

@@ -77,7 +77,7 @@ def has_fixed_results(signature: CallSignature) -> bool:
 def check_results(
     signature: CallSignature,
     tags: frozenset[str],
-    returned: Any,
+    returned: object,
     values: Sequence[Any],
     who: Callable[[], str],
     *,
@@ -97,7 +97,12 @@ def check_results(
 
 
 def check_types(
-    signature: CallSignature, returned: Any, values: Sequence[Any], who: Callable[[], str], *, has_plain: bool = False
+    signature: CallSignature,
+    returned: object,
+    values: Sequence[Any],
+    who: Callable[[], str],
+    *,
+    has_plain: bool = False,
 ) -> None:
     """Raise ``KernelResultError`` where results are no tensors, or not as many, as the schema promises."""
     # A caller with a frontend's tensors gets such; `is_tensor` is true of arrays, too.
@@ -160,7 +165,7 @@ def _check_elements(type: Type, find: Callable[[Sequence[object]], list[Check]])
     return check
 
 
-def together(value: Any, *others: Any, is_list: bool) -> Iterator[tuple[Any, ...]]:
+def together(value: object, *others: object, is_list: bool) -> Iterator[tuple[Any, ...]]:
     """Yield a result with its own value; of a list, each element, with its own or with one value for all."""
     if not is_list:
         yield (value, *others)
@@ -200,7 +205,7 @@ def _says_memory(signature: CallSignature, result: Result, tags: frozenset[str])
     return _CHANGES_SHAPE not in tags and not signature.parameters[result.source].keyword_only
 
 
-def _compare_memory(item: Any, argument: Any, *, is_view: bool) -> str:
+def _compare_memory(item: object, argument: object, *, is_view: bool) -> str:
     """Return the reason why a result is neither its argument nor a view of it, or ""; the name is left to be filled in."""
     one, other = to_data(item), to_data(argument)
     known = ARRAY_TYPES.get(type(one))

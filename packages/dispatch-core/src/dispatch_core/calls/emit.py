@@ -116,7 +116,7 @@ class _Box:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
@@ -199,7 +199,7 @@ def make_function(
     constants: Mapping[str, Any] = _NO_CONSTANTS,
     *,
     is_shared: bool = False,
-) -> Any:
+) -> FunctionType:
     """Run ``source`` with ``names`` as its globals, and return the last function that it defines.
 
     ``label`` is how tracebacks name its file: ``backward of aten::mul.Tensor``. ``constants`` are the objects for the names

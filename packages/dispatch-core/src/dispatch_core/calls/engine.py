@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from ..operators.result_watch import Watch
     from .adapters import SignatureAdapter
     from .lazy_function import FirstCalls
-
-Runner = Callable[..., Any]
+    from .traits import Runner
 
 
 class KernelCall(Record):

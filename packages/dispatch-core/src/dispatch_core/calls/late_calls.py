@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import to_data
@@ -11,10 +11,11 @@ from ..arrays.owners import ARRAY_TYPES, KEY_TYPES
 from ..keys.table import ARRAYS, DispatchKey, keys_of
 
 if TYPE_CHECKING:
+    from ..arrays.types import Array
     from ..operators.entry import OperatorEntry
     from ..operators.resolution import Resolution
+    from .traits import Runner
 
-Runner = Callable[..., Any]
 #: The tag of operators that take one array with sizes that are not known.
 UNKNOWN_OK: Final = "unknown_ok"
 
@@ -32,7 +33,7 @@ def compute_first(resolution: Resolution, run: Runner) -> Runner:
     takes_unknown = key is not None and takes_one_unknown(entry, key)
     makes_arrays = key is not None and (key.target or key).owns_arrays
 
-    def call(*values: Any, **keywords: Any) -> Any:
+    def call(*values: object, **keywords: object) -> object:
         settled, has_arrays = settle(entry, values, takes_unknown=takes_unknown)
         token = CALLED.set(entry.name)
         try:
@@ -98,7 +99,7 @@ def _late_arrays(values: tuple[Any, ...]) -> Iterator[tuple[Any, Sizes]]:
             yield array, known.shape
 
 
-def _replace(value: Any, known: dict[int, Any]) -> Any:
+def _replace(value: Any, known: dict[int, Array]) -> object:
     """Return an argument with computed arrays; a tensor is the same, and holds another array."""
     if isinstance(value, (list, tuple)):
         return type(value)([_replace(item, known) for item in value])

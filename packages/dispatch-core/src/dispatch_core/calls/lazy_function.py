@@ -28,7 +28,7 @@ FirstCalls = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Callable[..., Any
 _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
 
-def _first(*args: Any, **kwargs: Any) -> Any:
+def _first(*args: object, **kwargs: object) -> object:
     try:
         __function, __args, __kwargs = __lazy._find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
         return __function(*__args, **__kwargs)
@@ -37,12 +37,12 @@ def _first(*args: Any, **kwargs: Any) -> Any:
         raise
 
 
-def _first_inside(*args: Any, **kwargs: Any) -> Any:
+def _first_inside(*args: object, **kwargs: object) -> object:
     __function, __args, __kwargs = __lazy._find(args, kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
     return __function(*__args, **__kwargs)
 
 
-def _forward(*args: Any, **kwargs: Any) -> Any:
+def _forward(*args: object, **kwargs: object) -> object:
     try:
         return __target(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
     except Exception as error:
@@ -101,7 +101,7 @@ class LazyFunction:
             self.take(self._make())
         return self.function, args, kwargs
 
-    def take(self, made: Any) -> None:
+    def take(self, made: Callable[..., object]) -> None:
         """Run as ``made`` does from now on; calls under way in other threads end as they began."""
         function = self.function
         # The code comes last: until it is there, the defaults are those of code that does not look at them.

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
 from ..errors import FrontendMismatchError
 from ..keys import context
-from ..keys.keyset import as_mask
+from ..keys.keyset import KeysetLike, as_mask
 from ..keys.table import AUTOGRAD, MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
 from .signature import CallSignature, Result, ResultCheck, bad_count, bad_list, copies_signature, has_plain_result
-from .traits import RunnerTraits
+from .traits import Runner, RunnerTraits
 
 if TYPE_CHECKING:
+    from ..arrays.protocols import Tensor
+    from ..arrays.types import Array
     from ..operators.call_tables import Tables
     from ..operators.entry import OperatorEntry
     from .adapters import SignatureAdapter
 
-Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
 
 
@@ -58,7 +59,7 @@ def make_caller(entry: OperatorEntry) -> Runner:
     tables = entry.tables
     signature = tables.signature
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         if signature is None:
             return _run(tables, unchecked_mask(args, kwargs))(*args, **kwargs)
         values = bind(signature.schema, args, kwargs, is_tensor)
@@ -78,7 +79,7 @@ def make_adapted_caller(entry: OperatorEntry, adapter: SignatureAdapter) -> Runn
     call = make_caller(entry)
     real = {given: name for name, given in adapter.names.items()}
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> object:
         signature = entry.signature
         own = {real.get(name, name): value for name, value in kwargs.items() if name not in adapter.extra}
         if signature is None:
@@ -107,7 +108,7 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
     tables = entry.tables
     signature = tables.signature
 
-    def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def redispatch(keyset: KeysetLike, /, *args: object, **kwargs: object) -> object:
         mask = context.apply_exclusions(as_mask(keyset))
         if signature is None:
             return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
@@ -123,7 +124,7 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
 def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
     """Return the function that runs the winner for a mask, less the context's exclusions, for checked arguments in order."""
 
-    def run(*values: Any, **keywords: Any) -> Any:
+    def run(*values: object, **keywords: object) -> object:
         # As a kernel itself it gets keyword-only arguments by keyword, in order too.
         return entry.explicit_table[context.apply_exclusions(mask)](*values, *keywords.values())
 
@@ -157,7 +158,7 @@ def make_caller_runner(
     if signature is None:
         return lambda *args, **kwargs: kernel(*prefix, *args, **kwargs)
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> object:
         positional, keywords = signature.split(values)
         found = kernel(*prefix, *positional, **keywords)
         if check is not None:
@@ -181,7 +182,7 @@ def make_backend_runner(call: KernelCall) -> Runner:
         )
     wrap_results = make_result_wrapper(entry, copies_signature(signature) if itself else signature, boundary)
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> object:
         data = values
         if boundary.frontend is not None:
             data = signature.unwrap(values)
@@ -220,7 +221,7 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
     signature = entry.signature
     assert signature is not None
 
-    def redirect(*values: Any) -> Any:
+    def redirect(*values: object) -> object:
         try:
             further = arguments(*signature.unwrap(values))
         except Exception:  # noqa: BLE001  # the other runner tells
@@ -244,7 +245,7 @@ def make_history_choice(
     signature = entry.signature
     assert signature is not None
 
-    def choose(*values: Any) -> Any:
+    def choose(*values: object) -> object:
         counts = records is None or records()
         tensors = (tensor for _, tensor in signature.tensors(values) if counts)
         found = any(tensor._dispatch_mask & AUTOGRAD and has_history(tensor) for tensor in tensors)
@@ -258,18 +259,18 @@ def _unchecked_runner(
 ) -> Runner:
     """Return a runner for an operator without a schema: tensors are unwrapped and arrays wrapped wherever they stand."""
 
-    def unwrap(value: Any) -> Any:
+    def unwrap(value: object) -> object:
         if isinstance(value, list | tuple):
             return type(value)(unwrap(item) for item in value)
         return getattr(value, "_dispatch_data", value)
 
-    def wrap_arrays(value: Any) -> Any:
+    def wrap_arrays(value: object) -> object:
         if isinstance(value, list | tuple):
             return type(value)(wrap_arrays(item) for item in value)
         frontend = boundary.frontend
         return frontend.wrap(value) if frontend is not None and type(value) in TYPE_MASKS else value
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         keywords = {name: unwrap(value) for name, value in kwargs.items()}
         found = kernel(*prefix, *map(unwrap, args), **keywords)
         if found is not NotImplemented:
@@ -292,7 +293,7 @@ def make_result_wrapper(
 
     coerce, check_view = make_coercer(boundary, signature.name, who), make_view_checker(boundary, signature.name, who)
 
-    def fresh(data: Any) -> Any:
+    def fresh(data: Array) -> object:
         data = coerce(data)
         if frontend is None:
             return data
@@ -301,20 +302,20 @@ def make_result_wrapper(
         tensor._dispatch_data = data
         return tensor
 
-    def view(base: Any, data: Any, values: tuple[Any, ...]) -> Any:
+    def view(base: object, data: Array, values: tuple[Any, ...]) -> object:
         data = check_view(data)
         if frontend is None:
             return data
         return fresh(data) if frontend.views is None else frontend.views.view(base, data, op, values)
 
-    def rebind(argument: Any, data: Any, later: Rebinds) -> Any:
+    def rebind(argument: Tensor, data: Array | None, later: Rebinds) -> object:
         if frontend is None:
             return argument if data is None or data is argument else check_view(data)
         if data is not None and data is not argument._dispatch_data:
             later.append((argument, check_view(data)))
         return argument
 
-    def one(index: int, result: Result, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
+    def one(index: int, result: Result, data: object, values: tuple[Any, ...], later: Rebinds) -> object:
         if result.kind == "other":
             return data
         if signature.leaves_out(index, values):
@@ -334,14 +335,14 @@ def make_result_wrapper(
             return [tensor(result, base, item, values, later) for base, item in zip(bases, data, strict=True)]
         return tensor(result, values[result.source] if result.source >= 0 else None, data, values, later)
 
-    def tensor(result: Result, base: Any, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
+    def tensor(result: Result, base: Any, data: Array | None, values: tuple[Any, ...], later: Rebinds) -> object:
         if data is None and result.is_optional:
             return None
         if result.kind == "self":
             return rebind(base, data, later)
         return fresh(data) if result.kind == "fresh" else view(base, data, values)
 
-    def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
+    def wrap(returned: object, values: tuple[Any, ...]) -> object:
         if returned is NotImplemented and has_plain_result(signature):
             raise declined_error(signature.name, who())
         # Bound to other data once every result was found good: a call that fails has changed no argument.

@@ -45,7 +45,7 @@ class CallParameter(Record):
     tensors: TensorKind
     writes: bool
     keyword_only: bool
-    default: Any
+    default: object
     check: Callable[[object], object]
     #: The schema's spelling of the type.
     type: str
@@ -254,7 +254,7 @@ def copies_signature(signature: CallSignature) -> CallSignature:
     return replace(signature, results=tuple(replace(each, kind="fresh", source=-1) for each in signature.results))
 
 
-def bad_count(name: str, expected: int, value: Any, who: str = "") -> KernelResultError:
+def bad_count(name: str, expected: int, value: object, who: str = "") -> KernelResultError:
     """Return the error for a kernel that returned the wrong number of results; ``who`` tells whose they are."""
     got = f"{len(value)} results" if isinstance(value, tuple | list) else type(value).__qualname__
     return KernelResultError(
@@ -262,7 +262,7 @@ def bad_count(name: str, expected: int, value: Any, who: str = "") -> KernelResu
     )
 
 
-def bad_list(name: str, value: Any, who: str = "") -> KernelResultError:
+def bad_list(name: str, value: object, who: str = "") -> KernelResultError:
     """Return the error for a kernel that returned something else than a list of arrays; ``who`` tells whose it is."""
     return KernelResultError(
         f"{name}: the kernel returned {type(value).__module__}.{type(value).__qualname__} where the schema promises a list"

@@ -27,7 +27,7 @@ class SignatureProperty:
     def __init__(self, make: Callable[[Any], Iterable[Signature]]) -> None:
         self._make = make
 
-    def __get__(self, instance: Any, owner: type) -> LazySignature:
+    def __get__(self, instance: object, owner: type) -> LazySignature:
         if instance is None:
             raise AttributeError("__signature__")
         from ..signatures import LazySignature  # it imports inspect, which programs without operators do without

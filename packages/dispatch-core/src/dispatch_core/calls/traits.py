@@ -6,8 +6,8 @@ never in a call. A runner's traits are the core's own, and live as long as the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from .._record import Record, replace
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .bodies import Body
     from .codegen import Inlined
 
+#: A function from all arguments of a call, in the schema's order, to the caller's result: call tables have one for a mask.
+Runner: TypeAlias = Callable[..., Any]
 _K = TypeVar("_K", bound=Callable[..., object])
 
 
@@ -24,7 +26,7 @@ class AnswerKey(Protocol):
     """The key under which the answers of a shape rule may be kept: `dispatch_aten.shapes` has one for each rule."""
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> Hashable:
         """Return the settings that the answers depend on."""
 
     def text(self, names: Sequence[str]) -> str:

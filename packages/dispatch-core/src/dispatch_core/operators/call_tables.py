@@ -14,14 +14,13 @@ Note [Tables belong to a schema]
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import owners
 from ..bookkeeping.levels import Level
 from ..calls.declared_results import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
-from ..calls.traits import NO_TRAITS, RunnerTraits
+from ..calls.traits import NO_TRAITS, Runner, RunnerTraits
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.switched_on import included_mask
@@ -33,7 +32,6 @@ from .result_watch import is_paused
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-Runner = Callable[..., Any]
 
 #: `resolution.resolve`, imported with the first operator: `import dispatch_core` can do without, and a first call may come
 #: when the interpreter ends, where nothing can be imported any more.

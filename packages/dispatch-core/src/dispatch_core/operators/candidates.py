@@ -53,12 +53,12 @@ from .result_watch import make_watch
 from .runners import make_kernel
 
 if TYPE_CHECKING:
+    from ..calls.traits import Runner
     from .entry import OperatorEntry
     from .registries import Registry
     from .resolution import Resolution
     from .typed_calls import TypedCalls
 
-Runner = Callable[..., Any]
 #: A `ShortGradient` as it is registered: its fields in their order.
 GradientFields: TypeAlias = (
     "tuple[Callable[..., Any], Callable[[Any, Any, tuple[Any, ...]], Any], dict[str, tuple[str, ...]], Sequence[str]]"

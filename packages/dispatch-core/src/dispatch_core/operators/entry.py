@@ -5,7 +5,7 @@ Registration copies what it changes, so calls read without a lock; `call_tables`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +22,9 @@ from .overloads import OpOverload, make_overload
 from .registration import Registration, Registrations
 
 if TYPE_CHECKING:
+    from ..calls.traits import Runner
     from .registries import Registry
 
-Runner = Callable[..., Any]
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _NOTHING: Final[Mapping[DispatchKey, Registrations]] = MappingProxyType({})
 

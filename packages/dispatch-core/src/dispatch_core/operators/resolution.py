@@ -15,7 +15,7 @@ Note [Keys are loaded]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from ..calls.boundary import Boundary, make_boundary
 from ..calls.engine import KernelCall
 from ..calls.late_calls import compute_first
 from ..calls.reference import unchecked_mask
-from ..calls.traits import RunnerTraits
+from ..calls.traits import Runner, RunnerTraits
 from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
@@ -47,8 +47,6 @@ from .typed_calls import TypedCalls, consider_types, has_several_devices
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-
-Runner = Callable[..., Any]
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:

@@ -46,7 +46,7 @@ from ..calls.declared_results import (
     together,
 )
 from ..calls.signature import CallSignature, bad_count, bad_list
-from ..calls.traits import traits_of
+from ..calls.traits import Runner, traits_of
 from ..errors import BackendError, KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
@@ -57,7 +57,6 @@ from .registration import KernelFactory, Registration
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-Runner = Callable[..., Any]
 #: After how many calls without new dtypes and ranks a watch ends.
 _QUIET: Final = 32
 _META: Final = DispatchKey.Meta

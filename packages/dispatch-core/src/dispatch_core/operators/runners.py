@@ -33,7 +33,7 @@ from ..calls.boundary import Boundary
 from ..calls.declared_results import check_types, has_fixed_results
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
-from ..calls.traits import RunnerTraits
+from ..calls.traits import Runner, RunnerTraits
 from ..devices import Device
 from ..discovery import loader
 from ..errors import BackendNotFoundError, RegistrationError
@@ -47,8 +47,6 @@ from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-
-Runner = Callable[..., Any]
 
 
 def make_kernel(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:

@@ -36,10 +36,10 @@ from .registration import Registration
 from .runners import make_kernel
 
 if TYPE_CHECKING:
+    from ..calls.traits import Runner
     from .entry import OperatorEntry
     from .resolution import Mixed, Resolution
 
-Runner = Callable[..., Any]
 #: The rules of slots that a kernel for a set of types stands below: a kernel for the very device, or a provider's for it.
 _OWN: Final = frozenset({"kernel", "alternative kernel"})
 #: How many combinations of types an operator keeps the kernel of.

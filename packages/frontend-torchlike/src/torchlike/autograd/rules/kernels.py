@@ -128,7 +128,7 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
     }
     names["conjugated"] = _ConjugatedBackward(derivative, names)
     apply = make_function(write_node_source(derivative), f"backward of {op.name}", names)
-    body = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
+    body: dict[str, object] = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
     body |= make_attributes(derivative.saved_names, derivative.values)
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
