@@ -32,7 +32,8 @@ else:
 
 #: A tensor of the class that a frontend has registered: the frontend names the class itself where it implements a protocol.
 OwnTensor: TypeAlias = Any
-#: The function that runs an operator's calls: it takes the operator's arguments.
+#: A function that serves an operator's calls under a key. It takes the operator's arguments, with arrays instead of tensors
+#: where it is a device's, and mostly keyword-only ones by name.
 Kernel: TypeAlias = Callable[..., Any]
 
 T = TypeVar("T")

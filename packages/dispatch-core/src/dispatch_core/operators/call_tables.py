@@ -14,7 +14,7 @@ Note [Tables belong to a schema]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..arrays import owners
 from ..bookkeeping.levels import Level
@@ -45,7 +45,10 @@ def _import_resolution() -> None:
     _resolve = resolve
 
 
-class Table(dict[Any, Runner]):
+_Index = TypeVar("_Index")
+
+
+class Table(dict[_Index, Runner]):
     """The runners by mask; a missing one is looked up and, unless a registration changed meanwhile, kept."""
 
     __slots__ = ("tables",)
@@ -54,31 +57,31 @@ class Table(dict[Any, Runner]):
         super().__init__()
         self.tables = tables
 
-    def __missing__(self, index: Any) -> Runner:
+    def __missing__(self, index: _Index) -> Runner:
         return _check_first_call(self, index, self.find(index))
 
-    def find(self, index: Any) -> Runner:
+    def find(self, index: _Index) -> Runner:
         """Return the runner for callers that keep it, whether or not it is in the table."""
         found = self.get(index)
         return self.lookup(index) if found is None else found
 
-    def lookup(self, index: Any) -> Runner:
+    def lookup(self, index: _Index) -> Runner:
         """Find a runner that is missing."""
         raise NotImplementedError
 
-    def forget(self, index: Any, runner: Runner) -> None:
+    def forget(self, index: _Index, runner: Runner) -> None:
         """Take a runner back, so that the next call is a first one again."""
         with self.tables.entry.registry.lock:
             if self.get(index) is runner:
                 self.tables.entry.unspecialize(runner)
                 del self[index]
 
-    def masks(self, index: Any) -> tuple[int, int]:
+    def masks(self, index: _Index) -> tuple[int, int]:
         """Return the arguments' keys and the effective mask of an entry."""
         raise NotImplementedError
 
 
-def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
+def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
     A call that fails, or whose results are compared elsewhere, does not count. A backend's kernel has a watch, and answers
@@ -106,7 +109,7 @@ def _check_first_call(table: Table, index: Any, run: Runner) -> Runner:
             return text
         return f"{text}\nBelow it: {describe_kernel(below.key or kernel.key, kernel)}"
 
-    def check_first(*values: Any) -> Any:
+    def check_first(*values: object) -> object:
         has_passed = False
         try:
             returned = run(*values)
@@ -128,7 +131,7 @@ def _is_compared(traits: RunnerTraits) -> bool:
     return traits.is_watched is not None or traits.body is not None
 
 
-class _Call(Table):
+class _Call(Table[int]):
     """Calls with nothing masked in their context, by the mask of their arguments."""
 
     __slots__ = ()
@@ -144,7 +147,7 @@ class _Call(Table):
         return arguments, arguments | included_mask() | DispatchKey.BackendSelect
 
 
-class _Masked(Table):
+class _Masked(Table[tuple[int, context.State]]):
     """Calls under the masks of a context, by the mask of their arguments and the context's."""
 
     __slots__ = ()
@@ -162,7 +165,7 @@ class _Masked(Table):
         return mask, effective & ~state[1]
 
 
-class _Explicit(Table):
+class _Explicit(Table[int]):
     """Calls for an explicit mask: priority decides, also between devices."""
 
     __slots__ = ()
@@ -184,9 +187,9 @@ class Tables:
             _import_resolution()
         self.entry, self.schema = entry, schema
         self._signature: CallSignature | None = None
-        self.call: Table = _Call(self)
-        self.masked: Table = _Masked(self)
-        self.explicit: Table = _Explicit(self)
+        self.call: Table[int] = _Call(self)
+        self.masked: Table[tuple[int, context.State]] = _Masked(self)
+        self.explicit: Table[int] = _Explicit(self)
         #: id → a runner and its traits.
         self._traits: dict[int, tuple[Runner, RunnerTraits]] = {}
         #: The classes of recorded calls, and the entry's generation that they are for: `record.steps`.
@@ -217,7 +220,7 @@ class Tables:
         self._traits[id(runner)] = runner, traits
         return runner
 
-    def fill(self, table: Table, index: Any, arguments: int, mask: int, *, is_plain: bool = False) -> Runner:
+    def fill(self, table: Table[_Index], index: _Index, arguments: int, mask: int, *, is_plain: bool = False) -> Runner:
         """Find the runner for ``mask`` and keep it; see Note [Tables are filled on a miss].
 
         ``arguments`` is as for `resolve`; ``is_plain`` calls may take a short way.

@@ -246,7 +246,7 @@ class ShortWay(Record):
             found = way(*[_kernel_of(registry, part, mask, self.registration.key) for part in self.uses])
         return found
 
-    def runner(self, found: Any, run: Runner | None) -> Runner:
+    def runner(self, found: Resolution | TypedCalls, run: Runner | None) -> Runner:
         """Return the runner of plain calls of a mask, which leaves to ``run`` those that the way does not serve."""
         entry, mask = found.entry, found.mask
         assert run is not None  # a slot's kernel, if a missing one
@@ -329,7 +329,7 @@ def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) ->
     return found[0] if len(found) == 1 else partial(_first_that_serves, found)
 
 
-def _first_that_serves(kernels: Sequence[Callable[..., Any]], *args: Any, **kwargs: Any) -> Any:
+def _first_that_serves(kernels: Sequence[Callable[..., Any]], *args: object, **kwargs: object) -> object:
     for kernel in kernels:
         if (found := kernel(*args, **kwargs)) is not NotImplemented:
             return found

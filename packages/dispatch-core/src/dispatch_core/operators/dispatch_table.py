@@ -7,12 +7,15 @@ the present registrations, so the outcome never depends on the order of registra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from .._record import Record
 from ..bookkeeping.origins import Origin
 from ..keys.table import DispatchKey
-from .registration import Registration
+from .registration import KernelFactory, Registration
+
+if TYPE_CHECKING:
+    from ..arrays.protocols import Kernel
 
 #: Backend keys that share AutogradOther: the lone ones, and the layouts of every backend.
 _OTHER_BACKENDS: Final = frozenset({"FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU"})
@@ -29,7 +32,7 @@ class Slot(Record):
     specialized: tuple[Registration, ...] = ()
 
     @property
-    def kernel(self) -> Any:
+    def kernel(self) -> Kernel | KernelFactory | None:
         """Return the winning function, or None."""
         return None if self.registration is None else self.registration.fn
 

@@ -23,6 +23,7 @@ from .registration import Registration, Registrations
 
 if TYPE_CHECKING:
     from ..calls.traits import Runner
+    from ..keys.context import State
     from .registries import Registry
 
 NO_TAGS: Final[frozenset[str]] = frozenset()
@@ -107,17 +108,17 @@ class OperatorEntry:
         return self.tables.signature
 
     @property
-    def call_table(self) -> Table:
+    def call_table(self) -> Table[int]:
         """Return the runners of ordinary calls, by the mask of their arguments."""
         return self.tables.call
 
     @property
-    def masked_table(self) -> Table:
+    def masked_table(self) -> Table[tuple[int, State]]:
         """Return the runners of calls under the masks of a context, by the mask of their arguments and these."""
         return self.tables.masked
 
     @property
-    def explicit_table(self) -> Table:
+    def explicit_table(self) -> Table[int]:
         """Return the runners for explicit masks."""
         return self.tables.explicit
 

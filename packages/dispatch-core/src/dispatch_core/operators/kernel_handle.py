@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import replace
 from ..arrays.owners import is_tensor
@@ -30,8 +30,15 @@ from .resolution import Resolution
 from .runners import find_functional as _find_functional
 from .runners import make_kernel
 
+if TYPE_CHECKING:
+    from ..custom_ops.definition import CustomOpDef
 
-def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
+
+#: An operator, as users name one to functions about operators: `as_overload` finds the overload.
+OperatorLike: TypeAlias = "str | OpOverload | OpOverloadPacket | CustomOpDef[..., Any]"
+
+
+def as_overload(op: object, registry: Registry | None = None) -> OpOverload:
     """Return the overload that ``op`` names or is: a name, an overload, a packet with one overload, or a custom operator.
 
     Raises ``OperatorNotFoundError`` where there is none, or several; ``ArgumentError`` for anything else.
@@ -81,7 +88,7 @@ class KernelHandle:
         """Return the rule by which the kernel serves its key, as in ``computed_table()``."""
         return self._slot.rule
 
-    def call_boxed(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+    def call_boxed(self, keyset: KeysetLike, /, *args: object, **kwargs: object) -> Any:
         """Run the kernel; ``keyset`` is passed to a kernel that takes one, and stays masked off in a composite.
 
         Arguments are checked and defaults filled in as in any call; tensors are unwrapped for a kernel that sees arrays,
@@ -97,7 +104,7 @@ class KernelHandle:
             mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
         return self._runner(mask)(*values)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run the kernel with the keyset of a call that arrives at its key: the arguments' keys from that key down."""
         held, key = context.apply_to_mask(unchecked_mask(args, kwargs)), self.key
         if not key.is_alias:
@@ -136,7 +143,7 @@ class KernelHandle:
 
 
 @api_boundary
-def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> KernelHandle:
+def get_kernel(op: OperatorLike, key: KeyLike, *, registry: Registry | None = None) -> KernelHandle:
     """Return the kernel that ``op`` runs under ``key`` now, by whatever rule.
 
     ``op`` is an overload or a name. A kernel that is registered for the key afterwards can go on to it without meeting
@@ -167,7 +174,7 @@ def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> Ke
     return KernelHandle(entry, found, slot)
 
 
-def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
     """Return a function that runs ``op`` for ``keyset``, as ``op.redispatch`` does but for arguments that were checked.
 
     It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
@@ -194,7 +201,7 @@ def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = 
     return entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
 
 
-def find_composite(op: Any, key: KeyLike) -> Callable[..., Any] | None:
+def find_composite(op: OperatorLike, key: KeyLike) -> Callable[..., Any] | None:
     """Return a function that runs the composite that serves ``key``, or None where another kernel or none does.
 
     ``key`` may be the composite's own. The function takes all arguments by position, in the schema's order, and runs the
@@ -234,7 +241,7 @@ def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Callable[..., Any
     return entry.registry.engine.make_caller_runner(entry, fn, prefix)
 
 
-def find_functional(op: Any) -> OpOverload | None:
+def find_functional(op: OperatorLike) -> OpOverload | None:
     """Return the overload that computes the values that an in-place or ``out=`` overload writes, or None.
 
     It takes the same arguments without those that are only written to, and is found by their names and types.
@@ -250,7 +257,7 @@ def find_functional(op: Any) -> OpOverload | None:
     return None if found is None else found.op
 
 
-def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+def below(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
     """Return `fast_redispatch` of the arguments: its name until 0.2."""
     warnings.warn("below is fast_redispatch now; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
     return fast_redispatch(op, keyset, registry=registry)

@@ -31,7 +31,7 @@ _SHOWN: Final = 6
 _MOST: Final = 20
 
 
-def kernel_name(fn: Any) -> str:
+def kernel_name(fn: object) -> str:
     """Return the module and name of a kernel's function, or of its factory.
 
     >>> kernel_name(max)
@@ -60,7 +60,7 @@ def _spell(fn: Any) -> str:
     return f"{module}.{getattr(fn, '__qualname__', None) or fn.__name__}"
 
 
-def _list_held(fn: Any) -> list[str]:
+def _list_held(fn: object) -> list[str]:
     """Return the names of the functions without Python code that a function holds, such as a ufunc of NumPy's."""
     found = []
     for cell in getattr(fn, "__closure__", None) or ():
@@ -74,7 +74,7 @@ def _list_held(fn: Any) -> list[str]:
     return found
 
 
-def kernel_place(fn: Any) -> str:
+def kernel_place(fn: object) -> str:
     """Return the file and line of a kernel's function, or of its factory; "" where Python does not know.
 
     >>> kernel_place(max), kernel_place(kernel_place).rpartition(":")[0] == __file__
@@ -109,7 +109,7 @@ def describe_planned_step(key: DispatchKey, run: Callable[..., Any], names: str)
     return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
 
 
-def _place(fn: Any) -> str:
+def _place(fn: object) -> str:
     """Return a kernel's name, and the file and line where its function stands, if it has one."""
     place = kernel_place(fn)
     return f"{kernel_name(fn)} ({place})" if place else kernel_name(fn)
@@ -174,7 +174,7 @@ def _type_name(cls: type) -> str:
     return cls.__qualname__ if cls.__module__ == "__main__" else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _unwrap(fn: Any) -> Any:
+def _unwrap(fn: object) -> object:
     """Return the function behind a kernel; see Note [The function behind a kernel]."""
     for _ in range(_MOST):
         stands_for = traits_of(fn).stands_for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from ..bookkeeping import transactions
 from ..bookkeeping.levels import Level
@@ -25,6 +25,18 @@ from .registration import (
     insert_by_level,
     next_number,
 )
+
+if TYPE_CHECKING:
+    from ..arrays.protocols import Kernel
+
+    class RegistrationOptions(TypedDict, total=False):
+        """The options of a registration, which `Registration` has as fields."""
+
+        with_keyset: bool
+        when: tuple[str, Any] | None
+        boxed: bool
+        is_short: bool
+
 
 _Offer = TypeVar("_Offer", GiveWay, ShortWay)
 
@@ -125,8 +137,8 @@ class KernelStore(OperatorIndex):
         others. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids
         to replace another kernel, or ``when`` names no argument.
         """
-        options = {"with_keyset": with_keyset, "when": when}
-        return self.add_kernel(parse_name(name), as_key(key), fn, allow_override, level, **options)[1]
+        parsed, place = parse_name(name), as_key(key)
+        return self.add_kernel(parsed, place, fn, allow_override, level, with_keyset=with_keyset, when=when)[1]
 
     def add_kernel(
         self,
@@ -135,10 +147,12 @@ class KernelStore(OperatorIndex):
         fn: Callable[..., Any] | KernelFactory,
         allow_override: bool | None,
         level: str | Level | None,
-        **options: Any,
+        origin: Origin | None = None,
+        **options: Unpack[RegistrationOptions],
     ) -> tuple[OperatorEntry | str, Registration]:
         """Do as ``register_kernel`` and return the operator's entry, too, or its name where it is only announced."""
-        registration = make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
+        is_meant = allow_override is True
+        registration = make_registration("kernel", name, key, fn, level, origin, is_meant=is_meant, **options)
         full = str(name)
         self.note_level(registration.level)
         if self._lazy.keep_waiting(full, registration) or (
@@ -178,7 +192,7 @@ class KernelStore(OperatorIndex):
         fallback of the same level; that of the highest level is active.
         """
         found = as_key(key)
-        options: Any = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
+        options: RegistrationOptions = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
         registration = make_registration("fallback", found.label, found, fn, level, **options)
         self.note_level(registration.level)
         with self.lock:
@@ -341,10 +355,12 @@ def make_registration(
     kind: str,
     owner: object,
     key: DispatchKey,
-    fn: Callable[..., Any] | KernelFactory,
+    fn: Kernel | KernelFactory,
     level: str | Level | None,
     origin: Origin | None = None,
-    **options: Any,
+    *,
+    is_meant: bool = False,
+    **options: Unpack[RegistrationOptions],
 ) -> Registration:
     """Return a registration of the wanted level, but of no higher one than that of the transaction under way.
 
@@ -354,4 +370,5 @@ def make_registration(
         raise ArgumentError(f"the {kind} for {owner} is not callable: {type(fn).__qualname__}")
     highest = transactions.current_level()
     chosen = highest if level is None else min(Level.of(level), highest)
-    return Registration(key, fn, origin or caller_origin(), level=chosen, number=next_number(), **options)
+    number, place = next_number(), origin or caller_origin()
+    return Registration(key, fn, place, level=chosen, number=number, is_meant=is_meant, **options)

@@ -213,7 +213,7 @@ class Library:
         when: tuple[str, Any] | None = None,
         types: tuple[type, ...] | None = None,
         allow_override: bool | None = None,
-    ) -> Any:
+    ) -> object:
         """Register a kernel; as a decorator where ``fn`` is left out.
 
         ``key`` defaults to the library's, else to CompositeImplicitAutograd. See ``Registry.register_kernel`` for the rest.

@@ -10,7 +10,7 @@ Note [A packet is called through a slot]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
@@ -22,7 +22,7 @@ from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
 from ..tracebacks import api_boundary, trim_traceback
 from .known_namespaces import KnownNamespaces
-from .overloads import Documentation, document_operator
+from .overloads import Documentation, OpOverload, document_operator
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -88,7 +88,7 @@ class OpOverloadPacket(_Named):
         self.__call__ = self._call_first
         self.__dict__.clear()
 
-    def _call_first(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _call_first(self, /, *args: object, **kwargs: object) -> object:
         """Fill the slot, and call it."""
         try:
             with self._registry.lock:  # so that no definition comes between
@@ -137,12 +137,12 @@ class OpOverloadPacket(_Named):
                 return entry.op
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
 
-    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload of a call whose types alone are not known."""
         types = self._types(args, kwargs)
         return (None if types is None else self._cache.get(types)) or self.resolve(args, kwargs)
 
-    def _types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    def _types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Types, ...] | None:
         """Return the key of overload resolution; a string is as good as another where no overload takes a device."""
         cache = self._cache
         valued = cache.get(None)
@@ -155,7 +155,7 @@ class OpOverloadPacket(_Named):
             valued = cache[None] = _VALUED if takes_device else _VALUED - {str}
         return _types(args, kwargs, valued)
 
-    def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+    def redispatch(self, keyset: KeysetLike, /, *args: object, **kwargs: object) -> Any:
         """Run the overload that fits for an explicit keyset."""
         try:
             return self.resolve(args, kwargs).redispatch(keyset, *args, **kwargs)
@@ -197,14 +197,14 @@ class OpOverloadPacket(_Named):
 def _make_choice(packet: OpOverloadPacket) -> Callable[..., Any]:
     """Return the function that a packet of several overloads is called by."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         try:
             # The types alone are the quick key; calls with lists are not stored under it. Those of one or two arguments are
             # read faster one by one.
             count = len(args)
             if count == 2:
                 first, second = args
-                types: tuple[Any, ...] = (type(first), type(second))
+                types: tuple[Types, ...] = (type(first), type(second))
             elif count == 1:
                 types = (type(args[0]),)
             else:
@@ -221,16 +221,21 @@ def _make_choice(packet: OpOverloadPacket) -> Callable[..., Any]:
     return call
 
 
+#: The key of a call's arguments, by which a packet knows their overload: types, names of keywords, and of lists the types of
+#: the elements, too.
+Types: TypeAlias = "str | type | tuple[Types, ...]"
+
+
 def _types(
     args: tuple[Any, ...], kwargs: dict[str, Any], valued: frozenset[Callable[..., Any]]
-) -> tuple[Any, ...] | None:
+) -> tuple[Types, ...] | None:
     """Return the key of overload resolution: the arguments' types, and for lists those of all elements.
 
     The name of a keyword stands before its argument's type.
     None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
     for lists that are nested deeper than any schema's, or that contain themselves.
     """
-    found: list[Any] = []
+    found: list[Types] = []
     try:
         for value in args:
             kind = type(value)
@@ -247,14 +252,14 @@ def _types(
     return tuple(found)
 
 
-def _lasts(types: Any) -> bool:
+def _lasts(types: Types) -> bool:
     """Return whether all classes in a key live as long as their modules, so that keeping them keeps nothing else alive."""
     if isinstance(types, tuple):
         return all(map(_lasts, types))
     return isinstance(types, str) or is_lasting(types)
 
 
-def _type_of(value: Any, levels: int = 8) -> Any:
+def _type_of(value: Any, levels: int = 8) -> tuple[Types, ...]:
     """Return the key of a list: its type and those of its elements."""
     kinds = tuple(map(type, value))
     if _NESTED.isdisjoint(kinds):

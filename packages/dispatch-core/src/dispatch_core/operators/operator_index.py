@@ -8,7 +8,7 @@ Note [Kernels for unknown operators]
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from ..bookkeeping import transactions
 from ..caches import keep
@@ -21,10 +21,11 @@ from ..lazy_text import join_names
 from ..schema.model import OperatorName
 from .entry import OperatorEntry
 from .lazy_definitions import LazyOperators
-from .namespaces import Ops
+from .namespaces import OpOverloadPacket, Ops
 from .registration import Registration
 
 if TYPE_CHECKING:
+    from .overloads import OpOverload
     from .registries import Registry
 
 
@@ -270,7 +271,7 @@ class OperatorIndex:
     def __iter__(self) -> Iterator[OperatorEntry]:
         return iter(list(self.entries.values()))
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> OpOverload | OpOverloadPacket:
         """Return the target of a call of ``name``: the overload that it names or that is the only one, else the packet.
 
         Raises ``OperatorNotFoundError`` when there is no such operator.

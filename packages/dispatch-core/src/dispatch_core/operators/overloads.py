@@ -212,7 +212,7 @@ class Documentation:
     def __init__(self, text: str | None, make: Callable[[Any], str]) -> None:
         self._text, self._make = text, make
 
-    def __get__(self, instance: Any, owner: type) -> str | None:
+    def __get__(self, instance: object, owner: type) -> str | None:
         return self._text if instance is None else self._make(instance)
 
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from .._record import Record
 from ..bookkeeping.levels import Level
@@ -17,7 +17,7 @@ from ..errors import ArgumentError
 from ..keys.table import DispatchKey
 
 
-def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+def fallthrough_kernel(*args: object, **kwargs: object) -> NoReturn:
     """Represent "pass this key over" when registered as a kernel; recognised by identity, never run.
 
     Source: ``torch.library.fallthrough_kernel``.

@@ -112,12 +112,12 @@ class Registry(KernelStore):
     # Calls by name.
 
     @staticmethod
-    def restore(name: str) -> Any:
+    def restore(name: str) -> object:
         """Return a packet, a namespace, or all operators of the process's registry, by the name in its pickle."""
         ops = registry.ops
         return ops.packet(name) if "::" in name else getattr(ops, name) if name else ops
 
-    def dispatch(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, name: str, /, *args: object, **kwargs: object) -> Any:
         """Call the operator ``name`` with the keys of its arguments and the context's masks.
 
         A bare name means ``aten``; without an overload, the first that fits the arguments is called. Raises
@@ -129,7 +129,7 @@ class Registry(KernelStore):
             trim_traceback(error)
             raise
 
-    def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+    def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: object, **kwargs: object) -> Any:
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
         try:
             op = self._overload(name, args, kwargs)
@@ -139,7 +139,7 @@ class Registry(KernelStore):
             trim_traceback(error)
             raise
 
-    def redispatch(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+    def redispatch(self, name: str, keyset: KeysetLike, /, *args: object, **kwargs: object) -> Any:
         """Call ``name`` with ``keyset`` without the excluded keys; nothing that the caller masked off is added again."""
         try:
             return self._overload(name, args, kwargs).redispatch(as_mask(keyset), *args, **kwargs)
@@ -148,7 +148,7 @@ class Registry(KernelStore):
             raise
 
     @api_boundary
-    def call_direct(self, name: str, key: KeyLike, /, *args: Any, **kwargs: Any) -> Any:
+    def call_direct(self, name: str, key: KeyLike, /, *args: object, **kwargs: object) -> Any:
         """Run the kernel that is registered for ``name`` under exactly ``key``, whatever the priority.
 
         Raises ``NoKernelError`` when there is none.
@@ -221,20 +221,20 @@ class _Overloads:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> OpOverload | _Overloads:
         if name.startswith("__"):
             raise AttributeError(name)
         return _overload(f"{self._text}.{name}")
 
 
-def _overload(text: str) -> Any:
+def _overload(text: str) -> OpOverload | _Overloads:
     name = text.rpartition("\n")[2]
     if "\n" not in text or text.partition("(")[0] != name:
         return _Overloads(text)
     return registry.get(name).op
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> OpOverload | _Overloads:
     if "::" not in name:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _overload(name)

@@ -148,7 +148,8 @@ class Resolution(Record):
         boundary = self.boundary()
         if boundary is None or boundary.mutable or not _writes(self.entry):
             return None
-        is_derived = getattr(self.slot.kernel, "is_derived", False)
+        kernel = self.slot.kernel
+        is_derived = isinstance(kernel, KernelFactory) and kernel.is_derived
         if self.is_composite() and not is_derived and boundary.frontend is not None:
             return None
         return runners.find_functional(self.entry)
@@ -219,7 +220,7 @@ class Resolution(Record):
         best = max(found, key=lambda registration: registration.key.rank)
         elsewhere = replace(self, key=best.key, slot=Slot("kernel", best)).runner()
 
-        def choose(*values: Any) -> Any:
+        def choose(*values: Any) -> object:
             device = values[index]
             if device is None:
                 return run(*values)
@@ -230,7 +231,7 @@ class Resolution(Record):
 
         return entry.tables.keep_traits(choose, RunnerTraits(choice=runners.DeviceChoice(index, None, lambda: run)))
 
-    def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Bind the arguments and run the winner."""
         signature = self.entry.signature
         if signature is None:
@@ -335,7 +336,7 @@ class Mixed(Record):
         """Return the function that hands the call to the hook."""
         hook, entry = self.hook, self.entry
 
-        def run(*values: Any, **keywords: Any) -> Any:
+        def run(*values: object, **keywords: object) -> object:
             signature = entry.signature
             positional, named = signature.split(values) if signature is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)

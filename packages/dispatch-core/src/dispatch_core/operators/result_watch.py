@@ -167,7 +167,7 @@ class Watch:
             when = signature.parameters[fixed[0]].name, fixed[1]
             whose = next((special for special in self._specialized if special.when == when), whose)
 
-        def compare(*args: Any, **kwargs: Any) -> Any:
+        def compare(*args: object, **kwargs: object) -> object:
             if self.has_ended:
                 return kernel(*args, **kwargs)
             values, rest = [], iter(args[skip:])
@@ -187,7 +187,7 @@ class Watch:
         kwargs: dict[str, Any],
         values: Sequence[Any],
         whose: Registration | None = None,
-    ) -> Any:
+    ) -> object:
         """Run a kernel and compare its results; ``values`` are the operator's arguments in order, arrays for tensors.
 
         Raises ``KernelResultError`` for a result that differs from the shape rule's answer.
@@ -224,7 +224,7 @@ class Watch:
             self._seen.add(looks)
             self._quiet = 0
 
-    def check_replacements(self, returned: Any, values: Sequence[Any]) -> None:
+    def check_replacements(self, returned: object, values: Sequence[Any]) -> None:
         """Compare with the shape rule arrays that would replace arguments that cannot be written to.
 
         It is asked where shape or dtype differs: the functional operator makes arrays that no argument could take.
@@ -247,7 +247,7 @@ class Watch:
         looks: list[Any] = []
         known: dict[int, Any] = {}
 
-        def describe(array: Any) -> Any:
+        def describe(array: object) -> object:
             if array is None or make is None:
                 return None
             found = known.get(id(array))
@@ -266,14 +266,14 @@ class Watch:
                 given[index] = None
         return tuple(looks), given
 
-    def _answer(self, given: list[Any]) -> Any:
+    def _answer(self, given: list[Any]) -> object:
         """Return the rule's answer; None where it has none."""
         try:
             return None if self._rule is None else self._ask(given)
         except Exception:  # noqa: BLE001  # see Note [When results are compared]
             return None
 
-    def _ask(self, given: list[Any]) -> Any:
+    def _ask(self, given: list[Any]) -> object:
         """Ask the rule; see Note [A rule runs unseen]. Raises the rule's own errors."""
         token = context.set_state[None]
         try:
@@ -293,7 +293,7 @@ class Watch:
         prefix = (keyset,) * rule.with_keyset
         doubts = traits_of(fn).doubts  # see `make_recorder` in `dispatch_pipelines.record.recording`
 
-        def ask(given: list[Any]) -> Any:
+        def ask(given: list[Any]) -> object:
             positional, keywords = signature.split(tuple(given))
             if doubts is not None and doubts(*positional, **keywords):
                 return None
@@ -301,7 +301,7 @@ class Watch:
 
         return ask
 
-    def _compare(self, returned: Any, answer: Any, values: Sequence[Any], whose: Registration | None) -> None:
+    def _compare(self, returned: object, answer: object, values: Sequence[Any], whose: Registration | None) -> None:
         signature = self._signature
         results = signature.results
         count = len(results)
@@ -349,7 +349,7 @@ class Watch:
             index, fault = strange
             raise memory_error(self._signature, index, fault, self._who(values, whose))
 
-    def _own(self, item: Any, kind: str, values: Sequence[Any], whose: Registration | None) -> Any:
+    def _own(self, item: object, kind: str, values: Sequence[Any], whose: Registration | None) -> object:
         """Return a result as the backend's array; refuse it as the boundary would, in an error that names its kernel."""
         try:
             return self._coerce(item) if kind == "fresh" else self._view(item)
@@ -357,7 +357,7 @@ class Watch:
             pass
         raise bad_result(self._signature.name, self._boundary, item, self._who(values, whose))
 
-    def _check_plain(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
+    def _check_plain(self, index: int, value: object, values: Sequence[Any], whose: Registration | None) -> None:
         fault = check_plain(self._checks[index], value)
         if fault:
             raise plain_error(self._signature, index, fault, self._who(values, whose))
@@ -374,5 +374,5 @@ class Watch:
         return f"{describe_kernel(key, whose)}; called with {given or 'no arrays'}"
 
 
-def _lengths_differ(value: Any, meta: Any) -> bool:
+def _lengths_differ(value: object, meta: object) -> bool:
     return isinstance(value, list | tuple) and isinstance(meta, list | tuple) and len(value) != len(meta)

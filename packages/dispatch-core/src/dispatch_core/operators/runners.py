@@ -46,10 +46,11 @@ from .registration import KernelFactory, Registration
 from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
+    from ..arrays.protocols import Kernel
     from .entry import OperatorEntry
 
 
-def make_kernel(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
+def make_kernel(fn: Kernel | KernelFactory, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
     """Return a kernel's function, which a factory makes now."""
     return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
 
@@ -76,7 +77,7 @@ def make_late(make: Callable[[Runner | None], Runner], below: Runner | None) -> 
     """Return a function that runs ``make(below)``, which is made at the first call."""
     made: list[Runner] = []
 
-    def run(*values: Any, **keywords: Any) -> Any:
+    def run(*values: object, **keywords: object) -> object:
         if not made:
             made.append(make(below))
         return made[0](*values, **keywords)
@@ -103,7 +104,7 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         # Only after a call has opened the device.
         return explicit_table.get(rest | DEVICE_KEYS["cpu"].value) if home in _opened else None
 
-    def run(*values: Any) -> Any:
+    def run(*values: Any) -> object:
         wanted = values[index]
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = context.apply_exclusions(rest | device_key(device.type).value)
@@ -142,7 +143,7 @@ def make_result_check(entry: OperatorEntry, mask: int, who: Callable[[], str]) -
     frontend = FRONTENDS.get(mask & MARKERS)
     usual = None if frontend is None else frontend.tensor_type
 
-    def check(returned: Any, values: tuple[Any, ...]) -> None:
+    def check(returned: object, values: tuple[Any, ...]) -> None:
         if not is_paused():
             check_types(signature, returned, values, who)
 
@@ -165,7 +166,7 @@ def conform_results(
         return run
     tensor_type, wrap, views, results = frontend.tensor_type, frontend.wrap, frontend.views, signature.results
 
-    def fit(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+    def fit(result: Result, found: object, values: tuple[Any, ...]) -> object:
         if not isinstance(found, tensor_type) or any(found is value for value in values):
             return found
         if result.kind == "view" and views is not None:
@@ -175,7 +176,7 @@ def conform_results(
             return made
         return wrap(to_data(found))
 
-    def conform(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+    def conform(result: Result, found: object, values: tuple[Any, ...]) -> object:
         if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
             return found
         if not result.is_list:
@@ -184,7 +185,7 @@ def conform_results(
             raise bad_list(entry.name, found, who())
         return [fit(result, each, values) for each in found]
 
-    def run_as_declared(*values: Any) -> Any:
+    def run_as_declared(*values: object) -> object:
         found = run(*values)
         if len(results) == 1:
             return conform(results[0], found, values)
@@ -210,7 +211,7 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     states: dict[tuple[int, context.State | None], context.State | None] = {}
     find_keys = _make_key_finder(entry)
 
-    def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
+    def run_with_exclusions(*values: object, **keywords: object) -> object:
         index = find_keys(values, keywords), context.current()
         try:
             inner = states[index]
@@ -253,7 +254,7 @@ def _make_key_finder(entry: OperatorEntry) -> Callable[[tuple[Any, ...], dict[st
     return find_keys
 
 
-def _keys_of_one(tensor: Any) -> int:
+def _keys_of_one(tensor: object) -> int:
     return getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
 
 
@@ -340,10 +341,10 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     kept = [index for index, parameter in enumerate(signature.parameters) if parameter.name in names]
     hooks, writes = boundary.frontend.writes, signature.writes
 
-    def compute(*data: Any) -> Any:
+    def compute(*data: object) -> object:
         return explicit_table[mask](*[data[index] for index in kept])
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> object:
         if hooks is not None:
             for index in writes:
                 value = values[index]

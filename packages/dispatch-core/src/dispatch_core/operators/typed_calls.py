@@ -135,7 +135,7 @@ class TypedCalls:
         #: The types of a call's arguments → the runner that serves it.
         known: dict[tuple[type, ...], Runner] = {}
 
-        def run(*values: Any, **keywords: Any) -> Any:
+        def run(*values: object, **keywords: object) -> object:
             nonlocal otherwise
             types = tuple([type(value) for value in values])
             if (found := known.get(types)) is not None:
@@ -200,7 +200,7 @@ def _make_runner(calls: TypedCalls, registration: Registration, frontend: Fronte
     deliver = _make_delivery(entry, signature, registration, frontend)
     is_positional = not any(parameter.keyword_only for parameter in signature.parameters)
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> object:
         data = values if frontend is None else signature.unwrap(values)
         if is_positional:
             return deliver(kernel(*prefix, *data), values, data)
@@ -223,7 +223,7 @@ def _make_delivery(
     def who() -> str:
         return describe_kernel(registration.key, registration)
 
-    def deliver(returned: Any, values: tuple[Any, ...], data: tuple[Any, ...]) -> Any:
+    def deliver(returned: object, values: tuple[Any, ...], data: tuple[Any, ...]) -> object:
         if check is not None:
             if fault := check_plain(check, returned):
                 raise plain_error(signature, 0, fault, who())
@@ -246,11 +246,11 @@ def _fill_written(signature: CallSignature, found: tuple[Any, ...], data: tuple[
 
 
 def _wrap(
-    entry: OperatorEntry, signature: CallSignature, frontend: Frontend[Any], returned: Any, values: tuple[Any, ...]
-) -> Any:
+    entry: OperatorEntry, signature: CallSignature, frontend: Frontend[Any], returned: object, values: tuple[Any, ...]
+) -> object:
     """Return checked results as the frontend's tensors, each of the device that its array belongs to."""
 
-    def wrap(kind: str, source: int, item: Any) -> Any:
+    def wrap(kind: str, source: int, item: object) -> object:
         if item is None:
             return None
         if kind == "view" and frontend.views is not None:
