@@ -11,18 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, named_key
-from ..arrays.protocols import AutocastInputs, AutogradFormula
+from ..arrays.protocols import AutocastInputs, AutogradFormula, Kernel
 from ..calls.signature import CallSignature, TensorKind
 from ..calls.traits import KernelTraits
 from ..errors import ArgumentError, RegistrationError, short_repr
 from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.registration import KernelFactory
 from ..schema.model import FunctionSchema
+
+if TYPE_CHECKING:
+    from ..keys.keyset import DispatchKeySet
+    from ..operators.overloads import OpOverload
 
 #: The key of batching rules.
 BATCHED: Final = DispatchKey.FuncTorchBatched
@@ -33,7 +37,7 @@ _NO_FORMULA: Final = ("no formula", "")
 def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
     """Return the kernel under Meta for a fake; see Note [A fake sees the caller's arguments]."""
 
-    def make(op: Any, keyset: Any) -> Callable[..., Any]:
+    def make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
         frontend = FRONTENDS.get(keyset.marker)
         return fake if frontend is None else _wrap_fake(fake, op._entry.signature, frontend)
 
@@ -48,15 +52,15 @@ def _wrap_fake(
     kinds: dict[str, TensorKind] = {p.name: p.tensors for p in signature.parameters} if signature is not None else {}
     positional = tuple(p.tensors for p in signature.parameters if not p.keyword_only) if signature is not None else ()
 
-    def tensors(value: Any, kind: TensorKind) -> Any:
+    def tensors(value: Any, kind: TensorKind) -> object:
         if kind in ("list", "optional_list"):
             return [None if item is None else wrap(item) for item in value]
         return wrap(value) if kind and value is not None else value
 
-    def by_type(value: Any) -> Any:
+    def by_type(value: object) -> object:
         return wrap(value) if type(value) in TYPE_MASKS else value
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(*args: object, **kwargs: object) -> object:
         if signature is None:
             found = fake(*map(by_type, args), **{name: by_type(value) for name, value in kwargs.items()})
         else:
@@ -68,7 +72,7 @@ def _wrap_fake(
     return kernel
 
 
-def _arrays(found: Any) -> Any:
+def _arrays(found: object) -> object:
     if isinstance(found, list | tuple):
         return [_arrays(item) for item in found] if isinstance(found, list) else tuple(map(_arrays, found))
     return to_data(found)
@@ -98,7 +102,7 @@ def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> Ke
     return _layer_kernel("layers.batching_kernel", BATCHED.value, lambda: rule, lambda: rule)
 
 
-def make_autocast_kernel(device_type: str, cast_inputs: Any) -> tuple[DispatchKey, KernelFactory]:
+def make_autocast_kernel(device_type: str, cast_inputs: object) -> tuple[DispatchKey, KernelFactory]:
     """Return the kernel that casts an operator's arguments, and its key; raises for an unknown device or dtype."""
     key = named_key(device_type)
     if not key.backend:
@@ -122,7 +126,9 @@ def _check_keywords(schema: FunctionSchema, rule: str) -> None:
         raise RegistrationError(f"{schema.name}: {rule}, but {', '.join(hidden)} is a keyword-only Tensor")
 
 
-def _layer_kernel(method: str, keys: int, read: Callable[[], Any], stands_for: Callable[[], Any]) -> KernelFactory:
+def _layer_kernel(
+    method: str, keys: int, read: Callable[[], object], stands_for: Callable[[], object]
+) -> KernelFactory:
     """Return the kernel under ``keys`` that a frontend makes of the author's part, which ``read`` returns.
 
     ``method`` names a protocol of the frontend and its method.
@@ -130,19 +136,21 @@ def _layer_kernel(method: str, keys: int, read: Callable[[], Any], stands_for: C
     return KernelFactory(KernelTraits(stands_for=stands_for)(partial(_make_by_frontend, method, keys, read)))
 
 
-def _make_by_frontend(method: str, keys: int, read: Callable[[], Any], op: Any, keyset: Any) -> Callable[..., Any]:
+def _make_by_frontend(
+    method: str, keys: int, read: Callable[[], object], op: OpOverload, keyset: DispatchKeySet
+) -> Kernel:
     """Return the kernel that the frontend of the call's tensors makes; see Note [The boundary contract].
 
     Where it makes none, the operator goes on below the keys.
     """
     protocol, _, name = method.partition(".")
     implemented = getattr(FRONTENDS.get(keyset.marker), protocol, None)
-    made: Callable[..., Any] | None = None if implemented is None else getattr(implemented, name)(op, keyset, read())
+    made: Kernel | None = None if implemented is None else getattr(implemented, name)(op, keyset, read())
     if made is not None:
         return made
     below = (keyset.mask | keyset.marker) & ~keys
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(*args: object, **kwargs: object) -> object:
         return op.redispatch(below, *args, **kwargs)
 
     return kernel

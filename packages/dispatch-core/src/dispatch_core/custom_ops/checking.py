@@ -16,7 +16,7 @@ from ..devices import Device
 from ..errors import OpCheckError
 from ..keys.table import AUTOGRAD, DispatchKey, keys_of
 from ..operators import result_watch
-from ..operators.kernel_handle import as_overload
+from ..operators.kernel_handle import OperatorLike, as_overload
 from ..operators.kernel_names import describe_kernel
 from ..operators.overloads import OpOverload
 from ..operators.registries import registry as process_registry
@@ -28,7 +28,7 @@ _SUCCESS: Final = "SUCCESS"
 
 @api_boundary
 def opcheck(
-    op: Any,
+    op: OperatorLike,
     args: Iterable[Any],
     kwargs: dict[str, Any] | None = None,
     *,
@@ -84,7 +84,7 @@ def opcheck(
     return results
 
 
-def _copy(value: Any, copied: dict[int, Any]) -> Any:
+def _copy(value: Any, copied: dict[int, Any]) -> object:
     """Return a copy of an argument: tensors with memory of their own, leaves where they require grad."""
     if isinstance(value, list | tuple):
         return type(value)(_copy(item, copied) for item in value)
@@ -101,7 +101,7 @@ def _copy(value: Any, copied: dict[int, Any]) -> Any:
     return tensor
 
 
-def _data_of(value: Any) -> Any:
+def _data_of(value: object) -> object:
     """Return a tensor's array, with all in it that a pipeline has recorded."""
     from ..pipelines import materialize  # most programs open none
 
@@ -130,11 +130,11 @@ def _call(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> 
     return tuple(found)
 
 
-def _key_of(tensor: Any) -> DispatchKey:
+def _key_of(tensor: object) -> DispatchKey:
     return next(key for key in keys_of(mask_of(tensor)) if key.owns_arrays)
 
 
-def _contents(tensor: Any) -> bytes:
+def _contents(tensor: object) -> bytes:
     """Return an array's elements as bytes, to see whether they change."""
     data = _data_of(tensor)
     read = process_registry.find_entry("prims::device_get")
@@ -236,7 +236,7 @@ def _check_fake(op: OpOverload, signature: CallSignature, values: tuple[Any, ...
             raise _FailureError(f"the fake of result {index} is on another device than meta")
 
 
-def _stand_in(value: Any, kind: str, type_name: str) -> Any:
+def _stand_in(value: object, kind: str, type_name: str) -> object:
     """Return an argument for a call on meta: arrays without data for arrays, meta for a device."""
     if isinstance(value, list | tuple) and kind:
         return [_stand_in(item, "tensor", type_name) for item in value]

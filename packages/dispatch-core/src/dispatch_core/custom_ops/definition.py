@@ -312,7 +312,7 @@ class CustomOpDef(Generic[_P, _R]):
         return func
 
     @api_boundary
-    def register_autocast(self, device_type: str, cast_inputs: Any, /) -> None:
+    def register_autocast(self, device_type: str, cast_inputs: object, /) -> None:
         """Register the dtype to which tensors are cast where autocast is on for a device.
 
         See the function ``register_autocast``. Registering again for a device replaces the dtype.
@@ -379,7 +379,7 @@ class CustomOpDef(Generic[_P, _R]):
         else:
             self._kernels[device] = older
 
-    def _run_fake(self, *args: Any, **kwargs: Any) -> Any:
+    def _run_fake(self, *args: object, **kwargs: object) -> object:
         if self._fake is not None:
             return self._fake(*args, **kwargs)
         results = self._signature.results

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from ..arrays.owners import named_key
 from ..arrays.protocols import AutogradFormula
 from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, short_repr
 from ..keys.table import DispatchKey
-from ..operators.kernel_handle import as_overload
+from ..operators.kernel_handle import OperatorLike, as_overload
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
@@ -31,7 +31,6 @@ from .author_kernels import (
 from .definition import CustomOpDef, DeviceTypes, devices_of, find_custom_op
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_Operator: TypeAlias = str | OpOverload | CustomOpDef[..., Any]
 
 
 @api_boundary
@@ -58,7 +57,7 @@ def impl(qualname: str, types: DeviceTypes, func: None = None, *, lib: Library |
 @api_boundary
 def impl(
     qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
-) -> Any:
+) -> object:
     """Register a kernel for devices or dispatch keys; "default" represents every device. A decorator without ``func``.
 
     Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for a name of neither a device nor a key.
@@ -69,20 +68,20 @@ def impl(
 
 
 @overload
-def register_kernel(op: _Operator, device_types: DeviceTypes, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_kernel(op: OperatorLike, device_types: DeviceTypes, fn: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
 def register_kernel(
-    op: _Operator, device_types: DeviceTypes, fn: None = None, /, *, lib: Library | None = None
+    op: OperatorLike, device_types: DeviceTypes, fn: None = None, /, *, lib: Library | None = None
 ) -> Callable[[_F], _F]: ...
 @api_boundary
 def register_kernel(
-    op: _Operator,
+    op: OperatorLike,
     device_types: DeviceTypes,
     fn: Callable[..., Any] | None = None,
     /,
     *,
     lib: Library | None = None,
-) -> Any:
+) -> object:
     """Register an operator's kernel for devices, None for every one. A decorator without ``fn``.
 
     A kernel for a device sees its arrays; one for every device sees the caller's arguments. Raises
@@ -98,11 +97,11 @@ def register_kernel(
 
 
 @overload
-def register_fake(op: _Operator, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_fake(op: OperatorLike, fn: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
-def register_fake(op: _Operator, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
+def register_fake(op: OperatorLike, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_fake(op: _Operator, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+def register_fake(op: OperatorLike, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
     """Register an operator's effect on shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
 
     See Note [A fake sees the caller's arguments]. Raises ``RegistrationError`` where the operator is a composite that
@@ -124,7 +123,7 @@ def register_fake(op: _Operator, fn: Callable[..., Any] | None = None, /, *, lib
 
 @api_boundary
 def register_autograd(
-    op: _Operator,
+    op: OperatorLike,
     backward: Callable[..., Any],
     /,
     *,
@@ -146,11 +145,11 @@ def register_autograd(
 
 
 @overload
-def register_vmap(op: _Operator, func: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_vmap(op: OperatorLike, func: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
-def register_vmap(op: _Operator, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
+def register_vmap(op: OperatorLike, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_vmap(op: _Operator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+def register_vmap(op: OperatorLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
     """Register the rule by which a frontend's ``vmap`` calls an operator once for all rows. A decorator without ``func``.
 
     ``func(info, in_dims, *args, **kwargs)`` returns ``(output, out_dims)`` (source: ``torch.library.register_vmap``). It
@@ -172,7 +171,9 @@ def register_vmap(op: _Operator, func: Callable[..., Any] | None = None, /, *, l
 
 
 @api_boundary
-def register_autocast(op: _Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+def register_autocast(
+    op: OperatorLike, device_type: str, cast_inputs: object, /, *, lib: Library | None = None
+) -> None:
     """Register the dtype to which an operator's tensors are cast where autocast is on for a device.
 
     The floating-point tensors of the device, float64 left out, are cast to ``cast_inputs``, and the operator runs with
@@ -205,7 +206,7 @@ def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib:
     return fn
 
 
-def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef[..., Any] | None]:
+def _operator(op: OperatorLike, lib: Library | None) -> tuple[OpOverload, CustomOpDef[..., Any] | None]:
     found = as_overload(op, None if lib is None else _check_library(lib).registry)
     return found, find_custom_op(found) if lib is None else None
 
@@ -216,7 +217,7 @@ def _check_library(lib: Library) -> Library:
     return lib
 
 
-def _library(op: str | OpOverload, lib: Library | None, kind: Any) -> Library:
+def _library(op: str | OpOverload, lib: Library | None, kind: Literal["IMPL", "FRAGMENT"]) -> Library:
     if lib is not None:
         return _check_library(lib)
     if isinstance(op, OpOverload):

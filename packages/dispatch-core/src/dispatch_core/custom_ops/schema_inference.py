@@ -39,7 +39,7 @@ else:
     class Tensor:
         """Stand in annotations for a tensor of any frontend, or a raw array; it is not a class of tensors itself."""
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        def __new__(cls, *args: object, **kwargs: object) -> Any:
             """Refuse to be made."""
             raise TypeError("dispatch_core.Tensor is for annotations; frontends make tensors")
 
@@ -184,11 +184,11 @@ class _Inference:
         raise fault
 
 
-def _show(hint: Any) -> str:
+def _show(hint: object) -> str:
     return hint.__qualname__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
 
 
-def _spell(hint: Any) -> str:
+def _spell(hint: object) -> str:
     """Return the schema type that an annotation stands for."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Union or origin is types.UnionType:
@@ -205,7 +205,7 @@ def _spell(hint: Any) -> str:
     return _spell_class(hint if origin is None else origin)
 
 
-def _spell_class(hint: Any) -> str:
+def _spell_class(hint: object) -> str:
     if not isinstance(hint, type):
         raise _UnfitError("it is not a type that a schema knows")
     named = _NAMES.get(hint) or getattr(hint, "__schema_type__", None)
@@ -250,7 +250,7 @@ def _spell_union(args: tuple[Any, ...]) -> str:
     return f"{text}?"
 
 
-def _spell_list(arg: Any, size: int | str = "") -> str:
+def _spell_list(arg: object, size: int | str = "") -> str:
     element = _spell(arg)
     if "Tensor" in element and element not in ("Tensor", "Tensor?"):
         raise _UnfitError(_HIDDEN)
@@ -270,7 +270,7 @@ def _spell_tuple(args: tuple[Any, ...]) -> str:
     return f"({', '.join(found)})"
 
 
-def _spell_returns(hint: Any) -> str:
+def _spell_returns(hint: object) -> str:
     if hint is None or hint is types.NoneType:
         return "()"
     args = typing.get_args(hint)

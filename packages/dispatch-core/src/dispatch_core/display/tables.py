@@ -28,7 +28,7 @@ class Column:
     has_bar: bool = False
     wraps: bool = False
 
-    def text(self, value: Any) -> str:
+    def text(self, value: object) -> str:
         """Return a cell on one line: whatever would break it is escaped."""
         text = "" if value is None else self.show(value)
         return to_printable(text)

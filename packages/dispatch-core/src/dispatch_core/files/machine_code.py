@@ -15,10 +15,11 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from types import FunctionType, ModuleType
+from typing import Any, Final, Protocol
 
 from ..surroundings.logs import Log
 from .checked import read_checked, write_checked
@@ -28,14 +29,21 @@ __all__ = ["keep_on_disk"]
 _LOG: Final = Log("caches")
 
 
-def keep_on_disk(function: Any, folder: str | os.PathLike[str], stamp: Any) -> None:
+class NumbaFunction(Protocol):
+    """A function that Numba compiles, as far as its cache needs it."""
+
+    py_func: FunctionType
+    _cache: object
+
+
+def keep_on_disk(function: NumbaFunction, folder: str | os.PathLike[str], stamp: object) -> None:
     """Keep the machine code of a function that Numba compiles in a folder; ``stamp`` tells versions of its source apart."""
     caching = sys.modules[type(function._cache).__module__]  # Numba's, which only its own functions need
     function._cache = _checked_cache(caching)(function.py_func, os.fspath(folder), stamp)
 
 
 @cache
-def _checked_cache(caching: Any) -> Any:
+def _checked_cache(caching: ModuleType) -> Callable[..., object]:
     """Return the class of a function's cache, made of those in Numba's module."""
     made: dict[str, Any] = {
         name: type(name, (ours, getattr(caching, theirs)), {})
@@ -50,14 +58,14 @@ def _checked_cache(caching: Any) -> Any:
 class _Place:
     """Answers Numba's questions about a function's place on the disk."""
 
-    def __init__(self, function: Any, folder: str, stamp: Any) -> None:
+    def __init__(self, function: FunctionType, folder: str, stamp: object) -> None:
         self._py_file, self._line = function.__code__.co_filename, function.__code__.co_firstlineno
         self._folder, self._stamp = folder, stamp
 
     def get_cache_path(self) -> str:
         return self._folder
 
-    def get_source_stamp(self) -> Any:
+    def get_source_stamp(self) -> object:
         return self._stamp
 
     def get_disambiguator(self) -> str:
@@ -70,9 +78,9 @@ class _Place:
 class _PlacedForm:
     """The form in which a function is kept; Numba's own looks for a folder by itself."""
 
-    get_filename_base: Any
+    get_filename_base: Callable[[str, str], str]
 
-    def __init__(self, function: Any, place: _Place) -> None:
+    def __init__(self, function: FunctionType, place: _Place) -> None:
         self._lineno, self._locator = function.__code__.co_firstlineno, place
         stem = os.path.splitext(os.path.basename(function.__code__.co_filename))[0]  # noqa: PTH119, PTH122
         self._filename_base = self.get_filename_base(f"{stem}.{function.__qualname__}", getattr(sys, "abiflags", ""))
@@ -83,19 +91,19 @@ class _CheckedFiles:
 
     _index_name: str
     _index_path: str
-    _source_stamp: Any
+    _source_stamp: object
     _version: str
-    _data_path: Any
-    _save_data: Any
-    _save_index: Any
+    _data_path: Callable[[str], str]
+    _save_data: Callable[[str, object], None]
+    _save_index: Callable[[dict[object, str]], None]
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: object, data: object) -> None:
         name = f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"
         # The index comes last, so that the data that it names is there.
         self._save_data(name, data)
         self._save_index(self._load_index() | {key: name})
 
-    def _load_index(self) -> dict[Any, str]:
+    def _load_index(self) -> dict[object, str]:
         content = read_checked(self._index_path)
         if content is None:
             return {}
@@ -105,7 +113,7 @@ class _CheckedFiles:
         stamp, names = pickle.load(file)  # noqa: S301
         return names if stamp == self._source_stamp else {}
 
-    def _load_data(self, name: str) -> Any:
+    def _load_data(self, name: str) -> object:
         content = read_checked(self._data_path(name))
         if content is None:
             raise FileNotFoundError(name)  # it is a miss
@@ -121,24 +129,24 @@ class _CheckedFiles:
 class _CheckedCache:
     """A cache that fails no call: an entry that cannot be read or written is compiled again, here or by the next process."""
 
-    Files: Any
-    Form: Any
-    enable: Any
+    Files: Callable[..., object]
+    Form: Callable[..., Any]
+    enable: Callable[[], None]
 
-    def __init__(self, function: Any, folder: str, stamp: Any) -> None:
+    def __init__(self, function: FunctionType, folder: str, stamp: object) -> None:
         self._name, self._py_func, self._cache_path = repr(function), function, folder
         self._impl = self.Form(function, _Place(function, folder, stamp))
         self._cache_file = self.Files(cache_path=folder, filename_base=self._impl.filename_base, source_stamp=stamp)
         self.enable()
 
-    def load_overload(self, *arguments: Any) -> Any:
+    def load_overload(self, *arguments: object) -> object:
         try:
             return super().load_overload(*arguments)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001  # whatever another version's files lead to
             _LOG.warning("machine code in %s is compiled again: %s", self._cache_path, error)
             return None
 
-    def save_overload(self, *arguments: Any) -> None:
+    def save_overload(self, *arguments: object) -> None:
         try:
             super().save_overload(*arguments)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001  # a full disk, for one

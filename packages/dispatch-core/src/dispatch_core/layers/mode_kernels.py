@@ -14,7 +14,7 @@ Note [Results of a mode]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Number
 from typing import Any, Final
@@ -95,7 +95,7 @@ def _make_general(
     """Return a kernel that does everything step by step."""
     registry = op._entry.registry
 
-    def run(*given: Any, **keywords: Any) -> Any:
+    def run(*given: object, **keywords: object) -> object:
         entry = find_entry(registry)
         if entry is None:
             return down(*given, **keywords)
@@ -184,7 +184,7 @@ def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
     )
 
 
-def _wrap_arrays(tensor_type: type | None, found: Any) -> Any:
+def _wrap_arrays(tensor_type: type | None, found: object) -> object:
     """Return the result of a factory with tensors instead of arrays."""
     if tensor_type is None:
         return found
@@ -198,7 +198,7 @@ def _split_nothing(given: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tu
     return given, keywords
 
 
-def _pass_on(result: Any, _: tuple[Any, ...]) -> Any:
+def _pass_on(result: object, _: tuple[Any, ...]) -> object:
     return result
 
 
@@ -209,7 +209,7 @@ def _make_split(signature: CallSignature) -> Callable[..., tuple[tuple[Any, ...]
     optional = [(index, parameters[index].default) for index in range(count) if not parameters[index].required][::-1]
     named = [(index, each) for index, each in enumerate(parameters) if each.keyword_only]
 
-    def split(given: tuple[Any, ...], _: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def split(given: tuple[Any, ...], _: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
         last = count
         for index, default in optional:
             if not _equals(given[index], default):
@@ -223,7 +223,7 @@ def _make_split(signature: CallSignature) -> Callable[..., tuple[tuple[Any, ...]
     return split
 
 
-def _equals(value: Any, default: Any) -> bool:
+def _equals(value: object, default: object) -> bool:
     # To compare tensors is a call; and True equals 1.
     return value is default or (type(value) is type(default) and not is_tensor(value) and bool(value == default))
 
@@ -234,7 +234,7 @@ _FIRST_CALLS: Final = 32
 _NUMBERS: Final = frozenset({"bool", "int", "SymInt", "float", "Scalar"})
 
 
-def _accept_number(op: OpOverload, value: Any, given: tuple[Any, ...]) -> Any:
+def _accept_number(op: OpOverload, value: object, given: tuple[Any, ...]) -> object:
     """Return a call's only result, a number or an element of an array."""
     if not isinstance(value, Number) and not hasattr(type(value), "dtype"):
         got = f"{type(value).__module__}.{type(value).__qualname__}"
@@ -249,10 +249,10 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
     """Return a function that makes a call's results of a handler's; see Note [Results of a mode]."""
     thing = "array" if frontend is None else "tensor"
 
-    def is_promised(value: Any) -> bool:
+    def is_promised(value: object) -> bool:
         return type(value) in TYPE_MASKS if frontend is None else isinstance(value, frontend.tensor_type)
 
-    def accept_one(promised: Result, value: Any, given: tuple[Any, ...]) -> Any:
+    def accept_one(promised: Result, value: Any, given: tuple[Any, ...]) -> object:
         if promised.kind == "other":
             return value
         if value is None and promised.kind == "self":
@@ -280,14 +280,14 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
         if check_memory is _check_nothing:
             return lambda value, given: accept_one(only, value, given)
 
-        def accept_only(value: Any, given: tuple[Any, ...]) -> Any:
+        def accept_only(value: object, given: tuple[Any, ...]) -> object:
             accepted = accept_one(only, value, given)
             check_memory((accepted,), given)
             return accepted
 
         return accept_only
 
-    def accept(value: Any, given: tuple[Any, ...]) -> Any:
+    def accept(value: object, given: tuple[Any, ...]) -> object:
         if not results:
             return None
         if not isinstance(value, list | tuple) or len(value) != len(results):
@@ -305,15 +305,15 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
     return accept
 
 
-def _check_nothing(found: Any, given: tuple[Any, ...]) -> None:
+def _check_nothing(found: object, given: tuple[Any, ...]) -> None:
     """Hold results that are no views against nothing."""
 
 
-def _make_memory_check(op: OpOverload, signature: CallSignature) -> Callable[[Any, tuple[Any, ...]], None]:
+def _make_memory_check(op: OpOverload, signature: CallSignature) -> Callable[[Sequence[object], tuple[Any, ...]], None]:
     """Return a check of the first results that a handler gives for views; see Note [Memory by the schema]."""
     left = _FIRST_CALLS
 
-    def check(found: Any, given: tuple[Any, ...]) -> None:
+    def check(found: Sequence[object], given: tuple[Any, ...]) -> None:
         nonlocal left
         if left > 0 or ALWAYS.is_on():
             left -= 1

@@ -27,6 +27,7 @@ from .stages import StageKind, active
 
 if TYPE_CHECKING:
     from ..devkit import FlameGraph
+    from ..display import DataTable
 
 __all__ = ["CallEvent", "OperatorStats", "profile"]
 
@@ -210,7 +211,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         """
         return str(self._table(sort_by, row_limit, shapes=group_by_input_shape, keys=group_by_key))
 
-    def _table(self, sort_by: str, row_limit: int | None, *, shapes: bool = False, keys: bool = False) -> Any:
+    def _table(self, sort_by: str, row_limit: int | None, *, shapes: bool = False, keys: bool = False) -> DataTable:
         from .profile_table import make_table  # a profile may be read without
 
         every = [*self.events, *self.stages]
@@ -270,7 +271,7 @@ def _open_session() -> ProfileSession | None:
     return session if isinstance(session, ProfileSession) and session.is_open else None
 
 
-def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
+def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: object) -> object:
     """Time one call and pass it on below the Profiler key."""
     below = keyset - DispatchKey.Profiler
     session: Any = active.get()
@@ -300,7 +301,7 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def _count_bytes(op: OpOverload, result: Any) -> int:
+def _count_bytes(op: OpOverload, result: object) -> int:
     """Return how much memory the new results of a call take up; views, arguments and numbers take none."""
     signature = op._entry.signature
     if signature is None:

@@ -47,7 +47,7 @@ def watch(kind: StageKind, name: str, function: Callable[..., Any], made: Iterab
     if active.get() is None:
         return function
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         with stage(kind, name, made):
             return function(*args, **kwargs)
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from .._record import Record
 from ..bookkeeping.levels import Level
@@ -15,6 +15,11 @@ from ..bookkeeping.transactions import current as current_transaction
 from ..calls.traits import KernelTraits, traits_of
 from ..errors import ArgumentError
 from ..keys.table import DispatchKey
+
+if TYPE_CHECKING:
+    from ..arrays.protocols import Kernel
+    from ..keys.keyset import DispatchKeySet
+    from .overloads import OpOverload
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> NoReturn:
@@ -28,7 +33,7 @@ def fallthrough_kernel(*args: object, **kwargs: object) -> NoReturn:
 class KernelFactory(Record):
     """A kernel that is made when a table slot first needs it: ``make(op, keyset)`` returns the function to call."""
 
-    make: Callable[[Any, Any], Callable[..., Any]]
+    make: Callable[[OpOverload, DispatchKeySet], Kernel]
     #: Whether that function takes all arguments by position, in schema order, and nothing before them.
     in_order: bool = False
     #: Whether that function calls the functional overload, and copies the result into the argument.
@@ -38,7 +43,7 @@ class KernelFactory(Record):
 
 
 def kernel_factory(
-    make: Callable[[Any, Any], Callable[..., Any]], *, in_order: bool = False, is_derived: bool = False
+    make: Callable[[OpOverload, DispatchKeySet], Kernel], *, in_order: bool = False, is_derived: bool = False
 ) -> KernelFactory:
     """Register the kernel that ``make(op, keyset)`` returns, made on first use for each effective keyset.
 
@@ -81,7 +86,7 @@ class KernelProvider:
 
     __slots__ = ("device", "kernels", "origin")
 
-    def __init__(self, device: str, kernels: Mapping[str, Callable[..., Any] | KernelFactory]) -> None:
+    def __init__(self, device: str, kernels: Mapping[str, Kernel | KernelFactory]) -> None:
         if not isinstance(device, str):
             raise ArgumentError(f"a provider of kernels is for a device's name, not {type(device).__name__}")
         self.device = device
@@ -104,7 +109,7 @@ class Registration(Record):
     """
 
     key: DispatchKey
-    fn: Callable[..., Any] | KernelFactory
+    fn: Kernel | KernelFactory
     origin: Origin
     with_keyset: bool = False
     boxed: bool = False

@@ -12,7 +12,7 @@ from dispatch_core.errors import BackendError, BackendUnavailableError
 from .state import explain_exception
 
 if TYPE_CHECKING:
-    from dispatch_core.arrays.types import Availability, BackendInfo
+    from dispatch_core.arrays.types import Array, Availability, BackendInfo
     from dispatch_core.pipelines import PlannedStep, Program
 
     from .host import PluginHost
@@ -115,12 +115,12 @@ class DeviceHooks:
         """Return the description of a backend with the hook ``dispatch_compute``."""
         from dispatch_core.arrays.late_arrays import compute_late
 
-        def compute(arrays: Sequence[Any]) -> Any:
+        def compute(arrays: Sequence[Array]) -> Sequence[Array]:
             return self._call(info.name, "dispatch_compute", arrays=arrays)
 
         return replace(info, array_types=tuple(compute_late(info.name, each, compute) for each in info.array_types))
 
-    def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+    def _ask(self, name: str, hook: str, default: object = None, **arguments: object) -> Any:
         """Call a hook of a loaded plugin; an error means that the device is not available."""
         try:
             return self._call(name, hook, default, **arguments)
@@ -143,7 +143,7 @@ class DeviceHooks:
             self._host = PluginHost()
         return self._host
 
-    def _call(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+    def _call(self, name: str, hook: str, default: object = None, **arguments: object) -> Any:
         """Call a hook of a loaded backend; one that it lacks gives the default."""
         if (handle := self._handles.get(name)) is None:
             return self._plugins().call(name, hook, default, **arguments)

@@ -53,7 +53,7 @@ class PluginHost:
         if self._manager.has_plugin(name):
             self._manager.unregister(name=name)
 
-    def call(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+    def call(self, name: str, hook: str, default: object = None, **arguments: object) -> Any:
         """Call one hook of one plugin; a plugin that does not implement it gives the default."""
         if not self.implements(name, hook):
             return default

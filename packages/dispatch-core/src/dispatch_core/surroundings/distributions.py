@@ -17,9 +17,12 @@ from collections.abc import Iterable, Mapping
 from importlib.machinery import all_suffixes
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._record import Record
+
+if TYPE_CHECKING:
+    from importlib_metadata import IDistribution
 
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
@@ -185,7 +188,7 @@ def _order(claim: Claim) -> tuple[str, str, str]:
     return claim.name, normalize(claim.distribution.name), claim.value
 
 
-def _describe(found: Any) -> Distribution:
+def _describe(found: IDistribution) -> Distribution:
     headers = _plain_headers(found.read_text("METADATA") or "")
     if headers is None:
         metadata = found.metadata
@@ -199,7 +202,7 @@ def _describe(found: Any) -> Distribution:
     return Distribution(name, version, tuple(requires), _location(found))
 
 
-def _is_whole(found: Any) -> bool:
+def _is_whole(found: IDistribution) -> bool:
     """Return whether a distribution's metadata has a name and a version; see Note [One distribution, found twice]."""
     text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
     head = text.replace("\r\n", "\n").partition("\n\n")[0]
@@ -222,17 +225,17 @@ def _plain_headers(text: str) -> dict[str, list[str]] | None:
     return headers
 
 
-def _version(found: Any) -> str:
+def _version(found: IDistribution) -> str:
     """Return a distribution's version, from its folder's name where that tells it: to read the metadata takes a while."""
     stem, is_folder, _ = re.split(r"[\\/]", _location(found))[-1].rpartition(".dist-info")
     name, dash, version = stem.partition("-")
     return version if is_folder and name and dash else str(found.version)
 
 
-def _location(found: Any) -> str:
+def _location(found: object) -> str:
     return str(getattr(found, "_path", found))
 
 
-def _folder_name(found: Any) -> str:
+def _folder_name(found: object) -> str:
     stem = re.split(r"[\\/]", _location(found))[-1]
     return normalize(stem.partition("-")[0].removesuffix(".dist").removesuffix(".egg"))

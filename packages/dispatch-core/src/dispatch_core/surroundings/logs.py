@@ -54,17 +54,17 @@ class Log:
             self._logger = _find_logger(self.name)
         return self._logger.isEnabledFor(level)
 
-    def debug(self, message: str, *arguments: Any) -> None:
+    def debug(self, message: str, *arguments: object) -> None:
         """Record the library's work, step by step."""
         if self.is_on(DEBUG):
             self._record(DEBUG, message, arguments)
 
-    def info(self, message: str, *arguments: Any) -> None:
+    def info(self, message: str, *arguments: object) -> None:
         """Record an event that happens once or seldom."""
         if self.is_on(INFO):
             self._record(INFO, message, arguments)
 
-    def warning(self, message: str, *arguments: Any) -> None:
+    def warning(self, message: str, *arguments: object) -> None:
         """Record something that the user may want to change, and that is not an error."""
         if self.is_on(WARNING):
             self._record(WARNING, message, arguments)
