@@ -37,6 +37,7 @@ from .keys import DISPATCH_KEY_PRIORITY, DispatchKey, DispatchKeySet, apply_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
 
     from .arrays import (
         ArrayType,
@@ -216,7 +217,7 @@ class _FormerPaths:
     """Finds modules by paths that they had, where no other finder knows a path."""
 
     @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith("dispatch_core."):
             return None
         from .surroundings.former_paths import find_former

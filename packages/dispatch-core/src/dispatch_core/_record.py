@@ -45,7 +45,7 @@ class _RecordType(type):
         return made
 
 
-def _initializer(cls: _RecordType) -> Any:
+def _initializer(cls: _RecordType) -> object:
     """Compile the ``__init__`` that takes the fields of ``cls``; it writes to the slots past the lock on attributes."""
     scope: dict[str, Any] = {f"__set_{field}": getattr(cls, field).__set__ for field in cls._fields}
     scope |= {f"__default_{field}": default for field, default in cls._fields.items()}
@@ -105,7 +105,7 @@ class Record(metaclass=_RecordType):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, name) for name in type(self)._fields)
 
-    def __replace__(self, **changes: Any) -> Self:
+    def __replace__(self, **changes: object) -> Self:
         """Serve ``copy.replace`` of Python 3.13."""
         return type(self)(**{name: getattr(self, name) for name in type(self)._fields} | changes)
 
@@ -113,7 +113,7 @@ class Record(metaclass=_RecordType):
 R = TypeVar("R", bound=Record)
 
 
-def replace(record: R, **changes: Any) -> R:
+def replace(record: R, **changes: object) -> R:
     """Return a record like ``record`` but for the fields in ``changes``.
 
     >>> from dispatch_core import Device

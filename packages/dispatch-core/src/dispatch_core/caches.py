@@ -80,7 +80,7 @@ class LazyTable(dict[str, V]):
             return False
         return True
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return the value of a key, or ``default``."""
         try:
             return self[key]

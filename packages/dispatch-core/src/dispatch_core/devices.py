@@ -39,7 +39,7 @@ class Device(Record):
         """Read a spelling with an index, as torch does; refuse anything that is neither a name nor an index."""
         if self.index is not None and (type(self.index) is not int or self.index < 0):
             object.__setattr__(self, "index", _index(self.index))
-        given: Any = self.type
+        given: object = self.type
         if isinstance(given, Device) and self.index is None:
             object.__setattr__(self, "type", given.type)
             object.__setattr__(self, "index", given.index)
@@ -93,7 +93,7 @@ class Device(Record):
         """Decorate a function, so that it runs with this device entered."""
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             with self:
                 return function(*args, **kwargs)
 

@@ -57,7 +57,7 @@ class DispatchError(Exception):
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")
         self.hint = hint
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # Its message is made already, by arguments that subclasses need not keep.
         return _restore, (type(self), self.args), self.__dict__
 

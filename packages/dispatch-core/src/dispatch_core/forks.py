@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import partial
 from threading import get_ident
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 __all__ = ["FIRST", "Order", "forkable"]
 
@@ -39,15 +39,17 @@ class Order(IntEnum):
     MEMORY = 4
 
 
-#: id → a lock, when it is taken, its owner and the owner's method for a child that could not have it.
-_watched: Final[dict[int, tuple[weakref.ref[Any], Order, tuple[weakref.ref[Any], Callable[[Any], None]] | None]]] = {}
+#: A lock's owner, and the owner's method for a child that could not have the lock.
+_Owned: TypeAlias = "tuple[weakref.ref[Any], Callable[[Any], None]]"
+#: id → a lock, when it is taken, and its owner.
+_watched: Final[dict[int, tuple[weakref.ref[Any], Order, _Owned | None]]] = {}
 #: Functions that give further locks, which are taken before all others.
 FIRST: Final[list[Callable[[], Iterable[Any]]]] = []
 #: thread that forks → the locks that it has taken, and the others.
 _forking: Final[dict[int, tuple[list[Any], list[tuple[Any, Any]]]]] = {}
 
 
-def forkable(order: Order, remake: Callable[[], None] | None = None) -> Any:
+def forkable(order: Order, remake: Callable[[], None] | None = None) -> threading.RLock:
     """Return a reentrant lock; see Note [Before a fork].
 
     ``remake`` is a method that is called in a child that could not have the lock.
@@ -57,7 +59,7 @@ def forkable(order: Order, remake: Callable[[], None] | None = None) -> Any:
     """
     lock = threading.RLock()
     number = id(lock)
-    owned: Any = None if remake is None else (weakref.ref(remake.__self__), remake.__func__)  # type: ignore[attr-defined]  # a method
+    owned: _Owned | None = None if remake is None else (weakref.ref(remake.__self__), remake.__func__)  # type: ignore[attr-defined]  # a method
     # See Note [Where an array dies] in `interrupts`.
     _watched[number] = (weakref.ref(lock, partial(_watched.pop, number)), order, owned)
     return lock

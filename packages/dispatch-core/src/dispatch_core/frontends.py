@@ -143,7 +143,7 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     module = _LATE.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -266,7 +266,7 @@ def current_session() -> object:
     return current()
 
 
-def read_offset(tensor: Any) -> int:
+def read_offset(tensor: object) -> int:
     """Return where a tensor begins in its memory, in elements, for Python code, which a replay would not ask again."""
     found = storage_offset(tensor)
     recorded = recording()

@@ -19,11 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import Token
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from .lazy_text import repr_by_attributes
 
 __all__ = ["Guard", "Tokens", "by_subscript", "take_back", "whole"]
+
+if TYPE_CHECKING:
+    _A_contra = TypeVar("_A_contra", contravariant=True)
+    _R_co = TypeVar("_R_co", covariant=True)
+
+    class BySubscript(Protocol[_A_contra, _R_co]):
+        """A function that is called by a subscript."""
+
+        def __getitem__(self, value: _A_contra, /) -> _R_co:
+            """Return the function's value."""
+
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -68,7 +79,7 @@ def _bytes(number: int) -> Iterator[int]:
     yield number & (_MORE - 1)
 
 
-def by_subscript(function: Callable[[Any], Any]) -> Any:
+def by_subscript(function: Callable[[_A_contra], _R_co]) -> BySubscript[_A_contra, _R_co]:
     """Return an object whose subscript ``made[value]`` is ``function(value)``, without a look for signals after it.
 
     The function is one written in C, which does not become a method.

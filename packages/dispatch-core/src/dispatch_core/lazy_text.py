@@ -43,7 +43,7 @@ class LazyText(str):
         self._text = None
         return self
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         found = super().__getattribute__(name)
         return found if name.startswith("_") else getattr(str(self), name)
 
@@ -52,7 +52,7 @@ class LazyText(str):
             self._text = self._make()
         return self._text
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return str, (str(self),)
 
     def __copy__(self) -> str:
@@ -63,7 +63,7 @@ class LazyText(str):
 
 
 def _delegate(name: str) -> Callable[..., Any]:
-    def method(self: LazyText, *args: Any, **kwargs: Any) -> Any:
+    def method(self: LazyText, *args: object, **kwargs: object) -> object:
         return getattr(str(self), name)(*args, **kwargs)
 
     method.__name__, method.__doc__ = name, getattr(str, name).__doc__
@@ -125,7 +125,7 @@ def repr_by_attributes(*names: str, **computed: Callable[[Any], Any]) -> Callabl
     (Point(x=1, y='a'), Named(owner=object, total=3))
     """
 
-    def __repr__(self: Any) -> str:  # noqa: N807  # it becomes a class's
+    def __repr__(self: object) -> str:  # noqa: N807  # it becomes a class's
         chosen = names if names or computed else _list_plain(self)
         facts = {name.lstrip("_"): getattr(self, name) for name in chosen if hasattr(self, name)}
         for name, compute in computed.items():

@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dispatch_pipelines.capture.capture_parts import CapturePart, Finish
     from dispatch_pipelines.capture.captured_function import capture
     from dispatch_pipelines.capture.capturing import Recording, current_recording
@@ -73,7 +75,7 @@ _NAMES: Final = {
 _MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -92,13 +94,13 @@ def open_session() -> Session | None:
     return None if current is None else current()
 
 
-def before_read(array: Any = None) -> None:
+def before_read(array: object = None) -> None:
     """Raise the error of a program that has run, and has found wrong values, if any has run."""
     check = _find_loaded("record.errors", "before_read")
     if check is not None:
         check(array)
 
 
-def _find_loaded(module: str, name: str) -> Any:
+def _find_loaded(module: str, name: str) -> Callable[..., Any] | None:
     """Return a function of a module that is imported already, or None."""
     return getattr(sys.modules.get(f"dispatch_pipelines.{module}"), name, None)

@@ -10,10 +10,13 @@ import inspect
 import keyword
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .schema.model import Argument, FunctionSchema, Return
 from .schema.types import BaseType, DictType, ListType, OptionalType, TupleType, Type, UnionType
+
+if TYPE_CHECKING:
+    from .operators.namespaces import OpOverloadPacket
 
 __all__ = [
     "LazySignature",
@@ -138,7 +141,7 @@ class LazySignature(inspect.Signature):
         """All signatures, the most general first."""
         return tuple(self._make())
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         # The slots of the base class, which are empty until they are first read.
         if name in ("_parameters", "_return_annotation"):
             shown = self.overloads[0]
@@ -150,7 +153,7 @@ class LazySignature(inspect.Signature):
         """Return a plain signature with other parameters or another result."""
         return self.overloads[0].replace(**changes)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         return self.overloads[0].__reduce__()
 
 
@@ -164,7 +167,7 @@ def signature_of(find: Callable[[], FunctionSchema | None]) -> LazySignature:
     return LazySignature(make)
 
 
-def packet_signatures(packet: Any) -> list[inspect.Signature]:
+def packet_signatures(packet: OpOverloadPacket) -> list[inspect.Signature]:
     """Return the signatures of a packet's overloads, one that takes many arguments and need not be given ``out`` first."""
     found = [inspect.signature(getattr(packet, name)) for name in packet.overloads()]
     return sorted(found, key=rank)

@@ -52,7 +52,7 @@ _HINTS: Final = {"verify": "pip install 'dispatch-operators-aten[testing]'"}
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in ("Finding", "examine"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from . import devkit
