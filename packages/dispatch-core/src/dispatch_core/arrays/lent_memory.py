@@ -18,15 +18,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import ref
 
 from ..forks import Order, forkable
 from ..lazy_text import repr_by_attributes
 from . import access
-
-if TYPE_CHECKING:
-    from .types import Array
+from .types import Array
 
 #: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
 _lock: Final = forkable(Order.MEMORY)

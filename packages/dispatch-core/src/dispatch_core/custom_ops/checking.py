@@ -16,19 +16,20 @@ from ..devices import Device
 from ..errors import OpCheckError
 from ..keys.table import AUTOGRAD, DispatchKey, keys_of
 from ..operators import result_watch
-from ..operators.kernel_handle import OperatorLike, as_overload
+from ..operators.kernel_handle import as_overload
 from ..operators.kernel_names import describe_kernel
 from ..operators.overloads import OpOverload
 from ..operators.registries import registry as process_registry
 from ..schema.check import bind, checker
 from ..tracebacks import api_boundary
+from .definition import AnyOperator
 
 _SUCCESS: Final = "SUCCESS"
 
 
 @api_boundary
 def opcheck(
-    op: OperatorLike,
+    op: AnyOperator,
     args: Iterable[Any],
     kwargs: dict[str, Any] | None = None,
     *,

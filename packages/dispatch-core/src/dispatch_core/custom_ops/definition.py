@@ -14,7 +14,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from .._record import replace
 from ..arrays.owners import is_tensor, named_key
@@ -24,6 +24,7 @@ from ..calls.signature import make_signature
 from ..calls.signature_property import SignatureProperty
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
+from ..operators.kernel_handle import OperatorLike
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import Documentation, OpOverload, document_operator
@@ -393,3 +394,7 @@ class CustomOpDef(Generic[_P, _R]):
 
     def __repr__(self) -> str:
         return f"<CustomOpDef {self._name}>"
+
+
+#: An operator as users name it for registrations, a custom one by its object, too.
+AnyOperator: TypeAlias = OperatorLike | CustomOpDef[..., Any]

@@ -14,7 +14,7 @@ from ..arrays.owners import named_key
 from ..arrays.protocols import AutogradFormula
 from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, short_repr
 from ..keys.table import DispatchKey
-from ..operators.kernel_handle import OperatorLike, as_overload
+from ..operators.kernel_handle import as_overload
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
@@ -28,7 +28,7 @@ from .author_kernels import (
     make_autocast_kernel,
     make_batching_kernel,
 )
-from .definition import CustomOpDef, DeviceTypes, devices_of, find_custom_op
+from .definition import AnyOperator, CustomOpDef, DeviceTypes, devices_of, find_custom_op
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -68,14 +68,14 @@ def impl(
 
 
 @overload
-def register_kernel(op: OperatorLike, device_types: DeviceTypes, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_kernel(op: AnyOperator, device_types: DeviceTypes, fn: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
 def register_kernel(
-    op: OperatorLike, device_types: DeviceTypes, fn: None = None, /, *, lib: Library | None = None
+    op: AnyOperator, device_types: DeviceTypes, fn: None = None, /, *, lib: Library | None = None
 ) -> Callable[[_F], _F]: ...
 @api_boundary
 def register_kernel(
-    op: OperatorLike,
+    op: AnyOperator,
     device_types: DeviceTypes,
     fn: Callable[..., Any] | None = None,
     /,
@@ -97,11 +97,11 @@ def register_kernel(
 
 
 @overload
-def register_fake(op: OperatorLike, fn: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_fake(op: AnyOperator, fn: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
-def register_fake(op: OperatorLike, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
+def register_fake(op: AnyOperator, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_fake(op: OperatorLike, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
+def register_fake(op: AnyOperator, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
     """Register an operator's effect on shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
 
     See Note [A fake sees the caller's arguments]. Raises ``RegistrationError`` where the operator is a composite that
@@ -123,7 +123,7 @@ def register_fake(op: OperatorLike, fn: Callable[..., Any] | None = None, /, *, 
 
 @api_boundary
 def register_autograd(
-    op: OperatorLike,
+    op: AnyOperator,
     backward: Callable[..., Any],
     /,
     *,
@@ -145,11 +145,11 @@ def register_autograd(
 
 
 @overload
-def register_vmap(op: OperatorLike, func: _F, /, *, lib: Library | None = None) -> _F: ...
+def register_vmap(op: AnyOperator, func: _F, /, *, lib: Library | None = None) -> _F: ...
 @overload
-def register_vmap(op: OperatorLike, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
+def register_vmap(op: AnyOperator, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_vmap(op: OperatorLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
+def register_vmap(op: AnyOperator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
     """Register the rule by which a frontend's ``vmap`` calls an operator once for all rows. A decorator without ``func``.
 
     ``func(info, in_dims, *args, **kwargs)`` returns ``(output, out_dims)`` (source: ``torch.library.register_vmap``). It
@@ -171,9 +171,7 @@ def register_vmap(op: OperatorLike, func: Callable[..., Any] | None = None, /, *
 
 
 @api_boundary
-def register_autocast(
-    op: OperatorLike, device_type: str, cast_inputs: object, /, *, lib: Library | None = None
-) -> None:
+def register_autocast(op: AnyOperator, device_type: str, cast_inputs: object, /, *, lib: Library | None = None) -> None:
     """Register the dtype to which an operator's tensors are cast where autocast is on for a device.
 
     The floating-point tensors of the device, float64 left out, are cast to ``cast_inputs``, and the operator runs with
@@ -206,7 +204,7 @@ def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib:
     return fn
 
 
-def _operator(op: OperatorLike, lib: Library | None) -> tuple[OpOverload, CustomOpDef[..., Any] | None]:
+def _operator(op: AnyOperator, lib: Library | None) -> tuple[OpOverload, CustomOpDef[..., Any] | None]:
     found = as_overload(op, None if lib is None else _check_library(lib).registry)
     return found, find_custom_op(found) if lib is None else None
 

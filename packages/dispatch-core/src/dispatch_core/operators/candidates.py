@@ -45,6 +45,7 @@ from ..calls import call_trace
 from ..calls.boundary import make_boundary
 from ..calls.engine import KernelCall
 from ..calls.late_calls import computes_late
+from ..calls.traits import Runner
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
 from .dispatch_table import Slot, compute_slot
@@ -53,7 +54,6 @@ from .result_watch import make_watch
 from .runners import make_kernel
 
 if TYPE_CHECKING:
-    from ..calls.traits import Runner
     from .entry import OperatorEntry
     from .registries import Registry
     from .resolution import Resolution

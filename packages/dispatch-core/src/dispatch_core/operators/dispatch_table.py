@@ -7,15 +7,13 @@ the present registrations, so the outcome never depends on the order of registra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from .._record import Record
+from ..arrays.protocols import Kernel
 from ..bookkeeping.origins import Origin
 from ..keys.table import DispatchKey
 from .registration import KernelFactory, Registration
-
-if TYPE_CHECKING:
-    from ..arrays.protocols import Kernel
 
 #: Backend keys that share AutogradOther: the lone ones, and the layouts of every backend.
 _OTHER_BACKENDS: Final = frozenset({"FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU"})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..bookkeeping.origins import Origin
 from ..calls.signature import CallSignature
+from ..calls.traits import Runner
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey
 from ..schema.model import FunctionSchema, OperatorName
@@ -22,8 +23,6 @@ from .overloads import OpOverload, make_overload
 from .registration import Registration, Registrations
 
 if TYPE_CHECKING:
-    from ..calls.traits import Runner
-    from ..keys.context import State
     from .registries import Registry
 
 NO_TAGS: Final[frozenset[str]] = frozenset()
@@ -113,7 +112,7 @@ class OperatorEntry:
         return self.tables.call
 
     @property
-    def masked_table(self) -> Table[tuple[int, State]]:
+    def masked_table(self) -> Table[tuple[int, context.State]]:
         """Return the runners of calls under the masks of a context, by the mask of their arguments and these."""
         return self.tables.masked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .._record import replace
 from ..arrays.owners import is_tensor
@@ -30,12 +30,8 @@ from .resolution import Resolution
 from .runners import find_functional as _find_functional
 from .runners import make_kernel
 
-if TYPE_CHECKING:
-    from ..custom_ops.definition import CustomOpDef
-
-
-#: An operator, as users name one to functions about operators: `as_overload` finds the overload.
-OperatorLike: TypeAlias = "str | OpOverload | OpOverloadPacket | CustomOpDef[..., Any]"
+#: An operator as users name it: `as_overload` finds the overload.
+OperatorLike: TypeAlias = str | OpOverload | OpOverloadPacket
 
 
 def as_overload(op: object, registry: Registry | None = None) -> OpOverload:

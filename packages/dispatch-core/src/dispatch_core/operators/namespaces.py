@@ -27,7 +27,6 @@ from .overloads import Documentation, OpOverload, document_operator
 if TYPE_CHECKING:
     from inspect import Signature
 
-    from .overloads import OpOverload
     from .registries import Registry
 
 

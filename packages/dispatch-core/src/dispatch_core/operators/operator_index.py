@@ -22,10 +22,10 @@ from ..schema.model import OperatorName
 from .entry import OperatorEntry
 from .lazy_definitions import LazyOperators
 from .namespaces import OpOverloadPacket, Ops
+from .overloads import OpOverload
 from .registration import Registration
 
 if TYPE_CHECKING:
-    from .overloads import OpOverload
     from .registries import Registry
 
 

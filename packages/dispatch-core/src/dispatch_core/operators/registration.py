@@ -6,20 +6,18 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from .._record import Record
+from ..arrays.protocols import Kernel
 from ..bookkeeping.levels import Level
 from ..bookkeeping.origins import Origin
 from ..bookkeeping.transactions import current as current_transaction
 from ..calls.traits import KernelTraits, traits_of
 from ..errors import ArgumentError
+from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-
-if TYPE_CHECKING:
-    from ..arrays.protocols import Kernel
-    from ..keys.keyset import DispatchKeySet
-    from .overloads import OpOverload
+from .overloads import OpOverload
 
 
 def fallthrough_kernel(*args: object, **kwargs: object) -> NoReturn:

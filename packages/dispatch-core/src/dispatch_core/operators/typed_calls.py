@@ -27,6 +27,7 @@ from ..calls.boundary import Boundary
 from ..calls.declared_results import check_plain, check_results, check_types, plain_checks, plain_error
 from ..calls.engine import KernelCall
 from ..calls.signature import CallSignature
+from ..calls.traits import Runner
 from ..errors import NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, MARKERS, keys_of
@@ -36,7 +37,6 @@ from .registration import Registration
 from .runners import make_kernel
 
 if TYPE_CHECKING:
-    from ..calls.traits import Runner
     from .entry import OperatorEntry
     from .resolution import Mixed, Resolution
 
