@@ -35,6 +35,11 @@ OwnTensor: TypeAlias = Any
 #: A function that serves an operator's calls under a key. It takes the operator's arguments, with arrays instead of tensors
 #: where it is a device's, and mostly keyword-only ones by name.
 Kernel: TypeAlias = Callable[..., Any]
+#: The functions of an `AutogradFormula`, which says their arguments.
+Backward: TypeAlias = Callable[..., Any]
+SetupContext: TypeAlias = Callable[..., Any]
+#: A rule of `register_vmap`, ``(info, in_dims, *args, **kwargs) -> (output, out_dims)``.
+BatchingRule: TypeAlias = Callable[..., Any]
 
 T = TypeVar("T")
 
@@ -56,8 +61,8 @@ class AutogradFormula(Record):
     such arguments. ``backward`` is None where no formula was given: the operator has a history that cannot be followed.
     """
 
-    backward: Callable[..., Any] | None = None
-    setup_context: Callable[..., Any] | None = None
+    backward: Backward | None = None
+    setup_context: SetupContext | None = None
 
 
 class AutocastInputs(Record):
@@ -178,7 +183,7 @@ class Autograd(Protocol):
 class Layers(Protocol):
     """A frontend's further layers: batching, autocast, values instead of writes, and calls over several devices."""
 
-    def batching_kernel(self, op: OpOverload, keyset: DispatchKeySet, rule: Callable[..., Any], /) -> Kernel | None:
+    def batching_kernel(self, op: OpOverload, keyset: DispatchKeySet, rule: BatchingRule, /) -> Kernel | None:
         """Return the kernel under ``FuncTorchBatched`` of an operator with a rule of `register_vmap`; None ignores it."""
         return None
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Final, Protocol, Self, TextIO
 
 from .._record import Record
 from ..bookkeeping.changes import notify_change
@@ -23,6 +23,7 @@ from ..surroundings.environment import Switch
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
+    from .traits import Runner
 
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
@@ -123,7 +124,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_listeners)
 
 
-def trace_calls(run: Callable[..., Any], made: TracedCall) -> Callable[..., Any]:
+def trace_calls(run: Runner, made: TracedCall) -> Runner:
     """Return ``run`` with the listeners told of each call, or with its line printed; calls inside stand further in."""
 
     def call(*values: object, **keywords: object) -> object:

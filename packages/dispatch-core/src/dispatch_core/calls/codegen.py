@@ -38,9 +38,8 @@ from .bodies import Body, takes_in_order
 from .boundary import frontend_of_type, make_wrapper
 from .emit import indent, make_function, prefix_constant, rename_constants, rename_parameters
 from .engine import KernelCall
-from .first_calls import Found
 from .first_calls import make_first_calls as plain_first_calls
-from .lazy_function import FirstCalls, LazyFunction
+from .lazy_function import FirstCalls, Found, LazyFunction
 from .result_lines import all_values
 from .signature import CallSignature, ResultCheck
 from .source import (

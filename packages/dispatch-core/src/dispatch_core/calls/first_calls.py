@@ -12,7 +12,7 @@ Note [First calls run in plain code]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,12 @@ from ..keys import context
 from .adapters import SignatureAdapter
 from .argument_checks import is_common
 from .boundary import make_wrapper
-from .lazy_function import FirstCalls
+from .lazy_function import FirstCalls, Found
 from .signature import CallParameter, CallSignature
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
     from ..operators.entry import OperatorEntry
-
-#: The function that serves a call, its arguments in order, and whether its results are compared.
-Found = tuple[Callable[..., Any], Sequence[Any], bool]
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import ref
 
 from ..tracebacks import trim_traceback
@@ -21,9 +21,10 @@ __all__ = ["LazyFunction"]
 
 #: How many calls of a function are served by others, before it gets code of its own.
 FIRST_CALLS = 8
-#: Finds for the arguments of a call a function and arguments in order that serve it, or None; and whether the function's
-#: results are compared.
-FirstCalls = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Callable[..., Any], Sequence[Any], bool] | None]
+#: A function that serves a call, its arguments in order, and whether its results are compared.
+Found: TypeAlias = tuple[Callable[..., Any], Sequence[Any], bool]
+#: Finds for the arguments of a call what serves it, or None.
+FirstCalls: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Found | None]
 
 _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 

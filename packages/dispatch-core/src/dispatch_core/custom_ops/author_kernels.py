@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, named_key
-from ..arrays.protocols import AutocastInputs, AutogradFormula, Kernel
+from ..arrays.protocols import AutocastInputs, AutogradFormula, BatchingRule, Kernel
 from ..calls.signature import CallSignature, TensorKind
 from ..calls.traits import KernelTraits
 from ..errors import ArgumentError, RegistrationError, short_repr
@@ -34,7 +34,7 @@ BATCHED: Final = DispatchKey.FuncTorchBatched
 _NO_FORMULA: Final = ("no formula", "")
 
 
-def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
+def fake_kernel(fake: Kernel) -> KernelFactory:
     """Return the kernel under Meta for a fake; see Note [A fake sees the caller's arguments]."""
 
     def make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
@@ -44,9 +44,7 @@ def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
     return KernelFactory(KernelTraits(stands_for=lambda: fake)(make), is_fake=True)
 
 
-def _wrap_fake(
-    fake: Callable[..., Any], signature: CallSignature | None, frontend: Frontend[Any]
-) -> Callable[..., Any]:
+def _wrap_fake(fake: Kernel, signature: CallSignature | None, frontend: Frontend[Any]) -> Kernel:
     """Return a function of arrays that calls ``fake`` with tensors."""
     wrap = frontend.wrap
     kinds: dict[str, TensorKind] = {p.name: p.tensors for p in signature.parameters} if signature is not None else {}
@@ -94,7 +92,7 @@ def check_formula(schema: FunctionSchema) -> None:
     _check_keywords(schema, "an autograd formula gives gradients for positional arguments only")
 
 
-def make_batching_kernel(schema: FunctionSchema, rule: Callable[..., Any]) -> KernelFactory:
+def make_batching_kernel(schema: FunctionSchema, rule: BatchingRule) -> KernelFactory:
     """Return the kernel for a batching rule; raises for an operator that cannot have one, or a non-function."""
     if not callable(rule):
         raise ArgumentError(f"{schema.name}: a batching rule is a function, not {short_repr(rule)}")

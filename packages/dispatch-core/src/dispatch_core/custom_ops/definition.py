@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from .._record import replace
 from ..arrays.owners import is_tensor, named_key
-from ..arrays.protocols import AutogradFormula
+from ..arrays.protocols import AutogradFormula, Backward, BatchingRule, Kernel, SetupContext
 from ..bookkeeping.transactions import on_rollback
 from ..calls.signature import make_signature
 from ..calls.signature_property import SignatureProperty
@@ -77,7 +77,7 @@ def custom_op(
 @api_boundary
 def custom_op(
     name: str,
-    fn: Callable[..., Any] | None = None,
+    fn: Kernel | None = None,
     /,
     *,
     mutates_args: str | Iterable[str],
@@ -123,7 +123,7 @@ def custom_op(
     return CustomOpDef(parsed, fn, device_types, tags, the_registry(registry))
 
 
-def _infer(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
+def _infer(name: str, fn: Kernel, written: str | tuple[str, ...]) -> FunctionSchema:
     parsed = FunctionSchema.parse(infer_schema(fn, mutates_args=written, op_name=name))
     parameters = inspect.signature(fn).parameters
 
@@ -184,7 +184,7 @@ class CustomOpDef(Generic[_P, _R]):
     def __init__(
         self,
         schema: FunctionSchema,
-        fn: Callable[..., Any],
+        fn: Kernel,
         device_types: DeviceTypes,
         tags: str | Iterable[str],
         registry: Registry,
@@ -195,7 +195,7 @@ class CustomOpDef(Generic[_P, _R]):
         self._name = str(schema.name)
         self._signature = make_signature(schema, is_tensor)
         self._fn = fn
-        self._fake: Callable[..., Any] | None = None
+        self._fake: Kernel | None = None
         self._formula = AutogradFormula()
         #: device → its kernel.
         self._kernels: dict[str, Registration] = {}
@@ -263,7 +263,7 @@ class CustomOpDef(Generic[_P, _R]):
     @overload
     def register_kernel(self, device_types: DeviceTypes, fn: None = None, /) -> Callable[[_F], _F]: ...
     @api_boundary
-    def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
+    def register_kernel(self, device_types: DeviceTypes, fn: Kernel | None = None, /) -> Any:
         """Register a kernel for devices, None for every one; it sees their arrays. A decorator without ``fn``.
 
         Raises ``BackendNotFoundError`` for a name that is no device's, ``RegistrationError`` for an operator without tensor
@@ -284,9 +284,7 @@ class CustomOpDef(Generic[_P, _R]):
         return fn
 
     @api_boundary
-    def register_autograd(
-        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
-    ) -> None:
+    def register_autograd(self, backward: Backward, /, *, setup_context: SetupContext | None = None) -> None:
         """Register the formula of the gradients; see ``AutogradFormula``.
 
         Raises ``RegistrationError`` for an operator that writes to an argument or has keyword-only tensors.
@@ -301,7 +299,7 @@ class CustomOpDef(Generic[_P, _R]):
     @overload
     def register_vmap(self, func: None = None, /) -> Callable[[_F], _F]: ...
     @api_boundary
-    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+    def register_vmap(self, func: BatchingRule | None = None, /) -> Any:
         """Register the rule by which a frontend's ``vmap`` calls the operator; a decorator without ``func``.
 
         See the function ``register_vmap``. Registering again replaces the rule.
@@ -358,7 +356,7 @@ class CustomOpDef(Generic[_P, _R]):
             )
         return named_key(device)
 
-    def _register(self, device: str | None, key: DispatchKey, fn: Callable[..., Any]) -> None:
+    def _register(self, device: str | None, key: DispatchKey, fn: Kernel) -> None:
         # A kernel for the device meta is a fake too, and takes the place of the one that stands there from the beginning.
         override = True if key is DispatchKey.Meta else None
         self._library.impl(

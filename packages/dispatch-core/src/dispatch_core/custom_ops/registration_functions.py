@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar, overload
 
 from ..arrays.owners import named_key
-from ..arrays.protocols import AutogradFormula
+from ..arrays.protocols import AutogradFormula, Backward, BatchingRule, Kernel, SetupContext
 from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, short_repr
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import as_overload
@@ -55,9 +55,7 @@ def impl(qualname: str, types: DeviceTypes, func: _F, *, lib: Library | None = N
 @overload
 def impl(qualname: str, types: DeviceTypes, func: None = None, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def impl(
-    qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
-) -> object:
+def impl(qualname: str, types: DeviceTypes, func: Kernel | None = None, *, lib: Library | None = None) -> object:
     """Register a kernel for devices or dispatch keys; "default" represents every device. A decorator without ``func``.
 
     Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for a name of neither a device nor a key.
@@ -77,7 +75,7 @@ def register_kernel(
 def register_kernel(
     op: AnyOperator,
     device_types: DeviceTypes,
-    fn: Callable[..., Any] | None = None,
+    fn: Kernel | None = None,
     /,
     *,
     lib: Library | None = None,
@@ -101,7 +99,7 @@ def register_fake(op: AnyOperator, fn: _F, /, *, lib: Library | None = None) -> 
 @overload
 def register_fake(op: AnyOperator, fn: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_fake(op: AnyOperator, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
+def register_fake(op: AnyOperator, fn: Kernel | None = None, /, *, lib: Library | None = None) -> object:
     """Register an operator's effect on shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
 
     See Note [A fake sees the caller's arguments]. Raises ``RegistrationError`` where the operator is a composite that
@@ -124,10 +122,10 @@ def register_fake(op: AnyOperator, fn: Callable[..., Any] | None = None, /, *, l
 @api_boundary
 def register_autograd(
     op: AnyOperator,
-    backward: Callable[..., Any],
+    backward: Backward,
     /,
     *,
-    setup_context: Callable[..., Any] | None = None,
+    setup_context: SetupContext | None = None,
     lib: Library | None = None,
 ) -> None:
     """Register the formula of an operator's gradients; see ``AutogradFormula``.
@@ -149,7 +147,7 @@ def register_vmap(op: AnyOperator, func: _F, /, *, lib: Library | None = None) -
 @overload
 def register_vmap(op: AnyOperator, func: None = None, /, *, lib: Library | None = None) -> Callable[[_F], _F]: ...
 @api_boundary
-def register_vmap(op: AnyOperator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> object:
+def register_vmap(op: AnyOperator, func: BatchingRule | None = None, /, *, lib: Library | None = None) -> object:
     """Register the rule by which a frontend's ``vmap`` calls an operator once for all rows. A decorator without ``func``.
 
     ``func(info, in_dims, *args, **kwargs)`` returns ``(output, out_dims)`` (source: ``torch.library.register_vmap``). It
@@ -194,7 +192,7 @@ def _schema_of(op: OpOverload) -> FunctionSchema:
     return op.schema
 
 
-def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib: Library | None) -> Callable[..., Any]:
+def _impl(op: str | OpOverload, types: DeviceTypes, fn: Kernel, lib: Library | None) -> Kernel:
     """Register a kernel for each device or key, or for none of them."""
     keys = [_key(name) for name in devices_of(types)]
     library = _library(op, lib, "IMPL")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 from ..arrays.access import storage_of, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import ARRAY_TYPES, is_tensor
+from ..arrays.protocols import Kernel
 from ..calls.signature import CallSignature, bad_count, bad_list
 from ..calls.traits import KernelTraits
 from ..errors import CaptureError, KernelResultError
 from ..schema.check import checker
 
 
-def check_results(fn: Callable[..., Any], signature: CallSignature, *, composite: bool) -> Callable[..., Any]:
+def check_results(fn: Kernel, signature: CallSignature, *, composite: bool) -> Kernel:
     """Return ``fn`` with its results held against the schema: their number and types, and that none is an input.
 
     A ``composite`` sees the caller's arguments and returns the call's results; else a backend's boundary stands between.

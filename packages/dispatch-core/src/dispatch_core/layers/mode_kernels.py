@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Number
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .._record import replace
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..arrays.protocols import Kernel
 from ..calls.boundary import frontend_of_type
 from ..calls.codegen import Inlined, make_inlined_runner
 from ..calls.conformance import ALWAYS
@@ -30,6 +31,7 @@ from ..calls.declared_results import find_strange_memory, memory_error
 from ..calls.emit import indent
 from ..calls.signature import CallSignature, Result
 from ..calls.source import values
+from ..calls.traits import Runner
 from ..errors import KernelResultError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
@@ -42,10 +44,12 @@ from ..operators.resolution import Resolution, resolve
 from ..operators.runners import exclude_masked_off
 from .mode_stack import ActiveMode, current_entry, find_entry, note_keys
 
-_Accept = Callable[[Any, tuple[Any, ...]], Any]
+_Accept: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
+#: Gives the arguments of a call by position and by name, as its caller would write them.
+_Split: TypeAlias = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 
-def _make(op: OpOverload, keyset: DispatchKeySet) -> Callable[..., Any]:
+def _make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
     """Return the kernel of an operator under ``Python``, for one keyset."""
     signature = op._entry.signature
     below = keyset - DispatchKey.Python
@@ -69,7 +73,7 @@ def _make(op: OpOverload, keyset: DispatchKeySet) -> Callable[..., Any]:
 LAYER: Final = kernel_factory(_make, in_order=True)
 
 
-def _find_composite(entry: OperatorEntry, below: DispatchKeySet) -> Callable[..., Any] | None:
+def _find_composite(entry: OperatorEntry, below: DispatchKeySet) -> Kernel | None:
     """Return a function that runs an operator's parts with modes on; None where it is one call."""
     mask = below.mask | below.marker
     autograd = sum(DispatchKey[f"Autograd{key.backend}"].value for key in below.iter_keys() if key.kind == "device")
@@ -86,12 +90,12 @@ def _find_composite(entry: OperatorEntry, below: DispatchKeySet) -> Callable[...
 
 def _make_general(
     op: OpOverload,
-    down: Callable[..., Any],
-    split: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    down: Runner,
+    split: _Split,
     accept: _Accept,
     *,
     is_factory: bool = False,
-) -> Callable[..., Any]:
+) -> Kernel:
     """Return a kernel that does everything step by step."""
     registry = op._entry.registry
 
@@ -117,10 +121,10 @@ def _generate(
     op: OpOverload,
     signature: CallSignature,
     frontend: Frontend[Any] | None,
-    general: Callable[..., Any],
-    split: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    general: Kernel,
+    split: _Split,
     accept: _Accept,
-) -> Callable[..., Any]:
+) -> Kernel:
     """Return a kernel that calls the handler itself where one mode is on, in the state that it was called in last.
 
     A caller can do so in its place.
@@ -202,7 +206,7 @@ def _pass_on(result: object, _: tuple[Any, ...]) -> object:
     return result
 
 
-def _make_split(signature: CallSignature) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+def _make_split(signature: CallSignature) -> _Split:
     """Return a function that gives the arguments as a caller writes them, without those that equal their defaults."""
     parameters = signature.parameters
     count = sum(not each.keyword_only for each in parameters)

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import Record
 from ..arrays.frontend import FRONTENDS
+from ..arrays.protocols import Kernel
 from ..bookkeeping.levels import Level
 from ..calls import call_trace
 from ..calls.boundary import make_boundary
@@ -238,10 +239,10 @@ class ShortWay(Record):
             return "the arrays are computed late"
         return self._find_change(entry, mask, self.parts, self.uses)
 
-    def function(self, registry: Registry, mask: int) -> Callable[..., Any]:
+    def function(self, registry: Registry, mask: int) -> Kernel:
         """Return the way for the calls of a mask; it `uses` the kernels that the parts run for this mask."""
         way: Any = self.registration.fn
-        found: Callable[..., Any] = way
+        found: Kernel = way
         if self.uses:
             found = way(*[_kernel_of(registry, part, mask, self.registration.key) for part in self.uses])
         return found
@@ -317,7 +318,7 @@ class ShortWay(Record):
         return ""
 
 
-def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) -> Callable[..., Any]:
+def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) -> Kernel:
     """Return the kernel that an operator runs for arrays of a device: of those that may decline, one after the other."""
     entry = registry.find_entry(name)
     assert entry is not None
@@ -329,7 +330,7 @@ def _kernel_of(registry: Registry, name: str, mask: int, device: DispatchKey) ->
     return found[0] if len(found) == 1 else partial(_first_that_serves, found)
 
 
-def _first_that_serves(kernels: Sequence[Callable[..., Any]], *args: object, **kwargs: object) -> object:
+def _first_that_serves(kernels: Sequence[Kernel], *args: object, **kwargs: object) -> object:
     for kernel in kernels:
         if (found := kernel(*args, **kwargs)) is not NotImplemented:
             return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +11,7 @@ from ..arrays.owners import is_tensor
 from ..bookkeeping.origins import Origin
 from ..caches import keep
 from ..calls.reference import unchecked_mask
+from ..calls.traits import Runner
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
@@ -72,7 +72,7 @@ class KernelHandle:
         #: The dispatch key that it was looked up for.
         self.key = key
         self._generation = -1
-        self._runners: dict[int, Callable[..., Any]] = {}
+        self._runners: dict[int, Runner] = {}
 
     @property
     def origin(self) -> Origin | None:
@@ -107,7 +107,7 @@ class KernelHandle:
             held = key.value | sum(other for other in keys_of(held) if other.rank < key.rank)
         return self.call_boxed(held, *args, **kwargs)
 
-    def _runner(self, mask: int) -> Callable[..., Any]:
+    def _runner(self, mask: int) -> Runner:
         entry = self._entry
         if self._generation != entry.generation:
             self._check_alive()
@@ -170,7 +170,7 @@ def get_kernel(op: OperatorLike, key: KeyLike, *, registry: Registry | None = No
     return KernelHandle(entry, found, slot)
 
 
-def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Runner:
     """Return a function that runs ``op`` for ``keyset``, as ``op.redispatch`` does but for arguments that were checked.
 
     It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
@@ -197,7 +197,7 @@ def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry 
     return entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
 
 
-def find_composite(op: OperatorLike, key: KeyLike) -> Callable[..., Any] | None:
+def find_composite(op: OperatorLike, key: KeyLike) -> Runner | None:
     """Return a function that runs the composite that serves ``key``, or None where another kernel or none does.
 
     ``key`` may be the composite's own. The function takes all arguments by position, in the schema's order, and runs the
@@ -221,11 +221,11 @@ def find_composite(op: OperatorLike, key: KeyLike) -> Callable[..., Any] | None:
     return known[1]
 
 
-_COMPOSITES: Final[dict[tuple[OperatorEntry, KeyLike], tuple[int, Callable[..., Any] | None]]] = {}
+_COMPOSITES: Final[dict[tuple[OperatorEntry, KeyLike], tuple[int, Runner | None]]] = {}
 _KEPT: Final = 4096
 
 
-def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Callable[..., Any] | None:
+def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Runner | None:
     registration = entry.slot(key).registration
     if registration is None or registration.key not in COMPOSITES:
         return None
@@ -253,7 +253,7 @@ def find_functional(op: OperatorLike) -> OpOverload | None:
     return None if found is None else found.op
 
 
-def below(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+def below(op: OperatorLike, keyset: KeysetLike, *, registry: Registry | None = None) -> Runner:
     """Return `fast_redispatch` of the arguments: its name until 0.2."""
     warnings.warn("below is fast_redispatch now; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
     return fast_redispatch(op, keyset, registry=registry)

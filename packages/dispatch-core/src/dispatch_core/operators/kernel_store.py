@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
+from ..arrays.protocols import Kernel
 from ..bookkeeping import transactions
 from ..bookkeeping.levels import Level
 from ..bookkeeping.origins import Origin
@@ -27,7 +27,6 @@ from .registration import (
 )
 
 if TYPE_CHECKING:
-    from ..arrays.protocols import Kernel
 
     class RegistrationOptions(TypedDict, total=False):
         """The options of a registration, which `Registration` has as fields."""
@@ -118,7 +117,7 @@ class KernelStore(OperatorIndex):
         self,
         name: str,
         key: KeyLike,
-        fn: Callable[..., Any] | KernelFactory,
+        fn: Kernel | KernelFactory,
         *,
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
@@ -144,7 +143,7 @@ class KernelStore(OperatorIndex):
         self,
         name: OperatorName,
         key: DispatchKey,
-        fn: Callable[..., Any] | KernelFactory,
+        fn: Kernel | KernelFactory,
         allow_override: bool | None,
         level: str | Level | None,
         origin: Origin | None = None,
@@ -181,7 +180,7 @@ class KernelStore(OperatorIndex):
     def register_fallback(
         self,
         key: KeyLike,
-        fn: Callable[..., Any] | KernelFactory,
+        fn: Kernel | KernelFactory,
         *,
         with_keyset: bool = False,
         level: str | Level | None = None,
@@ -213,17 +212,13 @@ class KernelStore(OperatorIndex):
         transactions.on_rollback(lambda: self.remove_fallback(registration), (None, registration))
         return registration
 
-    def ensure_fallback(
-        self, key: DispatchKey, fn: Callable[..., Any] | KernelFactory, *, with_keyset: bool = False
-    ) -> None:
+    def ensure_fallback(self, key: DispatchKey, fn: Kernel | KernelFactory, *, with_keyset: bool = False) -> None:
         """Register a layer's fallback for good, unless its key has one; not as part of a transaction under way."""
         with self.lock:
             if key not in self.fallbacks:
                 transactions.run_outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
 
-    def give_way(
-        self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
-    ) -> tuple[OperatorEntry, GiveWay]:
+    def give_way(self, name: str, to: str, fn: Kernel, *, autograd: bool = False) -> tuple[OperatorEntry, GiveWay]:
         """Register ``fn``, which calls ``to``, for the operator ``name`` where a kernel of ``to`` is of a higher level.
 
         ``fn`` is a composite, and sees the caller's arguments. With ``autograd`` that holds under Autograd keys too, as a

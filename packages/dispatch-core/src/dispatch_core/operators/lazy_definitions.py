@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from .._record import Record
+from ..arrays.protocols import Kernel
 from ..bookkeeping.levels import Level
 from ..bookkeeping.origins import Origin
 from ..errors import DispatchError, RegistrationError, SchemaError
@@ -49,8 +50,8 @@ class LazyDefinition(Record):
 
     schema: str
     tags: tuple[str, ...] = ()
-    kernels: Mapping[str, Callable[..., Any] | KernelFactory] = MappingProxyType({})
-    give_way: tuple[str, Callable[..., Any], bool] | None = None
+    kernels: Mapping[str, Kernel | KernelFactory] = MappingProxyType({})
+    give_way: tuple[str, Kernel, bool] | None = None
 
 
 class Announcement:
@@ -68,7 +69,7 @@ class LazyKernels(Record):
 
     ns: str
     key: DispatchKey
-    load: Callable[[str], Callable[..., Any] | KernelFactory | None]
+    load: Callable[[str], Kernel | KernelFactory | None]
     origin: Origin
     level: Level
     number: int

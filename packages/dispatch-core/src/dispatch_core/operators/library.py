@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar, overload
 
+from ..arrays.protocols import Kernel
 from ..bookkeeping.transactions import current_level, on_rollback
 from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
@@ -21,7 +22,7 @@ from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
 
-_Kernel = TypeVar("_Kernel", bound="Callable[..., Any] | KernelFactory")
+_Kernel = TypeVar("_Kernel", bound=Kernel | KernelFactory)
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 #: Namespaces that torch keeps for itself; operators in them could not be told from its own.
 _RESERVED: Final = frozenset({"prim"})
@@ -162,7 +163,7 @@ class Library:
         on_rollback(withdraw)
 
     @api_boundary
-    def impl_lazily(self, load: Callable[[str], Callable[..., Any] | KernelFactory | None], key: KeyLike = "") -> None:
+    def impl_lazily(self, load: Callable[[str], Kernel | KernelFactory | None], key: KeyLike = "") -> None:
         """Register kernels for all operators that are announced in the namespace, each when its operator is defined.
 
         ``load(name)`` returns the kernel under ``key``, the library's own by default, or None for an operator without one.
@@ -206,7 +207,7 @@ class Library:
     def impl(
         self,
         name: str | OpOverload,
-        fn: Callable[..., Any] | KernelFactory | None = None,
+        fn: Kernel | KernelFactory | None = None,
         key: KeyLike = "",
         *,
         with_keyset: bool = False,
@@ -258,7 +259,7 @@ class Library:
         return fn
 
     @api_boundary
-    def fallback(self, fn: Callable[..., Any] | KernelFactory, key: KeyLike = "", *, with_keyset: bool = False) -> None:
+    def fallback(self, fn: Kernel | KernelFactory, key: KeyLike = "", *, with_keyset: bool = False) -> None:
         """Register the fallback of ``key``, for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 
         Raises ``RegistrationError`` unless the library's namespace is ``_``.
@@ -275,7 +276,7 @@ class Library:
         registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset, level=self.level)
         self._keep(lambda: self.registry.remove_fallback(registration))
 
-    def give_way(self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False) -> None:
+    def give_way(self, name: str, to: str, fn: Kernel, *, autograd: bool = False) -> None:
         """Register ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level than the operator's own.
 
         See ``Registry.give_way``. Both names are of the library's namespace.
@@ -288,7 +289,7 @@ class Library:
     def short_way(
         self,
         name: str,
-        fn: Callable[..., Any],
+        fn: Kernel,
         key: KeyLike = "",
         *,
         parts: Sequence[str] = (),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ..calls.adapters import SignatureAdapter
 from ..calls.lazy_function import LazyFunction
+from ..calls.traits import Runner
 from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
 from ..lazy_text import LazyText
@@ -71,14 +72,14 @@ class OpOverload(Protocol):
     def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
         """Return the registrations under exactly ``key``, the active one first."""
 
-    def runner(self, mask: int) -> Callable[..., Any]:
+    def runner(self, mask: int) -> Runner:
         """Return the function that runs the operator for an explicit mask, for one call.
 
         It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults. Asking
         for it costs as much as a look-up in a dictionary.
         """
 
-    def lasting_runner(self, mask: int) -> Callable[..., Any]:
+    def lasting_runner(self, mask: int) -> Runner:
         """Return the same for callers that keep it until ``generation`` changes: no first call's results are compared."""
 
 

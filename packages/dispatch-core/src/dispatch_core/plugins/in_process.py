@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+from dispatch_core.arrays.protocols import Kernel
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
 from dispatch_core.keys.table import DispatchKey
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .state import BackendState
 
-Kernels = Mapping[str, Callable[..., Any]] | Callable[[Registry], object]
+Kernels: TypeAlias = Mapping[str, Kernel] | Callable[[Registry], object]
 _PREFIX: Final = "dispatch_"
 #: The hooks that a program may give, by the keyword: the hook's name without ``dispatch_``.
 HOOKS: Final = tuple(
