@@ -47,8 +47,8 @@ The names of all overloads are found at import; a block is read when one of its 
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -86,7 +86,8 @@ KINDS: Final = (
 )
 """The kinds of operators, in the order in which they are listed."""
 
-_FOLDER: Final = Path(__file__).parent
+#: Not a path of `pathlib`, whose import takes longer than reading all rows.
+_FOLDER: Final = os.path.dirname(__file__)  # noqa: PTH120
 _COMPOSED: Final = frozenset({"alias", "calls", "composite"})
 _NO_FACTS: Final[Facts] = MappingProxyType({})
 
@@ -100,9 +101,13 @@ class FamilyText(NamedTuple):
     text: str
 
 
+def _path_of(file: str) -> str:
+    return os.path.join(_FOLDER, *file.split("/"))  # noqa: PTH118
+
+
 def _load(kind: str) -> str:
     # By the loader, which reads archives, too.
-    data: bytes = cast("Any", __spec__).loader.get_data(str(_FOLDER / kind / f"{kind}.rows"))
+    data: bytes = cast("Any", __spec__).loader.get_data(_path_of(f"{kind}/{kind}.rows"))
     return data.decode()
 
 
@@ -155,12 +160,12 @@ def schema_line_of(name: str) -> str:
     >>> schema_line_of("neg_"), schema_line_of("mul.Scalar")
     ('neg(Tensor self) -> Tensor', 'mul.Scalar(Tensor self, Scalar other) -> Tensor')
     """
-    bare, schema = name.rpartition("::")[2], ""
-    for line in FAMILY_TEXTS[name].text.split("\n"):
+    bare, schema, text = name.rpartition("::")[2], "", FAMILY_TEXTS[name].text
+    if (start := text.find(f"\n{bare}(") + 1) > 0:
+        return text[start:].partition("\n")[0]
+    for line in text.split("\n"):
         if line[:1] > " " and line[0] not in "#[":
             schema = line
-            if line.startswith(f"{bare}("):
-                break
         elif line.startswith("  variants ") and bare in line.split():
             break
     return schema
@@ -224,8 +229,8 @@ def line_of(name: str, fact: str, value: str) -> tuple[str, int]:
     for number, each in enumerate(block.text.split("\n"), block.line):
         is_below = is_below or each.startswith(f"{bare}(")
         if is_below and each.startswith(f"  {fact} ") and first in each:
-            return str(_FOLDER / block.file), number
-    return str(_FOLDER / block.file), block.line
+            return _path_of(block.file), number
+    return _path_of(block.file), block.line
 
 
 def broadcasts(name: str) -> bool:

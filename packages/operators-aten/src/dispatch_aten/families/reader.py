@@ -35,6 +35,8 @@ _COMPOSED: Final = frozenset("composite calls functional alias".split())
 #: Facts of overloads that ``[*]`` may have for the others.
 _BY_DEFAULT: Final = frozenset({"shape", "formula"})
 _FULL_REDUCTION: Final = re.compile(r"^\w+\(Tensor self(, \*, ScalarType\? dtype=None)?\) -> Tensor$")
+#: The lines of a block that name overloads: a schema, or one of two facts.
+_NAMES: Final = re.compile(r"\n(?:([^\s#(][^\n(]*)\(|  (variants|order) (.*))")
 
 
 Facts: TypeAlias = "Mapping[str, tuple[str, ...]]"
@@ -80,16 +82,14 @@ def split_blocks(text: str) -> Iterator[tuple[int, str, list[str]]]:
     line = first.count("\n") + 1
     for block in blocks:
         functional: list[str] = []
-        variants: list[str] = []
-        order: list[str] = []
-        for each in block.split("\n")[1:]:
-            if each[:1] > " " and each[0] != "#":
-                functional.append(each[: each.find("(")])
-            elif each.startswith("  variants "):
-                variants += each.split()[1:]
-            elif each.startswith("  order "):
-                order += each.split()[1:]
-        yield line, f"[{block}", _in_order(functional + variants, order)
+        listed: dict[str, list[str]] = {"variants": [], "order": []}
+        for name, word, others in _NAMES.findall(block):
+            if name:
+                functional.append(name)
+            else:
+                listed[word] += others.split()
+        names = functional + listed["variants"]
+        yield line, f"[{block}", _in_order(names, listed["order"]) if listed["order"] else names
         line += block.count("\n") + 1
 
 

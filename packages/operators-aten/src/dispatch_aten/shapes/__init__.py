@@ -39,8 +39,6 @@ from .meta import (
     same_places,
     storage_extent,
 )
-from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
-from .rules import RULES, RULES_ON_EXPANDED, infer
 
 if TYPE_CHECKING:
     from dispatch_aten.families.convolution.shapes import ConvolutionGeometry, columns_grid, convolution_geometry
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
     from dispatch_aten.families.reduction.shapes import warn_of_freedom
     from dispatch_aten.families.resampling.shapes import RESAMPLERS, ignored_scales, scale_sizes
 
+    from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
+    from .rules import RULES, RULES_ON_EXPANDED, infer
     from .sizes import view_strides
 
 __all__ = [
@@ -91,32 +91,28 @@ __all__ = [
     "wrap_dims",
 ]
 
-#: Names that the rules of one kind bring → the kind, whose module is imported when one is first used.
-_BY_KIND: Final = {
-    "RESAMPLERS": "resampling",
-    "ConvolutionGeometry": "convolution",
-    "PoolWindows": "pooling",
-    "columns_grid": "convolution",
-    "convolution_geometry": "convolution",
-    "ignored_scales": "resampling",
-    "scale_sizes": "resampling",
-    "padding_pairs": "padding",
-    "pool_windows": "pooling",
-    "view_strides": "view",
-    "warn_of_freedom": "reduction",
+#: Modules that are imported when one of their names is first used.
+_NAMES: Final = {
+    ".rule_cache": "HasSpec RuleKey cached_rule memoize rule_key",
+    ".rules": "RULES RULES_ON_EXPANDED infer",
+    ".sizes": "view_strides",
+    "..families.convolution.shapes": "ConvolutionGeometry columns_grid convolution_geometry",
+    "..families.padding.shapes": "padding_pairs",
+    "..families.pooling.shapes": "PoolWindows pool_windows",
+    "..families.reduction.shapes": "warn_of_freedom",
+    "..families.resampling.shapes": "RESAMPLERS ignored_scales scale_sizes",
 }
-_DEPRECATED: Final[dict[str, Any]] = {"Described": HasSpec, "remembered": cached_rule}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+_DEPRECATED: Final = {"Described": "HasSpec", "remembered": "cached_rule"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _BY_KIND:
-        made = globals()[name] = getattr(import_module(f"dispatch_aten.families.{_BY_KIND[name]}.shapes"), name)
-        return made
-    try:
-        found = _DEPRECATED[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    warnings.warn(
-        f"{__name__}.{name} is {found.__name__} now; the old name goes in 0.2", DeprecationWarning, stacklevel=2
-    )
+    present = _DEPRECATED.get(name, name)
+    if present not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[present], __name__), present)
+    if present != name:
+        warnings.warn(f"{__name__}.{name} is {present} now; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
+        return found
+    globals()[name] = found
     return found
