@@ -3,7 +3,8 @@
 Note [Records are not dataclasses]
     A `Record` is like a frozen and slotted dataclass, and type checkers take it for one. With `dataclasses`, importing
     the core would take nearly twice as long: it imports `inspect`, makes each class twice, and compiles six functions for
-    it. Here a class is made once, and only its ``__init__`` is compiled.
+    it. Here a class is made once, and only its ``__init__`` is compiled, when the first record of it is made: most programs
+    make records of few classes.
 """
 
 from __future__ import annotations
@@ -41,11 +42,29 @@ class _RecordType(type):
         made = super().__new__(cls, name, bases, namespace | names)
         made._fields, made._shown, made._compared = fields, shown, attrgetter(*(shown or ("__class__",)))
         if own:
-            made.__init__ = _initializer(made)  # type: ignore[misc]  # a class is open until it is handed out
+            made.__init__ = _first_initializer(made)  # type: ignore[misc]  # a class is open until it is handed out
         return made
 
+    @property
+    def __signature__(cls) -> None:
+        """Compile what ``inspect.signature`` is about to read; it goes on to ``__init__``."""
+        for each in cls.__mro__:
+            if "_fields" in vars(each) and "__init__" in vars(each):
+                each.__init__ = _compile_initializer(each)
 
-def _initializer(cls: _RecordType) -> object:
+
+def _first_initializer(cls: _RecordType) -> object:
+    """Return the ``__init__`` of a class until its first record is made, which compiles the class's own."""
+
+    def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807  # it takes the place of one
+        initialize: Any = _compile_initializer(cls)
+        cls.__init__ = initialize  # type: ignore[misc]
+        initialize(self, *values, **named)
+
+    return __init__
+
+
+def _compile_initializer(cls: _RecordType) -> object:
     """Compile the ``__init__`` that takes the fields of ``cls``; it writes to the slots past the lock on attributes."""
     scope: dict[str, Any] = {f"__set_{field}": getattr(cls, field).__set__ for field in cls._fields}
     scope |= {f"__default_{field}": default for field, default in cls._fields.items()}

@@ -15,7 +15,6 @@ Note [Tensors of a layout]
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 
 from ..errors import ArgumentError
@@ -65,6 +64,8 @@ class TensorLayout:
             raise ArgumentError(
                 f"TensorLayout: {prefix!r} begins no layout key", hint=f"there are {', '.join(_PREFIXES)}"
             )
+        from dataclasses import is_dataclass  # slow to import; programs of strided tensors need none of it
+
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
@@ -126,6 +127,8 @@ def components_of(value: object) -> list[Any]:
     record = getattr(value, "_dispatch_data", value)
     if type(record) not in RECORDS:
         return []
+    from dataclasses import fields
+
     found = [getattr(record, each.name) for each in fields(cast("Any", record))]
     return [each for each in found if hasattr(each, "_dispatch_data")]
 
