@@ -29,7 +29,7 @@ from dispatch_core.signatures import LazySignature, signatures
 from torchlike.creation.factories import FACTORIES
 from torchlike.functions.foreach import list_foreach
 from torchlike.functions.operator_functions import FUNCTIONS, METHODS
-from torchlike.names.operator_table import read_operators
+from torchlike.names.operator_table import OPERATORS
 from torchlike.names.public_paths import PUBLIC_PATHS
 from torchlike.signatures import written_signatures as written
 from torchlike.signatures.function_signatures import method_signatures
@@ -123,7 +123,7 @@ def _with_axis(name: str, signatures: Iterable[Signature]) -> Iterator[Signature
     """Yield signatures, and those with NumPy's names for a dimension where a function takes them."""
     listed = [*signatures]
     yield from listed
-    operator = _OPERATORS.get(name)
+    operator = OPERATORS.get(name)
     if operator is None or name in written.FUNCTIONS or " dim" not in " ".join(operator.schemas):
         return
     for each in listed:
@@ -140,7 +140,6 @@ def _with_axis(name: str, signatures: Iterable[Signature]) -> Iterator[Signature
 
 #: torch's names for arguments → NumPy's.
 _NUMPYS: Final = {"dim": "axis", "keepdim": "keepdims"}
-_OPERATORS: Final = read_operators()
 
 
 def define(name: str, signatures: Iterable[Signature], indent: str = "") -> Iterator[str]:
@@ -403,7 +402,7 @@ def write_operators(namespaces: Sequence[str]) -> str:
 def write_return_types() -> str:
     """Return the stub of the classes of operators' named results."""
     lines = []
-    for name, operator in sorted(read_operators().items()):
+    for name, operator in sorted(OPERATORS.items()):
         if operator.names is not None and not name.startswith("_"):
             lines += [f"class {name}(NamedTuple):", *(f"    {field}: _Tensor" for field in operator.names)]
     return _finish("torchlike.return_types", import_module("torchlike.return_types"), lines)

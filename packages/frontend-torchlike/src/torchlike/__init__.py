@@ -35,18 +35,13 @@ from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
 from .names.lazy_names import load_names as _load_names
 from .names.public_paths import AliasFinder as _AliasFinder
-from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .serialization import load, save
 from .surface import tensor_class  # noqa: F401  # completes the Tensor class
 from .tensors.arrays import from_numpy
-from .tensors.printing import set_printoptions
 from .tensors.tensor import Tensor
 from .values.devices import device, get_default_device, set_default_device
 from .values.dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
 from .values.layouts import layout
 from .values.size import Size
-
-from . import nn, optim  # isort: skip  # they are built on all of the above
 
 __version__ = "0.1.0"
 _hide_frames(__name__)
@@ -65,8 +60,10 @@ _NAMES = {
     "linalg": "",
     "functions.tensor_questions": "get_device is_complex is_floating_point is_signed is_tensor numel",
     "functions.matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
+    "serialization": "load save",
     "signal": "",
     "tensors.arrays": "_rebuild _rebuild_meta",
+    "tensors.printing": "set_printoptions",
     "tensors.storages": "TypedStorage UntypedStorage",
     "creation.sources": "asarray from_dlpack frombuffer to_dlpack",
     "sparse": "",
@@ -94,9 +91,12 @@ _NAMES = {
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",
     "nested": "",
+    "nn": "",
     "onnx": "",
+    "optim": "",
     "profiler": "",
     "quasirandom": "",
+    "random": "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
     "return_types": "",
     "values.settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
     " get_float32_matmul_precision get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled"

@@ -16,15 +16,15 @@ from ..history import (
     no_grad,
     set_grad_enabled,
 )
-from ..names.docstrings import complete_all, complete_function
+from ..names.docstrings import complete_function
 from ..names.lazy_names import load_names
-from .function import Function
-from .gradients import backward, grad
 
 _NAMES: Final = {
     "anomaly_mode": "detect_anomaly set_detect_anomaly is_anomaly_check_nan_enabled is_anomaly_enabled",
     "forward_ad": "",
+    "function": "Function",
     "functional": "",
+    "gradients": "backward grad",
     "graph": "",
     "multithreading": "is_multithreading_enabled set_multithreading_enabled",
     "numerical_check": "GradcheckError gradcheck gradgradcheck",
@@ -33,12 +33,9 @@ _NAMES: Final = {
 _lazy, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete_function, namespace="autograd"))
 
 __all__ = [
-    "Function",
     "Node",
     "RemovableHandle",
-    "backward",
     "enable_grad",
-    "grad",
     "grad_mode",
     "inference_mode",
     "is_grad_enabled",
@@ -47,5 +44,3 @@ __all__ = [
     "set_grad_enabled",
 ]
 __all__.extend(_lazy)  # noqa: PYI056  # the linter does not know the names
-
-complete_all(globals(), ("backward", "grad"), "autograd")

@@ -16,9 +16,8 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core.caches import LazyTable
 
-from ..names.docstrings import document
 from ..names.operator_table import SIZED_FACTORIES
-from ..signatures.function_signatures import factory_signatures, set_signature
+from ..signatures.descriptions import describe
 from ..tensors.arrays import as_subclass, put
 from ..tensors.foreign_data import copy_array, is_foreign, read_foreign, share_array
 from ..tensors.tensor import Tensor, wrap
@@ -313,8 +312,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
 
     function = _ADAPTED[name](function) if name in _ADAPTED else function
     function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
-    document(function, name)
-    set_signature(function, factory_signatures, name)
+    describe(function, name, "factory")
     return function
 
 

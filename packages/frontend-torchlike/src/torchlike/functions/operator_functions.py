@@ -18,8 +18,7 @@ from dispatch_core.caches import LazyTable
 
 from ..creation.factories import FACTORIES, tensor
 from ..names import operator_table as table
-from ..names.docstrings import document
-from ..signatures.function_signatures import function_signatures, method_signatures, set_signature
+from ..signatures.descriptions import describe
 from ..signatures.overload_choice import (
     BINARY,
     BINARY_OVERLOADS,
@@ -205,8 +204,7 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
         function = make_general(operator)
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = "torchlike"
-    document(function, operator.name)
-    set_signature(function, function_signatures, operator.name)
+    describe(function, operator.name)
     return function
 
 
@@ -216,7 +214,7 @@ def _is_visible(name: str) -> bool:
     )
 
 
-_VISIBLE: Final = {name: operator for name, operator in table.read_operators().items() if _is_visible(name)}
+_VISIBLE: Final = {name: operator for name, operator in table.OPERATORS.items() if _is_visible(name)}
 
 
 def _make_plain(name: str) -> Callable[..., Any]:
@@ -236,8 +234,7 @@ def _make_function(name: str) -> Callable[..., Any]:
         return plain
     function = adapt(plain)
     function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
-    document(function, name)
-    set_signature(function, function_signatures, name)
+    describe(function, name)
     return function
 
 
@@ -245,14 +242,12 @@ def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
         method = METHOD_FORMS[name](FUNCTIONS[name])
         method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
-        document(method, name)
-        set_signature(method, method_signatures, name)
+        describe(method, name, "method")
         return method
     if name in OLDER and name not in FUNCTIONS:
         method = OLDER[name](_PLAIN[name])
         method.__name__, method.__qualname__, method.__module__ = name, name, "torchlike"
-        document(method, name)
-        set_signature(method, function_signatures, name)
+        describe(method, name)
         return method
     return FUNCTIONS[name] if name in ADAPTED or name in OLDER else _PLAIN[name]
 

@@ -8,17 +8,15 @@ from typing import Any, Final
 
 from dispatch_core.caches import LazyTable
 
-from ..names.operator_table import read_operators
+from ..names.operator_table import OPERATORS
 from ..values import dtypes
 
 __all__ = ["RESULT_CLASSES"]
 
-_OPERATORS: Final = read_operators()
-
 
 def _make(name: str) -> Callable[..., Any]:
     """Make the class of an operator's named results, printed as torch prints it."""
-    fields = _OPERATORS[name].names
+    fields = OPERATORS[name].names
     if fields is None:
         raise KeyError(name)
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
@@ -32,5 +30,5 @@ def _make(name: str) -> Callable[..., Any]:
 
 #: The classes by the operators' names.
 RESULT_CLASSES: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make, lambda: [name for name, operator in _OPERATORS.items() if operator.names is not None]
+    _make, lambda: [name for name, operator in OPERATORS.items() if operator.names is not None]
 )

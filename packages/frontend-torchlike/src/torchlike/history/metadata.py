@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from dispatch_aten import shapes
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.shapes import HasSpec
 from dispatch_core import frontends
 from dispatch_core.caches import keep
 
@@ -53,7 +53,7 @@ class _Plain(dict[type, bool]):
     def __missing__(self, cls: type) -> bool:
         is_numpy = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray")
         # Asked last: most programs open no pipeline, and never load the class.
-        found = is_numpy or issubclass(cls, HasSpec) or issubclass(cls, frontends.Pending)
+        found = is_numpy or issubclass(cls, shapes.HasSpec) or issubclass(cls, frontends.Pending)
         self[cls] = found
         return found
 

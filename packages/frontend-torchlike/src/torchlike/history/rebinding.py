@@ -11,8 +11,8 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
+from dispatch_aten import shapes
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import RULES_ON_EXPANDED
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
@@ -112,7 +112,7 @@ def become(tensor: Tensor, view: Tensor) -> None:
 
 def check_expanded(name: str) -> None:
     """Refuse to write to a tensor of which several elements are one, except by operators that write one value."""
-    if name.removeprefix("aten::") not in RULES_ON_EXPANDED:
+    if name.removeprefix("aten::") not in shapes.RULES_ON_EXPANDED:
         raise OperatorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.",

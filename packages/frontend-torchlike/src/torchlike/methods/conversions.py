@@ -16,7 +16,6 @@ from ..tensors.tensor import Tensor
 from ..values.chunks import convert_in_chunks
 from ..values.devices import as_device, resolve_index
 from ..values.dtypes import DTYPES, format_type
-from .transfers import move
 
 
 def _read_place(value: Any) -> Any:
@@ -94,6 +93,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     ):
         return self
     if device is not None and device != self.device:
+        from .transfers import move  # few programs use two devices
+
         return move(self, device, dtype)
     return dc.ops.aten.to.dtype_layout(self, **given)
 

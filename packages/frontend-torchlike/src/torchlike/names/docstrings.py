@@ -11,18 +11,7 @@ from dispatch_core.lazy_text import LazyText
 #: Folders of torchlike whose paths are no public ones.
 _INNER: Final = frozenset("creation functions surface tensors values".split())
 
-__all__ = ["complete", "complete_all", "complete_function", "document"]
-
-
-def document(function: Any, operator: str) -> None:
-    """Set the docstring of the function, or the method, of an operator."""
-
-    def make() -> str:
-        from .texts import compose_of_operator
-
-        return compose_of_operator(function, operator)
-
-    function.__doc__ = LazyText(make)
+__all__ = ["complete", "complete_all", "complete_function"]
 
 
 def complete(found: Any, namespace: str, name: str = "") -> None:

@@ -79,10 +79,13 @@ class OverloadGroup:
         return None
 
 
-def read_operators() -> dict[str, OverloadGroup]:
-    """Return the operators of the library's table by their names without an overload."""
+def _read_operators() -> dict[str, OverloadGroup]:
     found: dict[str, OverloadGroup] = {}
     for name in KIND_OF:
         base = name.partition(".")[0]
         found.setdefault(base, OverloadGroup(base)).overloads.append(name)
     return found
+
+
+OPERATORS: Final = _read_operators()
+"""The operators of the library's table by their names without an overload."""

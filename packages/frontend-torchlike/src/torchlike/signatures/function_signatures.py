@@ -17,13 +17,12 @@ from __future__ import annotations
 import __future__
 
 import inspect
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any, Final
 
 from dispatch_core.schema import FunctionSchema
-from dispatch_core.signatures import LazySignature, Spelled, rank, signatures, to_signature
+from dispatch_core.signatures import Spelled, rank, signatures, to_signature
 
 from ..names import operator_table as table
 from ..values.dtypes import memory_format
@@ -32,11 +31,11 @@ from .joined_signatures import join
 from .overload_choice import BINARY
 
 __all__ = [
+    "MAKERS",
     "factory_signatures",
     "function_signatures",
     "method_signatures",
     "read_signature",
-    "set_signature",
     "signatures",
 ]
 
@@ -49,7 +48,6 @@ _SELF: Final = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
 _OF_NUMBERS: Final = frozenset(
     "add bitwise_and bitwise_or bitwise_xor div divide floor_divide mul multiply sub subtract true_divide".split()
 )
-_OPERATORS: Final = table.read_operators()
 
 
 def read_signature(text: str) -> Signature:
@@ -74,7 +72,7 @@ def function_signatures(name: str) -> list[Signature]:
     """Return the signatures of the function of an operator: ``add``, ``linalg_det``."""
     if name in written.FUNCTIONS:
         return [read_signature(each) for each in written.FUNCTIONS[name]]
-    forms = _read_forms(_OPERATORS[name])
+    forms = _read_forms(table.OPERATORS[name])
     if name in _OF_NUMBERS:
         forms = join([_change(form, "input", annotation=Spelled("Tensor | Number")) for form in forms])
     return sorted(forms, key=rank)
@@ -85,7 +83,7 @@ def method_signatures(name: str) -> list[Signature]:
     if name in written.METHODS:
         return [read_signature(each) for each in written.METHODS[name]]
     is_written = name in written.FUNCTIONS
-    forms = function_signatures(name) if is_written else _read_forms(_OPERATORS[name])
+    forms = function_signatures(name) if is_written else _read_forms(table.OPERATORS[name])
     made = []
     for form in forms:
         _, *rest = form.parameters.values()
@@ -98,7 +96,7 @@ def factory_signatures(name: str) -> list[Signature]:
     """Return the signatures of a function that makes tensors of sizes and numbers."""
     if name in written.FACTORIES:
         return [read_signature(each) for each in written.FACTORIES[name]]
-    schemas = [FunctionSchema.parse(each) for each in _OPERATORS[name].schemas]
+    schemas = [FunctionSchema.parse(each) for each in table.OPERATORS[name].schemas]
     with_out = [[each.name for each in schema.positional] for schema in schemas if _outputs(schema)]
     forms = []
     for schema in schemas:
@@ -110,9 +108,11 @@ def factory_signatures(name: str) -> list[Signature]:
     return sorted([*forms, *stars], key=rank)
 
 
-def set_signature(function: Any, make: Callable[[str], Iterable[Signature]], name: str) -> None:
-    """Set the signatures of a function to those that ``make`` returns for ``name``, made when they are first asked for."""
-    function.__signature__ = LazySignature(partial(make, name))
+MAKERS: Final[Mapping[str, Callable[[str], list[Signature]]]] = {
+    "function": function_signatures,
+    "method": method_signatures,
+    "factory": factory_signatures,
+}
 
 
 def _read_forms(operator: table.OverloadGroup) -> list[Signature]:

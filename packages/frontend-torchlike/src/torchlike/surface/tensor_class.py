@@ -16,21 +16,18 @@ from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import trim_traceback
 
 from .. import npu
-from ..autograd.gradients import backward
 from ..creation.factories import construct, tensor
 from ..creation.factory_layouts import EMPTY
 from ..functions.operator_functions import FUNCTIONS, METHODS
 from ..history.device_keys import AUTOGRAD_BITS
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
-from ..methods.transfers import call_mixed
 from ..methods.ufuncs import call_ufunc
 from ..names.docstrings import complete_all, complete_function
 from ..names.lazy_attributes import LazyProperty, set_lazily
 from ..names.lazy_names import LeftOut
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
-from ..tensors.printing import format_tensor
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
@@ -46,6 +43,8 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
+    from ..autograd.gradients import backward  # the engine, which programs without gradients do without
+
     try:
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
     except Exception as error:
@@ -99,6 +98,12 @@ def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any
     from ..amp.author_casts import make_kernel
 
     return make_kernel(op, keyset, casts)
+
+
+def _call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from ..methods.transfers import call_mixed  # few programs use two devices
+
+    return call_mixed(op, args, kwargs)
 
 
 def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
@@ -181,7 +186,6 @@ _OTHERS: Final[dict[str, Any]] = {
     "__delitem__": _refuse_deleting,
     "__dlpack_device__": _read_dlpack_device,
     "__reduce_ex__": reduce,
-    "__repr__": format_tensor,
     "_construct": staticmethod(construct),
     "_repr_html_": _to_html,
     "backward": _backward,
@@ -205,7 +209,7 @@ _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
     TensorLayers: {
         "autocast_kernel": _make_autocast_kernel,
         "batching_kernel": _make_batching_kernel,
-        "call_mixed": call_mixed,
+        "call_mixed": _call_mixed,
         "functional_block": _make_value_block,
     },
     TensorCapture: {"capture_part": _make_capture_part},
@@ -242,6 +246,12 @@ _SPARSE: Final = (
     "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
     " to_sparse to_sparse_coo values"
 )
+
+
+def _load_text() -> Callable[[Tensor], str]:
+    from ..tensors.printing import format_tensor  # many programs print no tensor
+
+    return format_tensor
 
 
 def _load_sparse(name: str) -> Any:
@@ -301,8 +311,8 @@ def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
 
 
 def _complete() -> None:
-    operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
-    set_lazily(Tensor, operators | PYTHON_OPERATORS)
+    operators = {name: partial(METHODS.__getitem__, name) for name in METHODS.keys() - dir(Tensor)}
+    set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text})
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)

@@ -14,7 +14,7 @@ from dispatch_aten.texts import phrase_of as phrase_of_operator
 from dispatch_core.schema import FunctionSchema
 from dispatch_core.signatures import signatures
 
-from ..operator_table import read_operators
+from ..operator_table import OPERATORS
 from .examples import example_of
 
 __all__ = ["complete_text", "compose_of_operator", "phrase_of", "phrase_of_class"]
@@ -85,7 +85,7 @@ def _arguments(forms: tuple[inspect.Signature, ...], find: Callable[[str], str |
 
 def compose_of_operator(function: Any, operator: str) -> str:
     """Return the docstring of the function, or the method, of an operator."""
-    schemas = [FunctionSchema.parse(each) for each in read_operators()[operator].schemas]
+    schemas = [FunctionSchema.parse(each) for each in OPERATORS[operator].schemas]
     has_self = any(each.name == "self" for schema in schemas for each in schema.arguments)
 
     def find(parameter: str) -> str | None:
