@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -13,8 +12,8 @@ __all__ = ["TORCH_NAMES", "is_documented"]
 
 def _read() -> Iterator[tuple[str, bool, frozenset[str]]]:
     """Yield each namespace with the names in it that have a page of torch's documentation, and with those that have none."""
-    # By the loader, which reads archives, too.
-    data: bytes = cast("Any", __spec__).loader.get_data(str(Path(__file__).with_suffix(".txt")))
+    # By the loader, which reads archives, too, and needs no `pathlib`, whose import takes longer than this.
+    data: bytes = cast("Any", __spec__).loader.get_data(f"{__file__.rpartition('.')[0]}.txt")
     for namespace, no_page, names in re.findall(r"^\[([^:\]]+)(: no page)?\]\n([^\[]*)", data.decode(), re.MULTILINE):
         yield namespace, not no_page, frozenset(names.split())
 
