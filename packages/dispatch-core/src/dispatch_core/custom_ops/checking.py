@@ -10,7 +10,7 @@ from ..arrays.access import dtype, is_described, shape, storage_of, strides, to_
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import device_key, is_tensor, mask_of
 from ..calls import conformance
-from ..calls.declared_results import find_strange_memory
+from ..calls.conformance import find_strange_memory
 from ..calls.signature import CallSignature
 from ..devices import Device
 from ..errors import OpCheckError

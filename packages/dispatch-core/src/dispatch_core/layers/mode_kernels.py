@@ -26,8 +26,7 @@ from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..arrays.protocols import Kernel
 from ..calls.boundary import frontend_of_type
 from ..calls.codegen import Inlined, make_inlined_runner
-from ..calls.conformance import ALWAYS
-from ..calls.declared_results import find_strange_memory, memory_error
+from ..calls.conformance import ALWAYS, find_strange_memory, memory_error
 from ..calls.emit import indent
 from ..calls.signature import CallSignature, Result
 from ..calls.source import values

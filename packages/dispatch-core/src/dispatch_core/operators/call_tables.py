@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..arrays import owners
 from ..bookkeeping.levels import Level
-from ..calls.declared_results import check_results, has_fixed_results
+from ..calls.conformance import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..calls.traits import NO_TRAITS, Runner, RunnerTraits
 from ..errors import ClosedOperatorError, DispatchError

@@ -10,7 +10,7 @@ Note [When results are compared]
     ``DISPATCH_CHECK_RESULTS`` watches stay.
     Nothing is compared with the rule where there is none, where a composite serves Meta, and where the rule raises: it
     cannot tell the result without values, or it is stricter than the kernel. Types, numbers and memory of results are held
-    against the schema all the same; see Note [Memory by the schema] in `declared_results`.
+    against the schema all the same; see Note [Memory by the schema] in `conformance`.
 
 Note [A rule runs unseen]
     The rule runs beside the kernel, which has run once already. So it runs under no masks of the context, where no layer,
@@ -30,17 +30,15 @@ from ..bookkeeping.changes import on_refresh
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
 from ..calls.conformance import (
     ALWAYS,
+    check_plain,
     compare_shape,
     compare_with,
     find_rule,
     find_stand_in_maker,
-    misfit_error,
-)
-from ..calls.declared_results import (
-    check_plain,
     find_strange_memory,
     has_fixed_results,
     memory_error,
+    misfit_error,
     plain_checks,
     plain_error,
     together,

@@ -30,7 +30,7 @@ from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
 from ..bookkeeping.changes import on_refresh
 from ..caches import keep
 from ..calls.boundary import Boundary
-from ..calls.declared_results import check_types, has_fixed_results
+from ..calls.conformance import check_types, has_fixed_results
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
 from ..calls.traits import Runner, RunnerTraits

@@ -24,7 +24,7 @@ from ..arrays.owners import TYPE_MASKS, is_of_types, is_tensor
 from ..caches import is_lasting, keep
 from ..calls import call_trace
 from ..calls.boundary import Boundary
-from ..calls.declared_results import check_plain, check_results, check_types, plain_checks, plain_error
+from ..calls.conformance import check_plain, check_results, check_types, plain_checks, plain_error
 from ..calls.engine import KernelCall
 from ..calls.signature import CallSignature
 from ..calls.traits import Runner
