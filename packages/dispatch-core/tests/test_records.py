@@ -37,6 +37,23 @@ class Even(Record):
             raise ValueError(self.number)
 
 
+class Later(Record):
+    made: int
+    shown: str = "yes"
+
+
+class LaterStill(Later):
+    more: bool = False
+
+
+def test_a_signature_is_there_before_the_first_record():
+    parameters = "(made, shown='yes', more=False)"
+    assert str(inspect.signature(LaterStill)) == parameters
+    assert str(inspect.signature(LaterStill.__init__)) == parameters.replace("(", "(self, ", 1)
+    assert str(inspect.signature(Later)) == "(made, shown='yes')"
+    assert inspect.signature(LaterStill, follow_wrapped=False).bind(1).arguments == {"made": 1}
+
+
 class Box(Record, Generic[T]):
     content: T
 

@@ -49,8 +49,8 @@ class _RecordType(type):
     def __signature__(cls) -> None:
         """Compile what ``inspect.signature`` is about to read; it goes on to ``__init__``."""
         for each in cls.__mro__:
-            if "_fields" in vars(each) and "__init__" in vars(each):
-                each.__init__ = _compile_initializer(each)
+            if isinstance(each, _RecordType) and "__init__" in vars(each):
+                each.__init__ = _compile_initializer(each)  # type: ignore[misc]
 
 
 def _first_initializer(cls: _RecordType) -> object:

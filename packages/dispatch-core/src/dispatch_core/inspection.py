@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import pipelines
 from ._record import Record
+from .arrays.access import computes_late
 from .arrays.frontend import FRONTENDS, frontend_of
 from .arrays.late_arrays import COMPUTED_FOR
 from .arrays.owners import KEY_DEVICES, KEY_TYPES, is_tensor, mask_of
 from .arrays.protocols import refuse_mixed
 from .calls import call_trace, codegen
 from .calls.call_trace import TracedCall
-from .calls.late_calls import computes_late, takes_one_unknown
+from .calls.late_calls import takes_one_unknown
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .errors import ArgumentError

@@ -16,7 +16,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
-from .late_arrays import Sizes, known_sizes
+from .late_arrays import Sizes
 from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, PLACES, TYPE_MASKS, device_key, mask_of
 from .types import Array, ArrayType, Dtype
 
@@ -118,10 +118,15 @@ def sizes_of(value: object) -> tuple[int | None, ...]:
     """Return the shape as far as it is known, with None in the other places. Nothing is computed."""
     reader, data = _reader(value)
     try:
-        return known_sizes(reader, data)
+        return reader.shape.ask(data) if type(reader.shape) is Sizes else reader.shape(data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
         fault = unread(reader, "shape", error)
     raise fault
+
+
+def computes_late(mask: int) -> bool:
+    """Return whether arrays under a mask's keys are computed late."""
+    return any(type(each.shape) is Sizes for key in keys_of(mask & ARRAYS) for each in KEY_TYPES.get(key, ()))
 
 
 def strides(value: object) -> tuple[int, ...]:

@@ -106,15 +106,6 @@ def compute_late(device: str, known: ArrayType, hook: Callable[[Sequence[Any]], 
     return replace(known, shape=Sizes(device, known, hook), layout=None)
 
 
-def known_sizes(reader: ArrayType, array: Array) -> tuple[int | None, ...]:
-    """Return the shape as far as it is known, with None in the other places. Nothing is computed.
-
-    >>> known_sizes(ArrayType(range, shape=lambda each: (len(each),), dtype=lambda each: None), range(2))
-    (2,)
-    """
-    return reader.shape.ask(array) if type(reader.shape) is Sizes else reader.shape(array)
-
-
 def find_computed(array: Array) -> Array | None:
     """Return the computed value of an array: itself where it was computed already; None for one that was not."""
     found = _computed.get(id(array))

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -306,13 +307,14 @@ def make_backend_runner(call: KernelCall) -> Runner:
     plain = reference.make_backend_runner(call)
     if signature is None or not signature.is_specializable:
         return plain
-    body = Body(call, signature)
+    find_body = cache(partial(Body, call, signature))
 
     def make() -> Runner:
+        body = find_body()
         lines = body.lines(signature)  # which completes the constants
         return _compile(runner_source(signature, lines), "kernel", dict(body.constants), signature)
 
-    traits = RunnerTraits(is_watched=True) if watch is not None else RunnerTraits(body=body)
+    traits = RunnerTraits(is_watched=True) if watch is not None else RunnerTraits(body=find_body())
 
     def first_calls(args: tuple[Any, ...], _: dict[str, Any]) -> Found:
         return plain, args, bool(traits.is_watched)
@@ -320,7 +322,7 @@ def make_backend_runner(call: KernelCall) -> Runner:
     run = LazyFunction(make, first_calls=first_calls, is_inside=True).function
 
     def drop_watch() -> None:
-        traits.is_watched, traits.body = False, body
+        traits.is_watched, traits.body = False, find_body()
         entry.specialize_for_runner(run)
 
     if watch is not None:

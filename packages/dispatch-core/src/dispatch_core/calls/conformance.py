@@ -62,10 +62,10 @@ def compare(
 
     A size that either side does not know is equal to any. Strides count where they are given and the array's type has them.
     """
-    if not is_tensor(array):
-        return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
     if type(array) in ARRAY_TYPES:
         check_answers(array, kind)
+    elif not is_tensor(array):
+        return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
     found = tuple(sizes_of(array))
     if len(found) != len(sizes) or any(
         one != other and one is not None and other is not None for one, other in zip(found, sizes, strict=True)

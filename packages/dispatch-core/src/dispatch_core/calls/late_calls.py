@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import to_data
 from ..arrays.late_arrays import CALLED, Sizes, count_computed, find_computed, keep_waiting
-from ..arrays.owners import ARRAY_TYPES, KEY_TYPES
-from ..keys.table import ARRAYS, DispatchKey, keys_of
+from ..arrays.owners import ARRAY_TYPES
+from ..keys.table import DispatchKey
 
 if TYPE_CHECKING:
     from ..arrays.types import Array
@@ -20,15 +20,8 @@ if TYPE_CHECKING:
 UNKNOWN_OK: Final = "unknown_ok"
 
 
-def computes_late(mask: int) -> bool:
-    """Return whether arrays under a mask's keys are computed late."""
-    return any(type(each.shape) is Sizes for key in keys_of(mask & ARRAYS) for each in KEY_TYPES.get(key, ()))
-
-
 def compute_first(resolution: Resolution, run: Runner) -> Runner:
-    """Return ``run`` with the arrays computed first whose sizes it needs; itself for devices that compute at once."""
-    if not computes_late(resolution.mask):
-        return run
+    """Return ``run`` with the arrays computed first whose sizes it needs."""
     entry, key = resolution.entry, resolution.key
     takes_unknown = key is not None and takes_one_unknown(entry, key)
     makes_arrays = key is not None and (key.target or key).owns_arrays

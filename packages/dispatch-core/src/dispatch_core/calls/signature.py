@@ -20,6 +20,7 @@ from .._record import Record, replace
 from ..errors import KernelResultError
 from ..schema.check import checker
 from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
+from ..schema.types import Type
 
 #: Each one's argument by index, the value that it serves, and the function, called without that argument.
 SpecializedKernels = tuple[tuple[int, Any, Callable[..., Any]], ...]
@@ -46,9 +47,15 @@ class CallParameter(Record):
     writes: bool
     keyword_only: bool
     default: object
-    check: Callable[[object], object]
     #: The schema's spelling of the type.
     type: str
+    _schema_type: Type
+    _is_tensor: Callable[[object], bool]
+
+    @property
+    def check(self) -> Callable[[object], object]:
+        """Return the function that checks a value, made now: calls with arguments of the common types need none."""
+        return checker(self._schema_type, self._is_tensor)
 
     @property
     def required(self) -> bool:
@@ -225,8 +232,9 @@ def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) 
                 argument.is_write,
                 argument.kwarg_only,
                 argument.value,
-                checker(argument.type, is_tensor),
                 str(argument.type),
+                argument.type,
+                is_tensor,
             )
         )
     devices = [

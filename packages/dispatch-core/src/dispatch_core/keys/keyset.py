@@ -9,7 +9,7 @@ from ..caches import keep
 from ..errors import ArgumentError, DispatchKeyError
 from ..tracebacks import trim_traceback
 from . import table as _keys
-from .table import MARKERS, DispatchKey, keys_of
+from .table import ARRAYS, MARKERS, DispatchKey, keys_of
 
 #: How the device keys of a tensor are found; `arrays`, a higher package, fills it in.
 mask_readers: list[Callable[[object], int]] = []
@@ -72,6 +72,11 @@ _MEMBERS = {"Autograd": _keys.AUTOGRAD}
 def members_mask(key: DispatchKey) -> int:
     """Return the mask of everything that ``key`` stands for: itself, and for Autograd every Autograd key."""
     return _MEMBERS.get(key.name, key.value)
+
+
+def has_several_devices(mask: int) -> bool:
+    """Return whether a mask has the keys of more than one device."""
+    return len({key.backend or key.name for key in keys_of(mask & ARRAYS)}) > 1
 
 
 class DispatchKeySet:

@@ -39,13 +39,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._record import Record
+from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS
 from ..arrays.protocols import Kernel
 from ..bookkeeping.levels import Level
 from ..calls import call_trace
 from ..calls.boundary import make_boundary
 from ..calls.engine import KernelCall
-from ..calls.late_calls import computes_late
 from ..calls.traits import Runner
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of

@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
+from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
@@ -34,7 +35,7 @@ from ..calls.reference import unchecked_mask
 from ..calls.traits import Runner, RunnerTraits
 from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
-from ..keys.keyset import DispatchKeySet
+from ..keys.keyset import DispatchKeySet, has_several_devices
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.check import bind
 from . import runners
@@ -43,7 +44,7 @@ from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVI
 from .kernel_names import describe_kernel, kernel_keys, kernel_name
 from .registration import KernelFactory
 from .result_watch import make_watch
-from .typed_calls import TypedCalls, consider_types, has_several_devices
+from .typed_calls import TypedCalls, consider_types
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -113,14 +114,15 @@ class Resolution(Record):
 
     def kernel_runner(self, below: Runner | None) -> Runner:
         """Return the function that calls the slot's kernel, and ``below`` where it may decline."""
-        if not call_trace.is_on():
-            return compute_first(self, self._runner(below))
-        traced = self._describe_call()
+        traced = self._describe_call() if call_trace.is_on() else None
         try:
-            return call_trace.trace_calls(compute_first(self, self._runner(below)), traced)
+            run = self._runner(below)
         except NoKernelError:
-            call_trace.write(str(traced))
+            if traced is not None:
+                call_trace.write(str(traced))
             raise
+        run = compute_first(self, run) if computes_late(self.mask) else run
+        return run if traced is None else call_trace.trace_calls(run, traced)
 
     def following(self) -> _Runs | None:
         """Return the resolution of the calls that the kernel declines; None where it may not, being no alternative's."""

@@ -29,8 +29,8 @@ from ..calls.engine import KernelCall
 from ..calls.signature import CallSignature
 from ..calls.traits import Runner
 from ..errors import NoKernelError
-from ..keys.keyset import DispatchKeySet
-from ..keys.table import ARRAYS, MARKERS, keys_of
+from ..keys.keyset import DispatchKeySet, has_several_devices
+from ..keys.table import MARKERS, keys_of
 from ..keys.type_sets import TypeSet, name_types
 from .kernel_names import describe_kernel, kernel_name
 from .registration import Registration
@@ -64,11 +64,6 @@ def consider_types(
     if not is_device or (is_own and not has_several_devices(walked.mask)):
         return walked
     return TypedCalls(walked, otherwise, kernels, is_for_mixtures=is_own)
-
-
-def has_several_devices(mask: int) -> bool:
-    """Return whether a mask has the keys of more than one device."""
-    return len({key.backend or key.name for key in keys_of(mask & ARRAYS)}) > 1
 
 
 class TypedCalls:
