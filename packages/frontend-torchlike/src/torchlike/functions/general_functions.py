@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -99,9 +99,8 @@ def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     return function
 
 
-def make_later(operator: table.OverloadGroup) -> Callable[[], Callable[..., Any]]:
-    """Return a function that returns the general function of an operator, made when a call first needs it."""
-    return cache(partial(make_general, operator))
+general_function: Final = cache(make_general)
+"""Return the general function of an operator, made when a call first needs it."""
 
 
 def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str], Callable[..., Any]]:

@@ -7,7 +7,8 @@ sizes may be written one by one where torch allows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -31,13 +32,13 @@ from ..tensors.arguments import to_python_number
 from ..tensors.tensor import Tensor
 from ..values.dtypes import result_type
 from .adapted_functions import ADAPTED, METHOD_FORMS
-from .general_functions import make_general, make_later
+from .general_functions import general_function, make_general
 from .older_calls import OLDER, SCALED, warn_of_older_call
 
 
 def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., Any]:
     """Make a function that is an overload itself for calls that it takes as they stand; others are looked at."""
-    find_general = make_later(operator)
+    find_general = partial(general_function, operator)
     positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
     defaults = {each.name: each.default for each in overload.schema.keyword_only if each.has_default}
     star = positional.pop()[0] if operator.name in table.WITH_SIZES else ""
@@ -74,7 +75,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
 def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
-    find_general = make_later(operator)
+    find_general = partial(general_function, operator)
 
     def slow_path(input: Any, *, out: Any = None) -> Any:
         return overload(input) if out is None else find_general()(input, out=out)
@@ -94,7 +95,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     packet = getattr(dc.ops.aten, operator.name)
     overloads = {name: getattr(packet, name) for name in packet.overloads()}
     tensors, numbers = BINARY_OVERLOADS[operator.name]
-    find_general, number_first = make_later(operator), NUMBER_FIRST.get(operator.name)
+    find_general, number_first = partial(general_function, operator), NUMBER_FIRST.get(operator.name)
     own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
     defaults = {
         **{each.name: None for overload in overloads.values() for each in overload.schema.keyword_only},
@@ -218,8 +219,8 @@ _VISIBLE: Final = {name: operator for name, operator in table.OPERATORS.items() 
 
 
 def _make_plain(name: str) -> Callable[..., Any]:
-    function = _make(operator := _VISIBLE[name])
-    if not (operator.is_function or operator.is_method):
+    function = _make(_VISIBLE[name])
+    if name in FUNCTIONAL:
         function.__module__ = "torchlike.nn.functional"
     for prefix, namespace in table.PREFIXES.items():
         if name.startswith(prefix):
@@ -259,23 +260,6 @@ def _make_quick(name: str) -> Callable[..., Any]:
     raise KeyError(name)
 
 
-class _ChosenNames(Collection[str]):
-    """The names of some operators, and others; an operator's schemas are read when its name is asked for."""
-
-    def __init__(self, wanted: Callable[[table.OverloadGroup], bool], others: Collection[str] = ()) -> None:
-        self._wanted, self._others = wanted, others
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._others or ((operator := _VISIBLE.get(name)) is not None and self._wanted(operator))  # type: ignore[call-overload]
-
-    def __iter__(self) -> Iterator[str]:
-        own = [name for name, operator in _VISIBLE.items() if self._wanted(operator)]
-        return iter(dict.fromkeys([*own, *self._others]))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
 def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
     names = [name.removeprefix(prefix) for name in _VISIBLE if name.startswith(prefix)]
     return LazyTable(lambda name: _PLAIN[prefix + name], names)
@@ -284,14 +268,14 @@ def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
 #: Each of these functions is made when it is first looked up, and one object in all tables.
 _PLAIN: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_plain, _VISIBLE)
 FUNCTIONS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_function, _ChosenNames(lambda operator: operator.is_function)
+    _make_function, {name: operator for name, operator in _VISIBLE.items() if operator.is_function}
 )
 METHODS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _make_method, _ChosenNames(lambda operator: operator.is_method, METHOD_FORMS)
+    _make_method, {name: operator for name, operator in _VISIBLE.items() if operator.is_method} | METHOD_FORMS
 )
 #: Operators that are neither, for ``nn.functional``.
 FUNCTIONAL: Final[LazyTable[Callable[..., Any]]] = LazyTable(
-    _PLAIN.__getitem__, _ChosenNames(lambda operator: not (operator.is_function or operator.is_method))
+    _PLAIN.__getitem__, {name: None for name in _VISIBLE if name not in FUNCTIONS and name not in METHODS}
 )
 #: Those of ``linalg``, ``fft`` and ``special``.
 NAMESPACES: Final = {namespace: _namespace(prefix) for prefix, namespace in table.PREFIXES.items()}
