@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import islice
 
 import numpy as np
@@ -73,3 +75,16 @@ def test_first_calls_are_those_of_generated_code(name):
                 lazy._left = 0
                 lazy.reset()
                 assert outcome(lazy.function, args, kwargs) == first
+
+
+def test_a_first_addition_reads_the_rows_and_imports_the_rules_of_few_operators():
+    program = (
+        "import sys, torchlike\n"
+        "from dispatch_aten import families\n"
+        "torchlike.ones(3) + torchlike.ones(3)\n"
+        "read = families._read.cache_info().currsize\n"
+        "assert 8 * read < len({*families.FAMILY_TEXTS.values()}), read\n"
+        "kinds = {name.split('.')[2] for name in sys.modules if name.startswith('dispatch_aten.families.')}\n"
+        "assert not kinds & {'convolution', 'pooling', 'recurrent', 'reduction', 'attention', 'linalg'}, kinds\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -8,9 +8,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from .families import all_families, family_of
+from .families import family_of
 from .families.variant_schemas import is_inplace as _is_inplace
 from .operators import ATEN_BY_NAME, KIND_OF
 
@@ -69,17 +67,11 @@ def _bare(name: str) -> str:
     return name.rpartition("::")[2]
 
 
-@cache
-def _variants() -> dict[str, list[str]]:
-    """Return the in-place and ``out=`` overloads of each functional one."""
-    found: dict[str, list[str]] = {}
-    for family in all_families():
-        for name, functional in family.functional.items():
-            found.setdefault(functional, []).append(name)
-    return found
-
-
 def _variant_of(name: str, tag: str) -> str | None:
     if name not in KIND_OF:
         return None
-    return next((each for each in reversed(_variants().get(name, ())) if tag in ATEN_BY_NAME[each].tags), None)
+    base, dot, overload = name.partition(".")
+    # Those in place stand in a family of their own where they have further overloads, as ``bernoulli_`` does.
+    families = [family_of(each) for each in (f"{base}_{dot}{overload}", name) if each in KIND_OF]
+    found = [each for family in families for each, functional in family.functional.items() if functional == name]
+    return next((each for each in reversed(found) if tag in ATEN_BY_NAME[each].tags), None)

@@ -11,17 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from dispatch_aten.shapes import ConvolutionGeometry, columns_grid, convolution_geometry
+from dispatch_aten import shapes
 
 from ... import memory
 from ...arrays import Array
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, half_as_float
 from ..support.rule_kernels import cast, make_kernel, make_prepared
+
+if TYPE_CHECKING:
+    from dispatch_aten.shapes import ConvolutionGeometry
+
 
 KERNELS: Final = KernelTable()
 
@@ -96,7 +100,7 @@ def _window_steps(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shape and the strides, in bytes, of the view of windows."""
     count = len(kernel)
-    grid = columns_grid(shape[-count:], kernel, dilation, [0] * count, stride)
+    grid = shapes.columns_grid(shape[-count:], kernel, dilation, [0] * count, stride)
     steps = strides[-count:]
     return (*shape[:-count], *kernel, *grid), (
         *strides[:-count],
@@ -147,7 +151,7 @@ class _Columns(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _columns(shape: tuple[int, ...], kernel: tuple[int, ...], g: ConvolutionGeometry, itemsize: int) -> _Columns:
-    grid = columns_grid(shape[2:], kernel, g.dilation, g.padding, g.stride)
+    grid = shapes.columns_grid(shape[2:], kernel, g.dilation, g.padding, g.stride)
     rows, places = shape[1] * prod(kernel), prod(grid)
     around = [(each, each) for each in g.padding]
     parts = [
@@ -182,7 +186,7 @@ def _turn(
     back = g._replace(padding=around, transposed=False, output_padding=(0,) * len(kernel))
     if any(step != 1 for step in g.stride) or min(around) < 0:
         return None
-    if columns_grid(grid, kernel, g.dilation, around, g.stride) != tuple(sizes):
+    if shapes.columns_grid(grid, kernel, g.dilation, around, g.stride) != tuple(sizes):
         return None
     parts = weight.reshape(g.groups, made // g.groups, each, *kernel).swapaxes(1, 2)
     parts = np.flip(parts, tuple(range(3, parts.ndim)))
@@ -228,7 +232,7 @@ def _input_gradient(grad: Array, weight: Array, sizes: Sequence[int], g: Convolu
 def _weight_gradient(grad: Array, a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
     made, _, *kernel = weight.shape
     total = np.zeros((g.groups, made // g.groups, prod(weight.shape[1:])), a.dtype)
-    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
+    grid = shapes.columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
     if grid != grad.shape[2:]:
         # An output padding as large as the stride has the window move further than the gradient reaches.
         needed = [
@@ -248,7 +252,7 @@ def _convolution(
 ) -> Callable[..., Any]:
     dtype, shape = half_as_float(spec.array_dtype), spec.shape
     is_empty = not spec.numel or not weight.size
-    g = None if is_empty else convolution_geometry(weight.shape, *options)
+    g = None if is_empty else shapes.convolution_geometry(weight.shape, *options)
     by_channel = (-1, *[1] * (len(shape) - 2))
 
     def compute(input: Array, weight: Array, bias: Array | None, *options: Any) -> Any:
@@ -277,7 +281,7 @@ def _convolution_backward(
     *numbers, mask = options
     dtype = half_as_float(specs[0].array_dtype)
     found: list[Array] = [np.zeros(each.shape, dtype) for each in specs]
-    g = convolution_geometry(weight.shape, *numbers)
+    g = shapes.convolution_geometry(weight.shape, *numbers)
     grad, input, weight = cast(grad, dtype), cast(input, dtype), cast(weight, dtype)
     if grad.size:
         if mask[0] and input.size:
@@ -312,7 +316,7 @@ def _col2im(
     stride: Sequence[int],
 ) -> Any:
     dtype = half_as_float(spec.array_dtype)
-    grid = columns_grid(output_size, kernel_size, dilation, padding, stride)
+    grid = shapes.columns_grid(output_size, kernel_size, dilation, padding, stride)
     sizes = [size + 2 * each for size, each in zip(output_size, padding, strict=True)]
     outer = spec.shape[:-2]
     result = np.zeros((*outer, *sizes), dtype)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import padding_pairs
+from dispatch_aten import shapes
 
 from ...arrays import Array, empty_strided, is_row_major
 from ...kernel_table import KernelTable
@@ -24,7 +24,7 @@ def _constant_pad_nd(spec: OutputSpec, self: Array, pad: Sequence[int], value: A
     made = empty_strided(spec.shape, spec.strides, spec.array_dtype)
     inner = made
     source = self
-    for dim, (before, after) in enumerate(padding_pairs(pad, self.ndim)):
+    for dim, (before, after) in enumerate(shapes.padding_pairs(pad, self.ndim)):
         outer = (slice(None),) * dim
         if before < 0 or after < 0:
             source = source[(*outer, slice(max(-before, 0), source.shape[dim] - max(-after, 0)))]
@@ -76,7 +76,7 @@ def _sources(size: int, before: int, after: int, *, reflects: bool) -> Array:
 
 def _pad_by(count: int, *, reflects: bool) -> Callable[..., Callable[..., Any]]:
     def prepare(spec: OutputSpec, self: Array, padding: Sequence[int]) -> Callable[..., Any]:
-        around = padding_pairs(padding, self.ndim)
+        around = shapes.padding_pairs(padding, self.ndim)
         lines = [(dim, _sources(self.shape[dim], *around[dim], reflects=reflects)) for dim in range(-count, 0)]
         size, wanted = prod(self.shape[-count:]), spec.shape[-count:]
         if max(size, prod(wanted)) > _KEPT or count == 1:
@@ -124,7 +124,7 @@ def _lay_back(grad: Array, dim: int, size: int, before: int, after: int, *, refl
 def _pad_backward(*, reflects: bool) -> Callable[..., Any]:
     def compute(spec: OutputSpec, grad_output: Array, self: Array, padding: Sequence[int]) -> Any:
         found = grad_output
-        for dim, (before, after) in enumerate(padding_pairs(padding, self.ndim)):
+        for dim, (before, after) in enumerate(shapes.padding_pairs(padding, self.ndim)):
             if before or after:
                 found = _lay_back(found, dim, self.shape[dim], before, after, reflects=reflects)
         return found.copy() if found is grad_output else found

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import PoolWindows, pool_windows
+from dispatch_aten import shapes
 
 from ...arrays import Array
 from ...fp_errors import run
@@ -20,6 +20,10 @@ from ..support.constants import NUMBERS
 from ..support.reduce_ufuncs import MAX
 from ..support.rule_kernels import cast, finish, make_kernel, make_prepared
 from .convolution import inner, make_pad, shifts
+
+if TYPE_CHECKING:
+    from dispatch_aten.shapes import PoolWindows
+
 
 KERNELS: Final = KernelTable()
 
@@ -113,7 +117,7 @@ def _max_pool(count: int) -> Callable[..., Callable[..., Any]]:
         ceil_mode: bool = False,
     ) -> Callable[..., Any]:
         options = (kernel_size, stride, padding, dilation)
-        moved = pool_windows(name, self.shape, *options, ceil_mode=ceil_mode, count=count)
+        moved = shapes.pool_windows(name, self.shape, *options, ceil_mode=ceil_mode, count=count)
         shape, dtype = specs[0].shape, self.dtype
         if not specs[0].numel:
             return lambda self, *options: (np.empty(shape, dtype), np.empty(shape, np.int64))
@@ -173,7 +177,9 @@ def _max_of_windows(count: int) -> Kernel:
         dilation: Sequence[int],
         ceil_mode: bool,
     ) -> Callable[..., Any]:
-        moved = pool_windows(name, self.shape, kernel_size, stride, padding, dilation, ceil_mode=ceil_mode, count=count)
+        moved = shapes.pool_windows(
+            name, self.shape, kernel_size, stride, padding, dilation, ceil_mode=ceil_mode, count=count
+        )
         shape = specs[0].shape
         few = 0 < specs[0].numel * prod(moved.kernel) <= _TAKEN
         if few and _all_reach(self.shape[-count:], moved):
@@ -277,7 +283,9 @@ def _moved_of(
 ) -> tuple[PoolWindows, Callable[[Sequence[int]], Any]]:
     """Return how the windows of an average move, and the function that returns their divisors."""
     kernel, stride, padding, ceil_mode, pads, divisor = options
-    moved = pool_windows(f"avg_pool{count}d", shape, kernel, stride, padding, (1,), ceil_mode=ceil_mode, count=count)
+    moved = shapes.pool_windows(
+        f"avg_pool{count}d", shape, kernel, stride, padding, (1,), ceil_mode=ceil_mode, count=count
+    )
     return moved, lambda shape: _counts(shape, moved, pads) if divisor is None else divisor
 
 
