@@ -7,6 +7,7 @@ never in a call. A runner's traits are the core's own, and live as long as the t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -68,14 +69,16 @@ class KernelTraits(Record):
 
     def __call__(self, kernel: _K) -> _K:
         """Declare these traits for a kernel, and return it."""
+        known = traits_of(kernel)
         own = {name: value for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name]}
-        _DECLARED[kernel] = replace(traits_of(kernel), **own)
+        _DECLARED[kernel] = self if known is _NONE else replace(known, **own)
         return kernel
 
 
 _DECLARED: Final[WeakKeyDictionary[Callable[..., object], KernelTraits]] = WeakKeyDictionary()
 _FIELDS: Final = KernelTraits.__match_args__
-_DEFAULTS: Final = {name: getattr(KernelTraits(), name) for name in _FIELDS}
+_NONE: Final = KernelTraits()
+_DEFAULTS: Final = {name: getattr(_NONE, name) for name in _FIELDS}
 
 
 def traits_of(kernel: object) -> KernelTraits:
@@ -84,6 +87,8 @@ def traits_of(kernel: object) -> KernelTraits:
     >>> traits_of(print) == KernelTraits()
     True
     """
+    if type(kernel) is FunctionType and not kernel.__dict__ and kernel not in _DECLARED:
+        return _NONE
     try:
         found = _DECLARED.get(kernel)  # type: ignore[call-overload]  # any object may be a kernel
     except TypeError:  # neither hashed nor referred to weakly
