@@ -39,8 +39,7 @@ from ..saved import (
 )
 from ..saved_attributes import Recorded, make_attributes
 from .derivative import Derivative, list_parameters
-from .kernel_source import write_kernel_source
-from .node_source import write_node_source
+from .kernel_source import write_kernel_source, write_node_source
 
 
 def format_node_name(name: str, number: int = 0) -> str:
