@@ -96,4 +96,6 @@ class AliasFinder:
             spec = getattr(sys.modules.get(parent), "__spec__", None)
             if spec is not None and spec.name != parent:
                 own = f"{spec.name}.{child}"
-        return find_former(name, _FORMER) if own is None else ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]
+        if own is not None:
+            return ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]
+        return find_former(name, _FORMER) if name in _FORMER else None
