@@ -1,8 +1,8 @@
 """The kernels under the Autograd keys, generated for each overload from its schema and derivative formulas.
 
 A kernel runs the operator below autograd and, where grad mode is on and an input requires grad, makes one node with the
-values that the formulas need. Both the kernel and its node's class are Python source made for the overload (`kernel_source`),
-so that a call looks nothing up.
+values that the formulas need. Both the kernel and its node's class are Python source made for the overload
+(`kernel_source`), so that a call looks nothing up.
 """
 
 from __future__ import annotations
