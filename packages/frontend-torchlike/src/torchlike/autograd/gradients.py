@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
-from dispatch_core.tracebacks import api_boundary
+from dispatch_core.tracebacks import api_boundary, trim_traceback
 
 from ..functions.operator_functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
@@ -210,6 +210,21 @@ def backward(
         if gradient is not None and not isinstance(target, GradientEdge) and not target.is_leaf:
             state = target._state
             state.grad = gradient if state.grad is None else state.grad + gradient
+
+
+def backward_from(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
+    try:
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 @overload

@@ -13,7 +13,6 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.keys import LAYOUTS
-from dispatch_core.tracebacks import trim_traceback
 
 from .. import npu
 from ..creation.factories import construct, tensor
@@ -33,23 +32,6 @@ from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
 
 __all__: list[str] = []
-
-
-def _backward(
-    self: Tensor,
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-) -> None:
-    """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
-    from ..autograd.gradients import backward  # the engine, which programs without gradients do without
-
-    try:
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-    except Exception as error:
-        trim_traceback(error)
-        raise
 
 
 def _tolist(self: Tensor) -> Any:
@@ -188,7 +170,6 @@ _OTHERS: Final[dict[str, Any]] = {
     "__reduce_ex__": reduce,
     "_construct": staticmethod(construct),
     "_repr_html_": _to_html,
-    "backward": _backward,
     **host_memory.METHODS,
     "cpu": cpu,
     "data_ptr": data_ptr,
@@ -246,6 +227,13 @@ _SPARSE: Final = (
     "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
     " to_sparse to_sparse_coo values"
 )
+
+
+def _load_backward() -> Callable[..., None]:
+    from ..autograd.gradients import backward_from  # the engine, which programs without gradients do without
+
+    complete_function(backward_from, "Tensor", "backward")
+    return backward_from
 
 
 def _load_text() -> Callable[[Tensor], str]:
@@ -312,7 +300,7 @@ def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
 
 def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS.keys() - dir(Tensor)}
-    set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text})
+    set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text, "backward": _load_backward})
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
