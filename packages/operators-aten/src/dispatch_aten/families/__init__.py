@@ -29,7 +29,7 @@ and the formula of overloads that have none of their own and are not composed of
 * ``shape``: the shape rule, by default that of element-wise operators where tensors broadcast; ``formula``: the composite
   below autograd (CompositeExplicitAutograd), of an operator with a gradient of its own or without any; ``composite``: one
   that is differentiable through its parts (CompositeImplicitAutograd). Each is a Python expression, mostly a function's
-  name (`dispatch_aten.kinds`), or one on the operator's arguments, in which names of operators and signs stand for calls
+  name (`dispatch_aten.kinds`), or one on the operator's arguments, in which names of operators and signs represent calls
   (`dispatch_aten.expressions`).
 * ``opmath``: ``float32`` for an expression that computes on 16-bit numbers in it, torch's opmath type.
 * ``alias``: the operator that this one is another name of; ``calls``: one that it calls without being another name of it.
