@@ -170,3 +170,7 @@ def test_every_listed_name_is_defined_or_listed_as_gone(tool, monkeypatch):
     assert house.missing() == {}
     monkeypatch.setattr(tool, "FORMS", {"Stepp": "a misspelled name"})
     assert house.missing() == {"forms": ["Stepp"]}
+
+
+def test_the_core_says_seldom_that_a_value_may_be_anything(tool):
+    assert tool.functions_per_any(tool.House(ROOT)) >= 12
