@@ -1,8 +1,9 @@
 """Derivative formulas as data; the engine that runs them belongs to the frontend.
 
 They stand in the rows of ``families``: ``gradient`` has a differentiable argument and an expression, Python source, for its
-gradient, or ``none`` for results that never require one; ``flows`` says which results a gradient can flow into, and
-``refuses`` names the tensors that may not require grad. ``DERIVATIVES`` maps an operator overload to a ``Formula``.
+gradient, or ``none`` for results that never require one; ``flows`` says which results a gradient can flow into, where these
+are not all but indices, and ``refuses`` names the tensors that may not require grad. ``DERIVATIVES`` maps an operator
+overload to a ``Formula``.
 Names that an expression may use:
 
 * ``grad``: the gradient of the first result, never None. Operators with several differentiable results use ``grads``, a

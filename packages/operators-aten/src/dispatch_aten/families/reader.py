@@ -153,14 +153,8 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1, general:
     schemas = [(bare, schema) for bare, schema, _ in (*functional, *variants)]
     overloads = [OperatorDef(bare, schema, _tags_of(bare, schema, tags)) for bare, schema in schemas]
     for bare, schema, facts in functional:
-        if not {*own, *facts} & _COMPOSED:
-            is_pointwise = own.get("vmap") == ["broadcast"] or "pointwise" in _tags_of(bare, schema, tags)
-            if is_pointwise and schema.endswith("-> Tensor"):
-                facts.setdefault("shape", [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"])
-                if (required := _required(schema)) in _SAMPLES:
-                    facts.setdefault("sample", [_SAMPLES[required]])
-            for word in _BY_DEFAULT & general.keys():
-                facts.setdefault(word, [*general[word]])
+        tagged = "pointwise" in _tags_of(bare, schema, tags) or own.get("vmap") == ["broadcast"]
+        _add_defaults(schema, facts, own, is_elementwise=tagged and schema.endswith("-> Tensor"), general=general)
     rows = {bare: {word: tuple(each) for word, each in facts.items()} for bare, _, facts in functional}
     pairs = {bare: facts["functional"][0] for bare, facts in rows.items() if "functional" in facts}
     pairs |= {bare: of for bare, _, of in variants}
@@ -170,6 +164,22 @@ def read_block(text: str, kind: str, file: str = "text", line: int = 1, general:
         raise RowError(file, line, f"{each!r} has tags or a place and is not an overload of {name}")
     overloads = [by_name[each] for each in _in_order([*by_name], order)]
     return Family(name, kind, {word: tuple(each) for word, each in own.items()}, tuple(overloads), rows, pairs)
+
+
+def _add_defaults(
+    schema: str, facts: dict[str, list[str]], own: Mapping[str, object], *, is_elementwise: bool, general: Facts
+) -> None:
+    """Add the facts that follow from a schema, and those of ``[*]``, where an overload has none of its own."""
+    if "gradient" in facts and schema.endswith("(Tensor values, Tensor indices)"):
+        facts.setdefault("flows", ["yes no"])
+    if {*own, *facts} & _COMPOSED:
+        return
+    if is_elementwise:
+        facts.setdefault("shape", [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"])
+        if (required := _required(schema)) in _SAMPLES:
+            facts.setdefault("sample", [_SAMPLES[required]])
+    for word in _BY_DEFAULT & general.keys():
+        facts.setdefault(word, [*general[word]])
 
 
 def _read_variants(
