@@ -176,7 +176,7 @@ def _add_defaults(
         return
     if is_elementwise:
         facts.setdefault("shape", [f"pointwise.shapes:elementwise_rule(name, {_count_operands(schema)})"])
-        if (required := _required(schema)) in _SAMPLES:
+        if (required := _find_required(schema)) in _SAMPLES:
             facts.setdefault("sample", [_SAMPLES[required]])
     for word in _BY_DEFAULT & general.keys():
         facts.setdefault(word, [*general[word]])
@@ -201,10 +201,10 @@ def _count_operands(schema: str) -> int:
     return sum(1 for _ in takewhile(_OPERAND.match, schema.partition("(")[2].split(", ")))
 
 
-def _required(schema: str) -> tuple[str, ...]:
+def _find_required(schema: str) -> tuple[str, ...]:
     """Return the types of the arguments without a default.
 
-    >>> _required('gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor')
+    >>> _find_required('gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor')
     ('Tensor', 'Tensor')
     """
     arguments = schema[schema.index("(") + 1 : schema.rindex(") ->")].split(", ")
