@@ -82,7 +82,7 @@ _WHAT: Final = re.compile(r"\bwhat (is|it|they|was|are|its|a|an|the|has)\b", re.
 _HOUSING: Final = re.compile(r"\b(rooms?|floors?)\b", re.IGNORECASE)
 #: Space, and the operator.
 _OTHER_ROOM: Final = re.compile(
-    r"\b(make|makes|no|has|have|is|leave|leaves|more) room\b|`+floor\w*`+|[\w.]\.floor\b|floor\("
+    r"\b(make|makes|no|has|have|is|leave|leaves|more) room\b|[`\"]+floor\w*[`\"]+|[\w.]\.floor\b|floor\("
 )
 
 _ENTERED: Final = """

@@ -378,7 +378,7 @@ def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
     return mask
 
 
-#: Classes of keys as masks, with room for backends that register later.
+#: Classes of keys as masks, with bits for backends that register later.
 DENSE: Final = _class_mask("", ("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"))
 LAYOUTS: Final = (
     _class_mask("Quantized") | _class_mask("Sparse") | _class_mask("SparseCsr") | _class_mask("NestedTensor")

@@ -112,7 +112,7 @@ class FlameGraph:
                     narrow.append(inner)
                     continue
                 tip = self._tip(label, inner, row + 1)
-                # The namespace of nearly all operators would take the room of their names.
+                # The namespace of nearly all operators would take the space of their names.
                 found.append(Box(row + 1, left, width, label.removeprefix("aten::"), tip, _fill(label)))
                 waiting.append((inner, row + 1, left))
                 left += width
