@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 
+import dispatch_core as dc
 from dispatch_core.surroundings import former_paths
 
 FORMER = former_paths._FORMER
@@ -45,3 +46,32 @@ def test_a_pipelines_error_of_a_former_pickle_is_read():
 def test_a_path_that_never_was_is_not_found(path):
     with pytest.raises(ModuleNotFoundError, match=path):
         import_module(path)
+
+
+def test_a_module_below_a_former_path_is_not_made_a_second_time():
+    for name in [name for name in sys.modules if name.startswith("dispatch_core.graph")]:
+        del sys.modules[name]
+    with pytest.warns(DeprecationWarning, match="the module dispatch_core.graph is"):
+        found = import_module("dispatch_core.graph.model")
+    assert found is import_module("dispatch_pipelines.graph.model")
+
+
+def test_html_of_the_display_is_the_devkits():
+    from dispatch_core import display
+
+    with pytest.warns(DeprecationWarning, match=r"display.to_page is dispatch_devkit.fragments.to_page now; .* 0\.2"):
+        assert display.to_page is import_module("dispatch_devkit.fragments").to_page
+    with pytest.raises(AttributeError, match="no_such"):
+        _ = display.no_such
+
+
+@pytest.mark.parametrize("make", [lambda: dc.explain("aten::add.Tensor"), lambda: dc.pipeline().stats()])
+def test_pickles_of_0_1_with_objects_of_inner_modules_are_read(make):
+    found = make()
+    written = pickle.dumps(found, protocol=0)
+    for path, present in FORMER.items():
+        written = written.replace(f"c{present}".encode(), f"c{path}".encode())
+        for name in [name for name in sys.modules if name.startswith(path)]:
+            del sys.modules[name]
+    with pytest.warns(DeprecationWarning, match="goes in 0.2"):
+        assert str(pickle.loads(written)) == str(found)

@@ -225,7 +225,21 @@ class _FormerPaths:
         return find_former(name)
 
 
+class _FormerPackages:
+    """Finds modules below such a path, before another finder makes them a second time."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        parent, _, child = name.rpartition(".")
+        if not name.startswith("dispatch_core.") or (spec := _modules[parent].__spec__) is None or spec.name == parent:
+            return None
+        from .surroundings.former_paths import alias
+
+        return alias(name, f"{spec.name}.{child}")
+
+
 _meta_path.append(_FormerPaths)
+_meta_path.insert(0, _FormerPackages)
 
 if TYPE_CHECKING:  # __getattr__ would make every misspelt name one of any type
     ops = registry.ops

@@ -8,16 +8,19 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["AliasLoader", "find_former"]
+__all__ = ["AliasLoader", "alias", "find_former"]
 
 #: Former path → the present one.
 _FORMER: Final = {
     "dispatch_core.cache_folders": "dispatch_core.files.cache_folders",
     "dispatch_core.distributions": "dispatch_core.surroundings.distributions",
+    "dispatch_core.explanation": "dispatch_devkit.explanation",
     "dispatch_core.graph": "dispatch_pipelines.graph",
     "dispatch_core.logs": "dispatch_core.surroundings.logs",
+    "dispatch_core.origins": "dispatch_core.bookkeeping.origins",
     "dispatch_core.pipelines.errors": "dispatch_pipelines.record.errors",
     "dispatch_core.pipelines.handle": "dispatch_pipelines.run.handle",
+    "dispatch_core.pipelines.stats": "dispatch_pipelines.record.stats",
 }
 
 
@@ -46,5 +49,10 @@ def find_former(name: str, table: dict[str, str] = _FORMER) -> ModuleSpec | None
     target = table.get(name)
     if target is None:
         return None
-    warnings.warn(f"the module {name} is {target} now", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"the module {name} is {target} now; the former path goes in 0.2", DeprecationWarning, stacklevel=3)
+    return alias(name, target)
+
+
+def alias(name: str, target: str) -> ModuleSpec:
+    """Return the spec by which a module has a second name."""
     return ModuleSpec(name, AliasLoader(target))  # type: ignore[arg-type]
