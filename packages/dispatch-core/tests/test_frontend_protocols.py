@@ -246,3 +246,19 @@ def test_a_captured_call_has_a_part_of_the_frontend_where_it_runs_and_nowhere_el
         assert any(log == ["begin", "meet", "finish", "end"] for log in capture.logs)
         assert len(parts) < 60
     assert not frontends.CAPTURING
+
+
+@pytest.mark.parametrize(("parameter", "name"), [each for each in METHODS if each[1] not in {"view", "views"}])
+def test_a_method_with_a_name_near_one_of_the_protocols_is_refused(register, parameter, name):
+    view = {"view": lambda *args: None} if parameter == "views" else {}
+    near = type("Mine", (PROTOCOLS[parameter],), {f"{name}s": lambda *args: None, **view})()
+    with pytest.raises(dc.ArgumentError) as caught:
+        register("mine", type("Own", (), {}), **{parameter: near})
+    assert f"Mine has {name}s, which nothing asks for" in str(caught.value)
+    assert "Hint: did you mean" in str(caught.value)
+    assert not any(found.name == "mine" for found in FRONTENDS.values())
+
+
+def test_a_method_with_such_a_name_beside_the_right_one_is_the_objects_own_affair(register):
+    methods = {"records": lambda self: True, "record": lambda self: None}
+    register("mine", type("Own", (), {}), autograd=type("Mine", (frontends.Autograd,), methods)())

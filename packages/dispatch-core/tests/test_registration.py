@@ -263,3 +263,25 @@ def test_what_cannot_be_called_is_no_kernel(registry, bad):
         registry.register_fallback("Tracer", bad)
     assert not registry.entries
     assert not registry.fallbacks
+
+
+@pytest.mark.parametrize("when", [{"k": 1}, ("k", 1, 2), "k", ("k",), (1, "k"), ["k", 1]])
+def test_a_specialized_kernel_is_for_an_argument_and_its_value(registry, when):
+    library = dc.Library("t", "DEF", registry=registry)
+    library.define("f(Tensor x, *, int k=1) -> Tensor")
+    with pytest.raises(
+        dc.ArgumentError, match=r"when= of the kernel for .* takes an argument's name and its value, not"
+    ) as caught:
+        library.impl("f", lambda x, *, k=1: x, "CPU", when=when)
+    assert 'Hint: write when=("alpha", 1)' in str(caught.value)
+    assert registry.get("t::f").registrations("CPU") == ()
+
+
+@pytest.mark.parametrize("parameter", ["parts", "uses"])
+def test_the_parts_of_a_short_way_are_a_list(registry, parameter):
+    library = dc.Library("t", "DEF", registry=registry)
+    library.define("f(Tensor x) -> Tensor")
+    with pytest.raises(
+        dc.RegistrationError, match=f"{parameter}= of the short way for f takes names in a list, not the text 'g'"
+    ):
+        library.short_way("f", lambda x: x, "CPU", **{parameter: "g"})

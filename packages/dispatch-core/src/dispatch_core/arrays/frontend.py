@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from types import FunctionType
 from typing import Any, Final, Generic, TypeVar
@@ -167,6 +168,14 @@ def _check_methods(name: str, parameter: str, protocol: type, given: object) -> 
             f"{shown}, but {short_repr(given)} lacks {', '.join(missing)}",
             hint=f"derive its class from dispatch_core.frontends.{protocol.__name__}, whose methods do what is usual",
         )
+    own = {each for cls in type(given).__mro__[:-1] if cls is not protocol for each in vars(cls) if each[0] != "_"}
+    for each in sorted(own.difference(dir(protocol))):
+        near = get_close_matches(each, _methods_of(protocol), 1, 0.8)
+        if near and near[0] not in own:
+            raise ArgumentError(
+                f"{shown}; {type(given).__qualname__} has {each}, which nothing asks for",
+                hint=f"did you mean {near[0]}?",
+            )
 
 
 #: The former names of methods as members of tensor classes, ``_dispatch_…``, where they had others.

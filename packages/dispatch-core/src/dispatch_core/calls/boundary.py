@@ -109,7 +109,7 @@ def declined_error(name: str, who: str = "") -> KernelResultError:
     """Return the error for ``NotImplemented`` from the last kernel that may serve a call; ``who`` tells whose it is."""
     return KernelResultError(
         f"{name}: the kernel returned NotImplemented, and no other is left that could serve the call{who and chr(10) + who}",
-        hint="raise an error instead: only a provider's kernels and short ways may leave a call to the next",
+        hint="raise an error: providers' kernels and short ways alone may leave a call to the next, not those of when=",
     )
 
 

@@ -54,7 +54,7 @@ class TypeSet(Record, aside=("order",)):
             if not isinstance(each, type):
                 raise RegistrationError(
                     f"types=... of {owner} takes a tuple of classes, and {short_repr(each)} is none",
-                    hint=f"write {type(each).__qualname__} for the class of that object",
+                    hint=f"write the class, not {'its name' if isinstance(each, str) else 'an object of it'}",
                 )
             if each in _NEVER_ARRAYS:
                 raise RegistrationError(

@@ -140,11 +140,13 @@ def hint_at_types(entry: OperatorEntry | None, value: object, values: Sequence[o
     shown = f"{', '.join(taken[:_SHOWN])}{more}"
     if any(key in COMPOSITES for key in entry._registrations):
         return "it takes the arrays of every device" + (f", such as {shown}" if shown else "")
-    if shown:
+    named: set[type] = set().union(*(found[0].key.types for found in entry.for_types()))  # type: ignore[attr-defined]
+    if shown and kind not in named:
         return f"it takes {shown}"
     if kind.__module__ == "builtins":
         return ""
-    return f"no kernel is registered for it; ArrayType({kind.__qualname__}) makes a device's type of a class"
+    reason = "it belongs to no device" if shown else "no kernel is registered for it"
+    return f"{reason}; ArrayType({kind.__qualname__}) makes a device's type of a class"
 
 
 def _taken_types(entry: OperatorEntry) -> list[str]:

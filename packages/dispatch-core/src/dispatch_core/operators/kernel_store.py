@@ -8,7 +8,7 @@ from ..arrays.protocols import Kernel
 from ..bookkeeping import transactions
 from ..bookkeeping.levels import Level
 from ..bookkeeping.origins import Origin
-from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError
+from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema, OperatorName
@@ -363,6 +363,12 @@ def make_registration(
     """
     if not callable(fn) and not isinstance(fn, KernelFactory):
         raise ArgumentError(f"the {kind} for {owner} is not callable: {type(fn).__qualname__}")
+    when: object = options.get("when")
+    if when is not None and not (isinstance(when, tuple) and len(when) == 2 and isinstance(when[0], str)):
+        raise ArgumentError(
+            f"when= of the {kind} for {owner} takes an argument's name and its value, not {short_repr(when)}",
+            hint='write when=("alpha", 1)',
+        )
     highest = transactions.current_level()
     chosen = highest if level is None else min(Level.of(level), highest)
     number, place = next_number(), origin or caller_origin()

@@ -330,6 +330,12 @@ class Library:
         chosen = self._key(key)
         if chosen is None:
             raise RegistrationError("a short way needs the key of a device")
+        for parameter, names in (("parts", parts), ("uses", uses)):
+            if isinstance(names, str):
+                raise RegistrationError(
+                    f"{parameter}= of the short way for {name} takes names in a list, not the text {names!r}",
+                    hint=f"write {parameter}=[{names!r}]",
+                )
         full, made = self._full_name(name), make_registration("short way", name, chosen, fn, None, is_short=True)
         used = tuple(map(self._full_name, uses))
         named = *map(self._full_name, parts), *used
