@@ -53,7 +53,7 @@ class Input:
         "twins",
     )
 
-    def __init__(self, tensor: Any, data: Any, place: str) -> None:
+    def __init__(self, tensor: object, data: object, place: str) -> None:
         #: The tensor or array; None once the call is over, where it is found by ``place`` or ``reference``.
         self.tensor = tensor
         #: Where it stands among the arguments; "" for one that the function found elsewhere.
@@ -81,7 +81,7 @@ class Input:
         self.identity, self.key = id(data), storage_key(data)
         self.reference: Callable[[], Any] | None = None
         #: A raw array, which is no argument.
-        self.constant: Any = data if tensor is data and not place else None
+        self.constant: object = data if tensor is data and not place else None
         #: The array's own data on the host, of an array that the call has made of them.
         self.data: HostData | None = None
 
@@ -110,12 +110,12 @@ class Input:
             self.reference = lambda: other
 
 
-def byte_offset(array: Any) -> int:
+def byte_offset(array: object) -> int:
     """Return where an array begins in its memory, in bytes."""
     return access.storage_offset(array) * int(getattr(access.dtype(array), "itemsize", 1))
 
 
-def describe_tensor(tensor: Any) -> tuple[Any, Any, Any]:
+def describe_tensor(tensor: object) -> tuple[Any, Any, Any]:
     """Return shape, strides and dtype of a tensor."""
     return access.shape(tensor), access.strides(tensor), access.dtype(tensor)
 
@@ -130,7 +130,7 @@ class HostData:
 
     __slots__ = ("before", "is_shared", "key", "make", "operator", "text")
 
-    def __init__(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...], found: Any) -> None:
+    def __init__(self, operator: str, make: Callable[..., Any], values: tuple[Any, ...], found: object) -> None:
         self.operator = operator
         #: The data as they were, and the function that makes an array of them.
         self.before = (copy.copy(values[0]), *values[1:])

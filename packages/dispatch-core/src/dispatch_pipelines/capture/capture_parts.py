@@ -30,7 +30,7 @@ class Finish(Record):
 
     tensors: tuple[Any, ...] = ()
     restore: Callable[[list[Any], tuple[Any, ...]], object] | None = None
-    key: Any = None
+    key: object = None
     check: Callable[[Sequence[str], Callable[[Any], str], str], list[str]] | None = None
     numbers: tuple[Any, ...] = ()
     is_first: bool = False
@@ -44,7 +44,7 @@ class CapturePart:
     def hold(self, objects: Sequence[Any]) -> None:
         """Take note of the objects that the function refers to, before it is called."""
 
-    def meet(self, tensor: Any) -> None:
+    def meet(self, tensor: object) -> None:
         """Take note of an input before the call can change it."""
 
     def check(self) -> None:

@@ -210,7 +210,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     def __get__(self, owner: None, kind: type) -> Self: ...
     @overload
     def __get__(self: capture[Concatenate[_S, _Q], _R], owner: _S, kind: type | None = None) -> Callable[_Q, _R]: ...
-    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
         return self if owner is None else MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -341,7 +341,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return result
 
     def _compare(
-        self, recorded: RecordedRun, arguments: Arguments, before: Variant | None, result: Any
+        self, recorded: RecordedRun, arguments: Arguments, before: Variant | None, result: object
     ) -> tuple[Variant, CaptureError | None]:
         """Make a variant of a recorded call; with a replay, if it is the second one and equal to the first."""
         fault = None
@@ -481,7 +481,7 @@ def _capture_again(function: Any, check: int, most: int, planning: dict[str, boo
     return capture(function, check=check, max_variants=most, **(planning or {}))
 
 
-def _check(function: Any, check: Any, most: Any) -> None:
+def _check(function: object, check: object, most: object) -> None:
     if not callable(function):
         raise ArgumentError(f"capture() takes a function, not {short_repr(function)}")
     code = getattr(function, "__call__", None)  # noqa: B004  # the method, which may be asynchronous
@@ -502,15 +502,15 @@ def _places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Any, st
     return found + [pair for name, value in kwargs.items() for pair in tensors_in(value, f"argument {name}")]
 
 
-def _with_arrays(result: Any) -> Any:
+def _with_arrays(result: object) -> Any:
     """Return a result with arrays instead of values that have been computed."""
     names = Names()
 
-    def keep(value: Any) -> str | None:
+    def keep(value: object) -> str | None:
         is_pending = any(isinstance(each, Pending) for each, _ in tensors_in(value, ""))
         return None if is_pending else names.add(value)
 
-    def add_plain(number: Any) -> str:
+    def add_plain(number: object) -> str:
         return names.add(to_plain(number))
 
     results = Results(names, lambda each: names.add(each.value if isinstance(each, Pending) else each), add_plain, keep)

@@ -93,7 +93,7 @@ class Recording:
 
     # Calls of the recorders and the frontends.
 
-    def see(self, tensor: Any, place: str = "") -> None:
+    def see(self, tensor: object, place: str = "") -> None:
         """Take a tensor as an input, if it was there before the call; frontends tell of those read without an operator."""
         if not self.is_open:
             return
@@ -125,7 +125,7 @@ class Recording:
         if not isinstance(tensor._dispatch_data, Pending):
             self._own[id(tensor)] = tensor
 
-    def see_part(self, tensor: Any, owner: Any, get: Callable[[Any], Any]) -> None:
+    def see_part(self, tensor: object, owner: object, get: Callable[[Any], Any]) -> None:
         """Take a tensor as an input that each replay finds by ``get(owner)``: another object may stand there then."""
         self.see(owner)
         self.see(tensor)
@@ -133,11 +133,11 @@ class Recording:
         if known is not None and not known.place and known.get is None and id(owner) in self.inputs:
             known.owner, known.get = self.inputs[id(owner)], get
 
-    def is_input(self, tensor: Any) -> bool:
+    def is_input(self, tensor: object) -> bool:
         """Return whether a tensor was there before the call."""
         return id(tensor) in self.inputs
 
-    def is_made(self, tensor: Any) -> bool:
+    def is_made(self, tensor: object) -> bool:
         """Return whether the call has made a tensor's array."""
         data = getattr(tensor, "_dispatch_data", tensor)
         if isinstance(data, Pending):
@@ -147,11 +147,11 @@ class Recording:
         known = self.holders.get(id(data))
         return known is not None and known.data is not None
 
-    def guard(self, function: Callable[[], Any], *value: Any) -> None:
+    def guard(self, function: Callable[[], Any], *value: object) -> None:
         """Replay only where ``function()`` has the value that it has now, or the one that is given."""
         self.guards.append((function, value[0] if value else function()))
 
-    def depend_on_places(self, holds: Callable[..., bool], *values: Any) -> None:
+    def depend_on_places(self, holds: Callable[..., bool], *values: object) -> None:
         """Replay only where ``holds`` is true of the numbers of bytes by which the memory of ``values`` begins later.
 
         Each lies in an input, as its view or as the input itself; the call's own memory has no place of its own.
@@ -160,7 +160,7 @@ class Recording:
         if self.is_open and any(each is not None for each in inputs):
             self.places.append((holds, inputs))
 
-    def _input_of(self, value: Any) -> Input | None:
+    def _input_of(self, value: object) -> Input | None:
         """Return the input in which a value lies, or None."""
         data = getattr(value, "_dispatch_data", value)
         if isinstance(data, Pending):
@@ -171,7 +171,7 @@ class Recording:
             key = id(data)
         return None if key is None else self.holders.get(key)
 
-    def effect(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def effect(self, function: Callable[..., Any], *arguments: object) -> None:
         """Call a function at each replay; live numbers among its arguments are that replay's."""
         self.effects.append((function, tuple(map(operand_of, arguments))))
 
@@ -185,14 +185,14 @@ class Recording:
             self.decide(Expression(type, (expression,)), type(found))
         return make_live(self, found, expression)
 
-    def compute(self, function: Callable[..., Any], *numbers: Any) -> Any:
+    def compute(self, function: Callable[..., Any], *numbers: object) -> Any:
         """Return ``function(*numbers)``, which each replay computes again where one of them is live."""
         operands = tuple(map(operand_of, numbers))
         found = function(*map(to_plain, numbers))
         is_live = any(isinstance(each, LiveNumber) for each in numbers)
         return make_live(self, found, Expression(function, operands)) if is_live else found
 
-    def decide(self, expression: Expression, answer: Any) -> None:
+    def decide(self, expression: Expression, answer: object) -> None:
         """Take note, once, of a condition on live numbers that has decided something."""
         operands = [id(each) if isinstance(each, Expression) else (type(each), each) for each in expression.operands]
         key = expression.function, *operands
@@ -280,7 +280,7 @@ class Recording:
         pending.value = data
         return pending
 
-    def memory_of(self, array: Any) -> PendingMemory:
+    def memory_of(self, array: object) -> PendingMemory:
         """Return the memory of an array that is there, for its views."""
         memory = self._memories.get(id(array))
         if memory is None:
@@ -299,7 +299,7 @@ def _read_numbers(value: Any) -> Any:
     return value
 
 
-def _is(one: Any, other: Any) -> bool:
+def _is(one: object, other: object) -> bool:
     return one is other
 
 

@@ -124,37 +124,37 @@ class EagerCall(Recording):
 
     # Calls of frontends, of which nothing is kept.
 
-    def see(self, tensor: Any, place: str = "") -> None:
+    def see(self, tensor: object, place: str = "") -> None:
         """Do nothing: nothing is an input."""
 
-    def own(self, tensor: Any) -> None:
+    def own(self, tensor: object) -> None:
         """Do nothing: nothing is an input."""
 
-    def see_part(self, tensor: Any, owner: Any, get: Callable[[Any], Any]) -> None:
+    def see_part(self, tensor: object, owner: object, get: Callable[[Any], Any]) -> None:
         """Do nothing: nothing is an input."""
 
-    def is_input(self, tensor: Any) -> bool:
+    def is_input(self, tensor: object) -> bool:
         """Return False: nothing is an input."""
         return False
 
-    def is_made(self, tensor: Any) -> bool:
+    def is_made(self, tensor: object) -> bool:
         """Return False: all arrays are there."""
         return False
 
-    def guard(self, function: Callable[[], Any], *value: Any) -> None:
+    def guard(self, function: Callable[[], Any], *value: object) -> None:
         """Do nothing: there is no replay."""
 
-    def depend_on_places(self, holds: Callable[..., bool], *values: Any) -> None:
+    def depend_on_places(self, holds: Callable[..., bool], *values: object) -> None:
         """Do nothing: there is no replay."""
 
-    def effect(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def effect(self, function: Callable[..., Any], *arguments: object) -> None:
         """Do nothing: there is no replay."""
 
     def number(self, function: Callable[[], Any], *, any_type: bool = False) -> Any:
         """Return ``function()`` as an ordinary number."""
         return to_plain(function())
 
-    def compute(self, function: Callable[..., Any], *numbers: Any) -> Any:
+    def compute(self, function: Callable[..., Any], *numbers: object) -> Any:
         """Return ``function(*numbers)``."""
         return function(*map(to_plain, numbers))
 

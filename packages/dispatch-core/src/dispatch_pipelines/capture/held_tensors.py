@@ -18,7 +18,7 @@ from .structures import is_tensor
 _MOST: Final = 5000
 
 
-def find_held(function: Any, parts: Iterable[CapturePart] = ()) -> set[int]:
+def find_held(function: object, parts: Iterable[CapturePart] = ()) -> set[int]:
     """Return the ids of the tensors that a function, its closure, globals and object lead to.
 
     Tell frontends' parts of all objects on the way.
@@ -43,7 +43,7 @@ def find_held(function: Any, parts: Iterable[CapturePart] = ()) -> set[int]:
     return found
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[Any]:
     """Return the objects that an object refers to, of the kinds that lead to a function's tensors."""
     if isinstance(value, FunctionType):
         names, scope = value.__code__.co_names, value.__globals__

@@ -74,7 +74,7 @@ class LiveNumber(SymbolicNumber):
     def __copy__(self) -> Any:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> Any:
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -84,11 +84,11 @@ class LiveNumber(SymbolicNumber):
 
     # NumPy's functions take the value.
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
         numpy = sys.modules["numpy"]
         return numpy.array(_read(self), dtype)
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    def __array_ufunc__(self, function: object, method: str, *inputs: object, **keywords: object) -> Any:
         return getattr(function, method)(*map(_read_any, inputs), **keywords)
 
 
@@ -126,7 +126,7 @@ class LiveInt(LiveNumber):
         return float(self.__index__())
 
 
-def whole(value: Any) -> Any:
+def whole(value: object) -> Any:
     """Return an int as it is, and None for any other number.
 
     >>> whole(3), whole(3.0)
@@ -135,7 +135,7 @@ def whole(value: Any) -> Any:
     return value if type(value) is int else None
 
 
-def exactly(value: Any) -> Any:
+def exactly(value: object) -> Any:
     """Return a float as the text that tells it from all others, and None for any other number.
 
     >>> exactly(0.5), exactly(-0.0), exactly(3)
@@ -150,7 +150,7 @@ _READERS: Final[dict[type, Callable[[Any], Any]]] = {int: whole, float: exactly}
 READERS: Final = frozenset(_READERS.values())
 
 
-def error_of(function: Callable[..., Any], *values: Any) -> Any:
+def error_of(function: Callable[..., Any], *values: object) -> Any:
     """Return the type of the error that arithmetic raises, or None.
 
     >>> error_of(operator.truediv, 1, 0)
@@ -176,11 +176,11 @@ def _read(live: LiveNumber) -> Any:
     return live.value
 
 
-def _read_any(value: Any) -> Any:
+def _read_any(value: object) -> Any:
     return _read(value) if isinstance(value, LiveNumber) else value
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """Return a live number as an ordinary one; anything else as it is.
 
     >>> to_plain(3)
@@ -189,7 +189,7 @@ def to_plain(value: Any) -> Any:
     return value.value if isinstance(value, LiveNumber) else value
 
 
-def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
+def make_live(recording: Recording, value: object, expression: Expression) -> Any:
     """Return a number of type float or int as a live one, and any other value as it is, which is a condition."""
     kind = {float: LiveFloat, int: LiveInt}.get(type(value))
     if kind is not None:
@@ -199,7 +199,7 @@ def make_live(recording: Recording, value: Any, expression: Expression) -> Any:
     return value
 
 
-def operand_of(value: Any) -> Any:
+def operand_of(value: object) -> Any:
     """Return a value as an operand of an expression."""
     return value.expression if isinstance(value, LiveNumber) else value
 
@@ -207,7 +207,7 @@ def operand_of(value: Any) -> Any:
 def _arithmetic(function: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return a method for live numbers on the left, and one for those on the right."""
 
-    def compute(first: Any, second: Any, live: LiveNumber) -> Any:
+    def compute(first: object, second: object, live: LiveNumber) -> Any:
         if not (isinstance(first, (int, float)) and isinstance(second, (int, float))):
             other = second if live is first else first
             # Of other kinds of numbers, such as complex ones, each value is recorded.
@@ -241,7 +241,7 @@ def _unary(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _decision(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: LiveNumber, *others: Any) -> Any:
+    def method(self: LiveNumber, *others: object) -> Any:
         if not all(isinstance(other, (int, float)) for other in others):
             return function(_read(self), *others) if isinstance(others[0], Number) else NotImplemented
         found = function(to_plain(self), *map(to_plain, others))
@@ -278,7 +278,7 @@ def _complete(kind: type) -> None:
 def _reading(name: str) -> Callable[..., Any]:
     """Return the method of an ordinary number, whose value is a condition."""
 
-    def method(self: LiveNumber, *others: Any) -> Any:
+    def method(self: LiveNumber, *others: object) -> Any:
         return getattr(_read(self), name)(*map(_read_any, others))
 
     return method
@@ -312,7 +312,7 @@ SIGNS: Final[dict[Any, str]] = {
 }
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Return the text of an expression.
 
     >>> describe(Expression(operator.add, (Expression(len), 1)))
@@ -329,7 +329,7 @@ def describe(value: Any) -> str:
     return f"({sign.format(*names)})"
 
 
-def evaluate(value: Any) -> Any:
+def evaluate(value: object) -> Any:
     """Return what an expression gives now.
 
     >>> evaluate(Expression(operator.add, (Expression(int), 1)))

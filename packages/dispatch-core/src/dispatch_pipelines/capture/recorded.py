@@ -41,7 +41,7 @@ class ValueName(str):
 class RecordedRun:
     """A recorded call: its steps, inputs, results and conditions."""
 
-    def __init__(self, recording: Recording, steps: Sequence[Step], result: Any, described: dict[str, str]) -> None:
+    def __init__(self, recording: Recording, steps: Sequence[Step], result: object, described: dict[str, str]) -> None:
         self.recording = recording
         #: The arguments by their places, in words.
         self.described = described
@@ -108,7 +108,7 @@ class RecordedRun:
         #: Live-number expressions used by steps, effects and results.
         self.expressions = in_order(used)
 
-    def describe(self, value: Any) -> Any:
+    def describe(self, value: object) -> Any:
         """Return a value of a call's arguments, with origins instead of arrays and live numbers."""
         known = self._known.get(id(value))
         if known is not None:
@@ -120,7 +120,7 @@ class RecordedRun:
             return [self.describe(item) for item in value]
         return value
 
-    def _describe_tensor(self, tensor: Any) -> Any:
+    def _describe_tensor(self, tensor: object) -> Any:
         """Return a tensor of the result by its origin: an input itself, or the value that it holds, and in which object."""
         for index, each in enumerate(self.inputs):
             if each.tensor is tensor:
@@ -202,7 +202,7 @@ def _ids_of_numbers(values: Any) -> Iterator[int]:
             yield from _ids_of_numbers(value)
 
 
-def data_of(tensor: Any) -> Any:
+def data_of(tensor: object) -> Any:
     """Return the array of a tensor, or the value that represents it."""
     data = getattr(tensor, "_dispatch_data", tensor)
     # An array of the host's data is there while the call is recorded.
@@ -230,7 +230,7 @@ def needed_steps(steps: Sequence[Step], kept: Sequence[Any]) -> list[Step]:
     return chosen
 
 
-def _matters(value: Any, wanted: set[int], memories: set[Hashable]) -> bool:
+def _matters(value: object, wanted: set[int], memories: set[Hashable]) -> bool:
     """Return whether a write to a value's memory matters."""
     if not isinstance(value, Pending) or value.memory.key is not None or id(value) in wanted:
         return True

@@ -50,7 +50,7 @@ class ReplayWriter:
         #: The segments whose lists of values are there.
         self._begun: list[PlannedRun] = []
 
-    def write(self, segments: Sequence[PlannedRun], result: Any, *, compared: bool) -> Callable[..., Any]:
+    def write(self, segments: Sequence[PlannedRun], result: object, *, compared: bool) -> Callable[..., Any]:
         """Return the replay; with ``compared`` the one that compares results with the shape rules."""
         recorded = self.recorded
         for index, each in enumerate(recorded.inputs):
@@ -119,7 +119,7 @@ class ReplayWriter:
             lines = [lines[0], f"with paused({self.names.add(state)}):", *indent(lines[1:])]
         return lines
 
-    def _entry(self, value: Any) -> str:
+    def _entry(self, value: object) -> str:
         """Return the text of an entry of the list of values, as it is to begin with."""
         if value is None:
             return "None"
@@ -183,7 +183,7 @@ class ReplayWriter:
                 lines.append(f"{self.tensors[index]}._dispatch_mask = {mask}")
         return lines
 
-    def _ending(self, result: Any) -> list[str]:
+    def _ending(self, result: object) -> list[str]:
         """Return the lines that bring about everything but the arrays, and return the result."""
         recorded, names = self.recorded, self.names
         lines = []
@@ -208,7 +208,7 @@ class ReplayWriter:
         )
         return [*lines, f"return {results.text(result)}"]
 
-    def _make(self, name: str, tensor: Any) -> list[str]:
+    def _make(self, name: str, tensor: object) -> list[str]:
         """Return the lines that make a tensor without history."""
         frontend = frontend_of(tensor)
         array = self._array(data_of(tensor))
@@ -220,7 +220,7 @@ class ReplayWriter:
             f"{name}._dispatch_data = {array}",
         ]
 
-    def _array(self, data: Any) -> str:
+    def _array(self, data: object) -> str:
         return self._values.get(id(data)) or self.names.add(data)
 
 
@@ -240,7 +240,7 @@ def _has_values(value: tuple[Any, ...]) -> bool:
 
 
 def make_replay(
-    guard: ReplayGuard, segments: Sequence[PlannedRun], result: Any
+    guard: ReplayGuard, segments: Sequence[PlannedRun], result: object
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the replay that compares results with the shape rules, and the one that does not."""
     compared, plain = ReplayWriter(guard), ReplayWriter(guard)

@@ -173,7 +173,7 @@ class ReplayGuard(GuardWriter):
         sign = SIGNS.get(expression.function)
         return sign.format(*names) if sign else f"{self.names.add(expression.function)}({', '.join(names)})"
 
-    def operand(self, value: Any) -> str:
+    def operand(self, value: object) -> str:
         """Return the name of an expression's value, or the text of a constant."""
         if isinstance(value, Expression):
             return self._numbers.get(id(value)) or f"({self._text(value)})"

@@ -27,7 +27,7 @@ def _is_value(kind: Any) -> bool:
     return kind.__eq__ is not object.__eq__ and kind.__hash__ is not None and kind.__hash__ is not object.__hash__
 
 
-def _items_of(value: Any) -> list[Any]:
+def _items_of(value: object) -> list[Any]:
     """Return the items of a container, in order; nothing for other objects."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return [*value]
@@ -36,7 +36,7 @@ def _items_of(value: Any) -> list[Any]:
     return [getattr(value, name) for name in _members_of(value)]
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Return whether a value is a frontend's tensor, a raw array, or represents one.
 
     A tensor of a layout is none here, but a container of its components; see Note [Tensors of a layout] in `layouts`.
@@ -44,7 +44,7 @@ def is_tensor(value: Any) -> bool:
     return (type(value) in owners.ARRAY_TYPES or hasattr(value, "_dispatch_data")) and find_layout(value) is None
 
 
-def tensors_in(value: Any, place: str) -> Iterator[tuple[Any, str]]:
+def tensors_in(value: object, place: str) -> Iterator[tuple[Any, str]]:
     """Yield the tensors in nested containers, each with its place as text."""
     if is_tensor(value):
         yield value, place
@@ -59,7 +59,7 @@ def tensors_in(value: Any, place: str) -> Iterator[tuple[Any, str]]:
             yield from tensors_in(getattr(value, name), f"{place}.{name}")
 
 
-def _members_of(value: Any) -> tuple[str, ...]:
+def _members_of(value: object) -> tuple[str, ...]:
     """Return the names of the attributes that a dataclass's object, or a tensor of a layout, is made of."""
     if hasattr(value, "_dispatch_data"):
         return () if find_layout(value) is None else ("_dispatch_mask", "_dispatch_data")
@@ -68,7 +68,7 @@ def _members_of(value: Any) -> tuple[str, ...]:
     return tuple([each.name for each in fields(value)])
 
 
-def _is_fielded(value: Any) -> bool:
+def _is_fielded(value: object) -> bool:
     return bool(_members_of(value)) or (is_dataclass(value) and not isinstance(value, type))
 
 
@@ -110,12 +110,12 @@ class Arguments(GuardWriter):
             each = ", ".join(f"id({names[0][0]})" for names in self._changeable.values())
             self.check(f"len({{{each}}}) != {len(self._changeable)}")
 
-    def name_of(self, value: Any) -> str | None:
+    def name_of(self, value: object) -> str | None:
         """Return the name of an argument that is not a tensor, or of a part of one; None if the call has changed it."""
         known = self._given.get(id(value))
         return known[0] if known is not None and self._is_unchanged(value) else None
 
-    def _is_unchanged(self, value: Any) -> bool:
+    def _is_unchanged(self, value: object) -> bool:
         known = self._given.get(id(value))
         if known is None:
             return True
@@ -139,7 +139,7 @@ class Arguments(GuardWriter):
         names = [f"{place}[{short_repr(key)}]" if place else f"argument {key}" for key in value]
         self._take(f"{source}.values()", value.values(), names)
 
-    def _one(self, name: str, value: Any, place: str) -> None:
+    def _one(self, name: str, value: object, place: str) -> None:
         if is_tensor(value):
             self.found[place] = name
             self.described[place] = "a tensor"
@@ -172,7 +172,7 @@ class Arguments(GuardWriter):
         else:
             self.lines.append(f"if {self._reference(value)}() is not {name}: {self.missed}")
 
-    def _reference(self, value: Any) -> str:
+    def _reference(self, value: object) -> str:
         """Return the name of a function that returns an object, which it does not keep alive if that is possible."""
         reference: Callable[[], Any]
         try:
@@ -202,7 +202,7 @@ class Results:
     ) -> None:
         self._names, self._name_of, self._number_of, self._known = names, name_of, number_of, known
 
-    def text(self, value: Any) -> str:
+    def text(self, value: object) -> str:
         """Return the text for a result or a part of one."""
         if is_tensor(value):
             return self._name_of(value)
@@ -240,7 +240,7 @@ def _make_dataclass(kind: Any, members: dict[str, Any]) -> Any:
     return made
 
 
-def skeleton(value: Any, describe: Callable[[Any], Any]) -> Any:
+def skeleton(value: object, describe: Callable[[Any], Any]) -> Any:
     """Return a result with the description of each tensor in its place, for comparing two results.
 
     Raises ``CaptureError`` for a generator or a coroutine, whose code runs later.

@@ -29,7 +29,7 @@ class Constant:
     index: int
 
     @classmethod
-    def of(cls, value: Any, constants: list[Any]) -> Any:
+    def of(cls, value: object, constants: list[Any]) -> Any:
         """Return ``value`` itself if it can be spelled, else its constant, which is added to ``constants`` if it is new.
 
         >>> Constant.of(2.5, []), Constant.of(print, [])
@@ -138,7 +138,7 @@ class Graph:
         body.append(f"    return {_targets(self.outputs, _variable)}".rstrip())
         return "\n".join([*writer.imports(own=own), f"def run({', '.join(parameters)}):", *body]) + "\n"
 
-    def replay(self, *inputs: Any) -> Any:
+    def replay(self, *inputs: object) -> Any:
         """Run the calls on ``inputs`` and return the outputs.
 
         Raises ``ArgumentError`` for another number of inputs or an input that is not a tensor, ``KernelResultError`` where
@@ -167,7 +167,7 @@ class Graph:
             self._keep(step.results, step.op(*args, **kwargs), held, number)
         return self._filled(self.outputs, held)
 
-    def _filled(self, value: Any, held: Mapping[Value, Any]) -> Any:
+    def _filled(self, value: object, held: Mapping[Value, Any]) -> Any:
         """Return an argument with tensors instead of values."""
         match value:
             case Value():
@@ -214,7 +214,7 @@ def _targets(results: Any, spell: Callable[[Value], str]) -> str:
     return f"({inner},)" if len(results) == 1 else inner or "()"
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """Spell an argument for a reader."""
     match value:
         case Value() | Constant():
@@ -261,7 +261,7 @@ class _Writer:
             given.append(f"**{{{', '.join(f'{name!r}: {self._spell(value)}' for name, value in odd.items())}}}")
         return f"{_results(step, _variable)}{_operator(step.op)}({', '.join(given)})"
 
-    def _spell(self, value: Any) -> str:
+    def _spell(self, value: object) -> str:
         """Spell an argument so that Python reads the same value."""
         match value:
             case Value():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core.arrays.types import Dtype
 from dispatch_core.escapes import to_printable
 
 from ..record.steps import line_of
@@ -34,7 +35,7 @@ class Value:
     shape: tuple[int, ...] = ()
     #: In elements.
     strides: tuple[int, ...] = ()
-    dtype: Any = None
+    dtype: Dtype = None
     #: Values with the same place share memory, those with another do not. In graphs it is the first of these values.
     place: int = -1
     #: Whether it is there before the program runs.
@@ -78,7 +79,7 @@ class Node:
     #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any = None
     #: In a graph, what the operator returns: a value, a list of values for a list of tensors, a tuple of these, or None.
-    results: Any = None
+    results: object = None
     #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
     fault: Callable[[BaseException], Exception] | None = None
     #: The caller's code and the instruction in it, and the context's masks at the call.
@@ -134,7 +135,7 @@ class Node:
         arrays = [f"{each.dtype}{list(each.shape)}" for each in self.inputs() if each.number is None]
         return f"{self.name}({', '.join(arrays)})"
 
-    def call(self, *arguments: Any) -> Any:
+    def call(self, *arguments: object) -> Any:
         """Run the kernel as the pipeline would, whichever of its kernels serves the arguments, below every layer.
 
         It takes all arguments in schema order, with arrays and numbers instead of values, and returns the results as
@@ -175,7 +176,7 @@ class Node:
 
         return run_any
 
-    def store(self, values: list[Any], returned: Any) -> None:
+    def store(self, values: list[Any], returned: object) -> None:
         """Store what the kernel has returned in the list of values."""
         self.storer()(values, returned)
 
@@ -184,7 +185,7 @@ class Node:
         results, unpack = self.signature.results, self.signature.unpack
         slots = [None if output is None else output.index for output in self.outputs]
 
-        def store(values: list[Any], found: Any) -> None:
+        def store(values: list[Any], found: object) -> None:
             places = iter(slots)
             for result, value in zip(results, unpack(found), strict=True):
                 if result.kind == "self":
@@ -230,14 +231,14 @@ class Node:
         return [*self.arguments[:count]], dict(zip(self.keywords, self.arguments[count:], strict=True))
 
 
-def filled(value: Any, values: list[Any]) -> Any:
+def filled(value: object, values: list[Any]) -> Any:
     """Return an argument of a node with the entries of ``values`` instead of their descriptions."""
     if isinstance(value, Value):
         return values[value.index]
     return [filled(item, values) for item in value] if type(value) is tuple else value
 
 
-def values_in(items: Any) -> Iterator[Value]:
+def values_in(items: object) -> Iterator[Value]:
     """Yield the values among arguments or results, however deep in lists."""
     if isinstance(items, Value):
         yield items

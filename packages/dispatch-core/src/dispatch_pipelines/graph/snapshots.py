@@ -84,7 +84,7 @@ class _Names:
         self._numbers: dict[int, int] = {}
         self._memories: dict[Hashable, int] = {}
 
-    def of(self, value: Any, *, is_input: bool = True) -> Value:
+    def of(self, value: object, *, is_input: bool = True) -> Value:
         """Return a value's description, made when it is first met."""
         has_failed = isinstance(value, Pending) and value.error is not None
         if isinstance(value, Pending) and value.value is not None:
@@ -107,7 +107,7 @@ class _Names:
             )
         return self.values[number]
 
-    def argument(self, value: Any, *, tensors: bool) -> Any:
+    def argument(self, value: object, *, tensors: bool) -> Any:
         """Return an argument as a call of the graph has it."""
         if isinstance(value, list | tuple):
             found = [self.argument(item, tensors=tensors) for item in value]
@@ -136,7 +136,7 @@ def _to_node(step: Step, names: _Names) -> Node:
     )
 
 
-def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value | None]) -> Any:
+def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value | None]) -> object:
     """Return a step's results in the form that the operator gives them."""
     rest = list(made)
     singles = sum(not each.is_list and each.kind != "self" for each in promised)

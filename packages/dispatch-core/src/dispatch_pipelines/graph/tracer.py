@@ -51,8 +51,8 @@ class _Seen:
     It is ``promised`` where the schema says that there is a tensor: there, one that is not known is an input.
     """
 
-    tensor: Any
-    data: Any
+    tensor: object
+    data: object
     promised: bool = True
 
 
@@ -72,7 +72,7 @@ class _Recorder:
         #: id of a tensor or an array → its value and its frontend; the object of an id is kept alive beside it.
         self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}
 
-    def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: object) -> None:
         """Add a call that has returned ``result``; ``args`` and ``kwargs`` hold `_Seen` for tensors."""
         held = (*args, *kwargs.values())
         with self._lock:
@@ -93,7 +93,7 @@ class _Recorder:
                 if to_data(seen.tensor) is not seen.data:
                     self._know(seen.tensor, self._value(seen))
 
-    def value_of(self, tensor: Any) -> Value | None:
+    def value_of(self, tensor: object) -> Value | None:
         """Return the value that a tensor stands for, or None."""
         with self._lock:
             seen = _Seen(tensor, to_data(tensor))
@@ -102,7 +102,7 @@ class _Recorder:
     def _is_known(self, seen: _Seen) -> bool:
         return id(seen.tensor) in self._known or id(seen.data) in self._known
 
-    def _to_argument(self, value: Any) -> Any:
+    def _to_argument(self, value: object) -> object:
         """Return an argument as the graph keeps it."""
         if isinstance(value, _Seen):
             if value.promised or self._is_known(value):
@@ -132,13 +132,13 @@ class _Recorder:
         self._know(seen.tensor, value, seen.data)
         return value
 
-    def _know(self, tensor: Any, value: Value, data: Any = None) -> None:
+    def _know(self, tensor: object, value: Value, data: object = None) -> None:
         owner = frontend_of(tensor)
         data = to_data(tensor) if data is None else data
         self._known[id(data)] = (value, owner, data)
         self._known[id(tensor)] = (value, owner, tensor)
 
-    def _new(self, data: Any, place: int | None = None, *, given: bool = False) -> Value:
+    def _new(self, data: object, place: int | None = None, *, given: bool = False) -> Value:
         """Return a new value, which looks like ``data``; ``place`` is the value in whose memory it lies."""
         index = len(self.values)
         place = index if place is None else place
@@ -150,7 +150,7 @@ class _Recorder:
         self.values.append(made)
         return made
 
-    def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
+    def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: object) -> object:
         """Return a result with everything in it replaced by a value."""
         if signature is None or signature.schema.is_varret:
             return None if result is None else self._result(result, given, nested=True, written=True)
@@ -163,8 +163,8 @@ class _Recorder:
         return signature.pack(found)
 
     def _result(
-        self, result: Any, given: tuple[Any, ...], *, nested: bool, written: bool, memory: int | None = None
-    ) -> Any:
+        self, result: object, given: tuple[Any, ...], *, nested: bool, written: bool, memory: int | None = None
+    ) -> object:
         if nested and isinstance(result, list | tuple):
             return [self._result(item, given, nested=nested, written=written, memory=memory) for item in result]
         if written:
@@ -177,7 +177,7 @@ class _Recorder:
         return value
 
 
-def _is_followed(value: Any) -> bool:
+def _is_followed(value: object) -> bool:
     return isinstance(getattr(value, "_dispatch_mask", None), int) or type(value) in TYPE_MASKS
 
 
@@ -225,7 +225,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self._blocks = _make_blocks() if functional else []
         self._recorder = _Recorder(the_registry(registry), decompose=decompose)
         self._graph: Graph | None = None
-        self._outputs: Any = None
+        self._outputs: object = None
         self._has_outputs = False
         self._returned: tuple[Any, ...] = ()
 
@@ -288,7 +288,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
                 left = [block.leave(tensor) for tensor in left]
             self._outputs = self._find_values(left)
 
-    def returns(self, *tensors: Any) -> None:
+    def returns(self, *tensors: object) -> None:
         """Set the outputs of the graph, inside the block: one tensor, or several as a tuple; else it is the last result.
 
         Raises ``ArgumentError`` for a tensor that the graph does not know.
@@ -301,7 +301,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
             self._outputs = self._find_values(tensors)
         self._has_outputs = True
 
-    def _find_values(self, tensors: Iterable[Any]) -> Any:
+    def _find_values(self, tensors: Iterable[Any]) -> object:
         found = []
         for number, tensor in enumerate(tensors):
             value = self._recorder.value_of(tensor)
@@ -323,7 +323,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         """Return the graph as the source of a Python function, ``run``."""
         return self.graph.code
 
-    def replay(self, /, *inputs: Any) -> Any:
+    def replay(self, /, *inputs: object) -> Any:
         """Run the graph on other tensors, in the order in which the block first used its inputs.
 
         Every operator is dispatched as in an ordinary call. Raises ``ArgumentError`` for another number of inputs, where one
@@ -359,7 +359,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         return f"<trace: {show_number_of('step', steps)}, {show_number_of('input', inputs)}>"
 
 
-def _last_results(recorder: _Recorder) -> Any:
+def _last_results(recorder: _Recorder) -> object:
     return next((step.results for step in reversed(recorder.steps) if isinstance(step, Node)), None)
 
 
@@ -375,7 +375,7 @@ def _make_blocks() -> list[FunctionalBlock]:
     return found
 
 
-def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
+def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: object) -> object:
     """Pass a call on below the Tracer key and, once it has returned, record it."""
     below = keyset - DispatchKey.Tracer
     owner = op._entry.registry
@@ -417,7 +417,7 @@ def _composite(
     dropped = find_masked_off(entry, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 
-    def call() -> Any:
+    def call() -> object:
         with exclude_keys(dropped):
             return run(*values)
 
@@ -441,7 +441,7 @@ def _hold(
     return positional, {name: _hold_value(value, promised.get(name, True)) for name, value in kwargs.items()}
 
 
-def _hold_value(value: Any, promised: bool) -> Any:
+def _hold_value(value: object, promised: bool) -> object:
     if isinstance(value, list):
         return [_hold_value(item, promised) for item in value]
     if isinstance(value, tuple):

@@ -87,7 +87,7 @@ class DonatedArray(NamedTuple):
     slot: int
     tensor: str
     array: str
-    spec: Any
+    spec: object
     #: How many references the tensor and the replay have to it.
     references: int
 
@@ -159,7 +159,7 @@ def fail_holders(
             bind(tensor, pending)
 
 
-def _remake(tensor: Any) -> bool:
+def _remake(tensor: object) -> bool:
     """Bind a view to its base again; return whether that was possible."""
     frontend = frontend_of(tensor)
     try:

@@ -310,7 +310,7 @@ def fingerprint_node(node: Node, names: Sequence[Any]) -> NodeFingerprint:
     return NodeFingerprint(operator, tuple([_name(each, names) for each in node.arguments]), results, place)
 
 
-def _name(value: Any, names: Sequence[Any]) -> Any:
+def _name(value: object, names: Sequence[Any]) -> Any:
     """Return an argument of a node with the names of values in their place."""
     if isinstance(value, Value):
         return names[value.index]
@@ -339,7 +339,7 @@ def _kernel(step: Step, arguments: tuple[Any, ...]) -> Any:
 _NOT_THERE: Final = object()
 
 
-def _to_node_argument(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
+def _to_node_argument(value: object, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
     """Return an argument with values instead of arrays and floats."""
     slot = slots.get(id(value))
     if slot is not None:

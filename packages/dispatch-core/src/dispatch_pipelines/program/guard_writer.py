@@ -43,7 +43,7 @@ class Names:
         self.scope: dict[str, Any] = {"same": same_constant}
         self._known: dict[int, str] = {}
 
-    def add(self, value: Any) -> str:
+    def add(self, value: object) -> str:
         """Return the name of an object, or the text of a simple constant."""
         if value is None or value is True or value is False or type(value) is str:
             return repr(value)
@@ -51,7 +51,7 @@ class Names:
             return repr(value)
         return self.bind(value)
 
-    def bind(self, value: Any) -> str:
+    def bind(self, value: object) -> str:
         """Return the name of an object."""
         name = self._known.get(id(value))
         if name is None:

@@ -215,7 +215,7 @@ class _PlanGuard(GuardWriter):
         return self.compile("guard(records)", [ending], "guard of a plan")
 
 
-def _look(value: Any) -> Any:
+def _look(value: object) -> Any:
     """Return the spec of an array; None for a computed value, which is not an array that a plan takes."""
     return None if isinstance(value, Pending) else read_spec(value)
 

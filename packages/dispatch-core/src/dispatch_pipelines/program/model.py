@@ -75,7 +75,7 @@ def _show_arguments(node: Node) -> list[str]:
     return found
 
 
-def _show_value(value: Any) -> str:
+def _show_value(value: object) -> str:
     if isinstance(value, Value):
         return f"%{value.index}"
     return f"[{', '.join(map(_show_value, value))}]" if isinstance(value, tuple) else repr(value)

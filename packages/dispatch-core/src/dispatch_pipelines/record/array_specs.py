@@ -27,7 +27,7 @@ _known: Final[dict[tuple[Any, ...], Any]] = {}
 _looks: Final[dict[tuple[type, Hashable], Any]] = {}
 
 
-def intern_spec(meta: Any) -> Any:
+def intern_spec(meta: object) -> Any:
     """Return the meta array that represents all that look like ``meta``; for a list or a tuple, those of its elements."""
     if isinstance(meta, (list, tuple)):
         return tuple(map(intern_spec, meta))
@@ -37,7 +37,7 @@ def intern_spec(meta: Any) -> Any:
     return keep(_known, look, meta, _KEPT)
 
 
-def row_major_spec(meta: Any) -> Any:
+def row_major_spec(meta: object) -> Any:
     """Return the spec like another of an array that has its elements in row-major order at the beginning of its memory.
 
     None stays: a result that the call leaves out has no array.
@@ -52,7 +52,7 @@ def row_major_spec(meta: Any) -> Any:
 ARRAY_SPECS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 
 
-def read_spec(array: Any) -> Any:
+def read_spec(array: object) -> Any:
     """Return the spec of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
 
     It is kept as long as the array lives, where weak references to it exist; see Note [Where an array dies] in
@@ -65,7 +65,7 @@ def read_spec(array: Any) -> Any:
     return keep_spec(array)[1]
 
 
-def keep_spec(array: Any) -> tuple[Any, Any, Hashable]:
+def keep_spec(array: object) -> tuple[Any, Any, Hashable]:
     """Return the entry of `ARRAY_SPECS` for an array that has none yet, and keep it where weak references to it exist."""
     reader = owners.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
@@ -89,7 +89,7 @@ def keep_spec(array: Any) -> tuple[Any, Any, Hashable]:
     return entry
 
 
-def _describe(array: Any) -> Any:
+def _describe(array: object) -> object:
     if not access.is_described(array):
         return UNKNOWN
     look = access.shape(array), access.strides(array), access.dtype(array)
@@ -103,7 +103,7 @@ def _describe(array: Any) -> Any:
     return keep(_known, (*look, 0), meta, _KEPT)
 
 
-def _make_meta(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+def _make_meta(shape: tuple[int, ...], strides: tuple[int, ...], dtype: object) -> object:
     make = owners.KEY_TYPES[DispatchKey.Meta][0].empty
     assert make is not None
     return make(shape, strides, dtype)

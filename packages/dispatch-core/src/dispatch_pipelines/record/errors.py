@@ -78,7 +78,7 @@ def on_read(check: Callable[[Any], None], *, overwrites: Iterable[str] = ()) -> 
     OVERWRITES.update(overwrites)
 
 
-def before_read(array: Any = None) -> None:
+def before_read(array: object = None) -> None:
     """Raise the error of a program that has run, and has found wrong values."""
     for check in READERS:
         check(array)
@@ -116,7 +116,7 @@ def describe_call(step: Step) -> str:
     return f"{step.name}({', '.join(map(_describe_array, step.inputs()))})"
 
 
-def _describe_array(value: Any) -> str:
+def _describe_array(value: object) -> str:
     return access.show_look(value.meta if isinstance(value, Pending) else value)
 
 
@@ -133,7 +133,7 @@ def _text(raised: BaseException) -> str:
 _poisoned: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
 
 
-def poison(value: Any, error: PipelineError) -> None:
+def poison(value: object, error: PipelineError) -> None:
     """Make reads of a value raise ``error``, because a step that should have written to it has failed.
 
     For an array that was there before, until the flush that raises the error has ended.
@@ -151,7 +151,7 @@ def has_poisoned_arrays() -> bool:
     return bool(_poisoned)
 
 
-def error_of(value: Any) -> BaseException | None:
+def error_of(value: object) -> BaseException | None:
     """Return the error that reading a value raises, or None."""
     if isinstance(value, Pending):
         error = value.error or value.memory.error

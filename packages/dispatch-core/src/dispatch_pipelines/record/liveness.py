@@ -121,7 +121,7 @@ def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
     add, count = used.update, sys.getrefcount
     found: bool | None = True
     for record in reversed(records):
-        made: Any
+        made: object
         if isinstance(record, tuple):
             kind, values, made = record[0], record[1], record[2]
         else:
@@ -185,7 +185,7 @@ _OWN = 0
 _OWN = count_references({0: object()})[0]
 
 
-def _key_of(value: Any) -> Hashable:
+def _key_of(value: object) -> Hashable:
     return RANDOM if value is RANDOM else storage_key(value)
 
 
@@ -208,6 +208,6 @@ def _changes(step: Step) -> set[Hashable]:
     return found
 
 
-def _is_there(value: Any) -> bool:
+def _is_there(value: object) -> bool:
     """Return whether memory is there already, so that it may hold arrays that the record does not know."""
     return not isinstance(value, Pending) or value.value is not None or value.memory.key is not None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PIPELINE = DispatchKey.Pipeline.value
 
 
-def materialize_value(value: Any) -> Any:
+def materialize_value(value: object) -> Any:
     """Return the array of a pending value, computed now if need be; an array is returned as it is.
 
     Steps that it does not need stay recorded. Raises the error of the step that failed.
@@ -48,7 +48,7 @@ def materialize(tensor: Any) -> Any:
     return data
 
 
-def materialize_argument(value: Any) -> Any:
+def materialize_argument(value: object) -> Any:
     """Materialize the tensors and arrays in one argument of a call, lists of them included, and return the argument."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(materialize_argument, value)) if any(map(_is_ours, value)) else value
@@ -58,7 +58,7 @@ def materialize_argument(value: Any) -> Any:
     return data if isinstance(value, Pending) else value
 
 
-def _is_ours(value: Any) -> bool:
+def _is_ours(value: object) -> bool:
     return type(value) in owners.TYPE_MASKS or hasattr(value, "_dispatch_data")
 
 
@@ -78,7 +78,7 @@ def draw_recorded() -> None:
     _bring_up_to_date((RANDOM,))
 
 
-def is_pending(tensor: Any) -> bool:
+def is_pending(tensor: object) -> bool:
     """Return whether recorded steps must run before a tensor, an array or a pending value can be read."""
     data = access.to_data(tensor)
     if components := components_of(data):
@@ -105,7 +105,7 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
             yield value.session
 
 
-def to_step_argument(value: Any, session: Session) -> Any:
+def to_step_argument(value: object, session: Session) -> Any:
     """Return a tensor argument as a step of ``session`` keeps it: an array instead of a value that is computed."""
     if isinstance(value, Pending):
         shared = value.shared

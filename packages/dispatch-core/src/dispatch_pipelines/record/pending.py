@@ -50,15 +50,15 @@ class Pending:
     key: DispatchKey
 
     #: Its array spec: shape, strides, dtype. See Note [Array specs] in `array_specs`.
-    meta: Any
+    meta: object
     session: Session
     #: The memory, once a view or a comparison needs it.
     shared: PendingMemory | None
-    value: Any
+    value: object
     error: BaseException | None
 
     @classmethod
-    def of(cls, meta: Any, memory: PendingMemory | None, session: Session) -> Self:
+    def of(cls, meta: object, memory: PendingMemory | None, session: Session) -> Self:
         """Make one; `recorder_source` writes this out, as a constructor would cost too much there."""
         made = cls()
         made.meta, made.shared, made.session = meta, memory, session
@@ -87,7 +87,7 @@ class Pending:
         """Return the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
         return self.session.materialize(self)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: object, **kwargs: object) -> Any:
         return self.result().__array__(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -101,12 +101,12 @@ class Pending:
         return f"<{state} {self.key.label} array, shape {self.shape}, {self.dtype}>"
 
 
-def _pass_through(array: Any) -> Any:
+def _pass_through(array: object) -> object:
     """Return the array that a pickle or a copy of a pending value is made of."""
     return array
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> Any:
     """Return the array spec of an array or a pending value; of a list, those of its elements.
 
     Raises ``NotImplementedError`` for an array that no meta array can describe.
@@ -119,14 +119,14 @@ def describe(value: Any) -> Any:
     return found
 
 
-def known_spec(value: Any) -> Any:
+def known_spec(value: object) -> Any:
     """Return the array spec of an array, a pending value or None; UNKNOWN for an array that no meta array can describe."""
     if isinstance(value, Pending):
         return value.meta
     return None if value is None else read_spec(value)
 
 
-def storage_key(value: Any) -> Hashable:
+def storage_key(value: object) -> Hashable:
     """Return the key of the memory that ``value`` lies in; see Note [Storage keys]."""
     if isinstance(value, Pending):
         memory = value.memory
@@ -137,7 +137,7 @@ def storage_key(value: Any) -> Hashable:
     return access.storage_of(value) if known is None else known[2]
 
 
-def known_storage_key(value: Any) -> Hashable:
+def known_storage_key(value: object) -> Hashable:
     """Return the storage key of ``value``; None for a pending value whose memory no other value shares."""
     return None if isinstance(value, Pending) and value.shared is None else storage_key(value)
 

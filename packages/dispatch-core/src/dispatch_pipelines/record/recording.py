@@ -80,7 +80,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     key = next((key for key in keys_of(below) if key.owns_arrays), None)
     winner = resolve(entry, below, 0)
 
-    def pass_on(*values: Any, **keywords: Any) -> Any:
+    def pass_on(*values: object, **keywords: object) -> Any:
         state = context.current()
         mask = below if state is None else below & ~state[1]
         return entry.explicit_table[mask](*values, **keywords)
@@ -90,7 +90,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             draw_recorded()
         return tuple(map(materialize_argument, values))
 
-    def run_materialized(*values: Any, **keywords: Any) -> Any:
+    def run_materialized(*values: object, **keywords: object) -> Any:
         return pass_on(*arrive(values), **dict(zip(keywords, arrive(tuple(keywords.values())), strict=True)))
 
     if isinstance(winner, TypedCalls):
@@ -124,7 +124,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         record = _return_arguments(signature, record)
     unread = _unread(entry)
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         session = finish()
         if session is None:
             return run_materialized(*values)
@@ -135,7 +135,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
 
-        def run(*values: Any) -> Any:
+        def run(*values: object) -> Any:
             # A copy to another device is composed of calls that are recorded there.
             device = values[index]
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
@@ -144,7 +144,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         # Where it begins changes from call to call, as that of a batch does, and would be another program each time.
         otherwise = run
 
-        def run(*values: Any) -> Any:
+        def run(*values: object) -> Any:
             session, data = finish(), access.to_data(values[0])
             if session is None or session.defers_all or (isinstance(data, Pending) and data.value is None):
                 return otherwise(*values)
@@ -162,7 +162,7 @@ def _make_typed(calls: TypedCalls, pass_on: Runner, run_materialized: Runner) ->
     """Return the kernel of calls that a kernel for a set of types may serve: it runs them at once."""
     name = calls.entry.name
 
-    def run(*values: Any, **keywords: Any) -> Any:
+    def run(*values: object, **keywords: object) -> Any:
         session, arrays = finish(), calls.arrays_in(values, keywords)
         if calls.choose(arrays) is None:
             return pass_on(*values, **keywords)  # A composite, or a refusal.
@@ -184,10 +184,10 @@ class _MarkedViews(Views):
     def __init__(self, views: Views) -> None:
         self._views = views
 
-    def view(self, base: Any, data: Any, op: Any, args: tuple[Any, ...]) -> Any:
+    def view(self, base: object, data: object, op: Any, args: tuple[Any, ...]) -> Any:
         return _mark(self._views.view(base, data, op, args))
 
-    def views(self, base: Any, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Any]:
+    def views(self, base: object, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Any]:
         return list(map(_mark, self._views.views(base, parts, op, args)))
 
 
@@ -208,7 +208,7 @@ def _return_arguments(signature: CallSignature, runner: Runner) -> Runner:
     if not written or any(signature.parameters[source].keyword_only for _, source in written):
         return runner
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         results = list(signature.unpack(runner(*values)))
         for index, source in written:
             results[index] = values[source]
@@ -223,11 +223,11 @@ def _unread(entry: Any) -> frozenset[int]:
     return frozenset(outputs | {0} if entry.name in OVERWRITES else outputs)
 
 
-def _let_meet(entry: Any, runner: Runner) -> Runner:
+def _let_meet(entry: object, runner: Runner) -> Runner:
     """Tell a captured call of the tensors that ``runner`` is given, of which it takes the arrays itself."""
     unread = _unread(entry)
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         session = current()
         if session is not None:
             session.meet(values, unread)  # numbers stay live for the operators that it calls
@@ -239,7 +239,7 @@ def _let_meet(entry: Any, runner: Runner) -> Runner:
 def _host_data(name: str, pass_on: Runner) -> Runner:
     """Return the kernel of operators that take the host's data: its owner may change it, or the array share its memory."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         session = current()
         if session is None:
             return pass_on(*values)
@@ -450,7 +450,7 @@ class Recorder:
         by_id = dict(zip(map(id, arrays), copies, strict=True))
         return self.signature.map_tensors(lambda each: by_id[id(each)], values)
 
-    def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
+    def _pending(self, session: Session, meta: object, memory: PendingMemory | None) -> Pending:
         if not self.has_strides:
             # Arrays whose type knows no strides are row-major, whatever a shape rule would make of the elements' order.
             meta = row_major_spec(meta)
@@ -460,7 +460,7 @@ class Recorder:
         return session.run_eagerly(self.step.of(values, (), None, 0), why)
 
 
-def _memory_of(session: Session, value: Any) -> PendingMemory:
+def _memory_of(session: Session, value: object) -> PendingMemory:
     """Return the memory that views of a value lie in; only a captured call's are of arrays that are there."""
     if isinstance(value, Pending):
         return value.memory
@@ -468,7 +468,7 @@ def _memory_of(session: Session, value: Any) -> PendingMemory:
     return session.recording.memory_of(value)
 
 
-def _has_no_views(value: Any) -> bool:
+def _has_no_views(value: object) -> bool:
     """Return whether no other value can lie in a value's memory."""
     return isinstance(value, Pending) and value.shared is None
 

@@ -100,7 +100,7 @@ class Stats:
     def time_rule(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Return a shape rule that counts its time."""
 
-        def run(*args: Any) -> Any:
+        def run(*args: object) -> object:
             started = perf_counter_ns()
             try:
                 return rule(*args)

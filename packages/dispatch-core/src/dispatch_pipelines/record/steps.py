@@ -28,7 +28,7 @@ class Step:
     #: The key of the device that it runs on.
     device: DispatchKey
     #: The stream of the device that it is queued on; None where the device has no other than its default.
-    stream: Any
+    stream: object
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
     #: The indices of the arguments whose ints are values; see Note [Ints that are values] in `program`.
@@ -132,7 +132,7 @@ def step_type(
     int_values: tuple[int, ...] = (),
     *,
     device: DispatchKey,
-    stream: Any = None,
+    stream: object = None,
 ) -> type[Step]:
     """Return the class of a recorder's steps: the same for one that is made again, whose plans are then found again."""
     generation, known = entry.tables.steps
@@ -153,7 +153,7 @@ def masks_of_kernels(state: context.State | None) -> context.State:
     return (0, 0) if state is None else (state[0], state[1] & ~AUTOGRAD)
 
 
-def values_in(value: Any) -> Iterator[Any]:
+def values_in(value: object) -> Iterator[Any]:
     """Yield the values in an argument that takes tensors: itself, or its elements; None left out."""
     if isinstance(value, (list, tuple)):
         yield from (item for item in value if item is not None)

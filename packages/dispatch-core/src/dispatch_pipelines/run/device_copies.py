@@ -57,7 +57,7 @@ class HostValue:
             raise AttributeError(name)  # it is not a tensor, and represents no number
         self._recording.refuse_read(self._step.name)
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: object) -> NoReturn:
         self._recording.refuse_read(self._step.name)
 
     __array__ = __bool__ = __float__ = __int__ = __len__ = __iter__ = __getitem__ = _refuse
@@ -92,7 +92,7 @@ class CopyEntry:
         self.name = f"{step.name} to {next(each for each in rest if isinstance(each, Device))}"
         read, source = step.entry.explicit_table, step.mask
 
-        def move(array: Any) -> Any:
+        def move(array: object) -> object:
             found = read[source](array)
             return access.to_data(make(copy.copy(found) if copies else found, *rest))
 
@@ -128,7 +128,7 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
     return made
 
 
-def key_of(array: Any) -> DispatchKey:
+def key_of(array: object) -> DispatchKey:
     """Return the key of the backend that owns an array, or a value that represents one."""
     if isinstance(array, Pending):
         return array.key

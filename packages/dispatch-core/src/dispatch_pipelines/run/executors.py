@@ -315,7 +315,7 @@ def mark_failed(step: Step, error: Any) -> None:
     step.values = step.outputs = ()
 
 
-def _set_outputs(step: Step, found: Any) -> None:
+def _set_outputs(step: Step, found: object) -> None:
     """Set the pending values of a step to the arrays that its kernel returned."""
     signature = step.entry.signature
     assert signature is not None
@@ -333,7 +333,7 @@ def _set_outputs(step: Step, found: Any) -> None:
                 storage_key(output)
 
 
-def _compare(step: Step, output: Pending, array: Any) -> None:
+def _compare(step: Step, output: Pending, array: object) -> None:
     """Compare an array that a kernel returned with its spec; once for each spec that a recorder's steps have.
 
     Raises ``KernelResultError`` where it differs.
@@ -351,7 +351,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
 _COMPARED: Final = 256
 
 
-def with_arrays(value: Any) -> Any:
+def with_arrays(value: object) -> Any:
     """Return an argument with arrays instead of values that have been computed."""
     if isinstance(value, Pending):
         return value.value

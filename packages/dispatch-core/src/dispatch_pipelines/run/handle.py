@@ -55,7 +55,7 @@ class Pipeline:
     Raises ``ArgumentError`` for unknown options and ill-typed values.
     """
 
-    def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
+    def __init__(self, *, registry: Registry | None = None, **options: object) -> None:
         if registry is not None and not isinstance(registry, Registry):
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
@@ -201,7 +201,7 @@ def current_pipeline() -> Session | None:
     return current()
 
 
-def _positive(value: Any) -> int | None:
+def _positive(value: object) -> int | None:
     """Return a positive integer of any type as an int; None for anything else, truth values among it."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         return None

@@ -330,5 +330,5 @@ def _class_of(record: RecordedCall) -> type[Step]:
     return record[0] if isinstance(record, tuple) else type(record)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return isinstance(value, Pending) and value.value is None

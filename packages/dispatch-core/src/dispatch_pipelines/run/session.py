@@ -128,7 +128,7 @@ class Session(Scheduler):
 
     # Recording.
 
-    def take(self, value: Any) -> tuple[Any, Any, Hashable]:
+    def take(self, value: object) -> tuple[Any, Any, Hashable]:
         """Return an argument as a step keeps it, its array spec and, where other values may share its memory, its key."""
         if not isinstance(value, Pending):
             _, spec, key = keep_spec(value)
@@ -146,7 +146,7 @@ class Session(Scheduler):
         """Return whether memory of one of the values may be lent."""
         return any(storage_key(value) in LENT for value in values if value is not None)
 
-    def copy_lent(self, made: type[Pending], array: Any, spec: Any) -> Pending | None:
+    def copy_lent(self, made: type[Pending], array: object, spec: object) -> Pending | None:
         """Return a copy of an array that the user may write to, as a computed value; None where the call cannot wait.
 
         See Note [Copies of lent memory] in `recording`.
@@ -255,7 +255,7 @@ def _living() -> list[Session]:
     return [session for reference in list(_sessions) if (session := reference()) is not None]
 
 
-def _materialize_memory(array: Any) -> None:
+def _materialize_memory(array: object) -> None:
     """Run the steps of every pipeline that read or write the memory of an array, because the user gets it."""
     if _sessions:
         key = storage_key(array)
