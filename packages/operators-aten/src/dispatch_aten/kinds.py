@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .expressions import read_expression
-from .families import facts_of, line_of
+from .families import fact_of, facts_of, line_of
 from .operators import KIND_OF, row_of
 
 if TYPE_CHECKING:
@@ -80,9 +80,15 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     file, line = line_of(name, fact, expression)
     code = compile("\n" * (line - 1) + (source or expression), file, "eval")  # so that tracebacks show the row
     found: Callable[..., Any] = eval(code, names, {"name": name})  # noqa: S307  # our text
-    if source is None or fact != "formula":
+    if source is None:
         return found
-    return names["check_by_rule"](name, names["compute_in_float"](found) if "opmath" in facts_of(name) else found)
+    found.__name__ = found.__qualname__ = name
+    facts = facts_of(name)
+    if "opmath" in facts:
+        found = names["compute_in_float"](found)
+    # The parts of an element-wise expression refuse what the operator refuses, if that lacks no dtype that they have.
+    is_checked = fact_of(name, "lacks") or "elementwise_rule(" not in facts.get("shape", ("",))[0]
+    return names["check_by_rule"](name, found) if fact == "formula" and is_checked else found
 
 
 @cache
