@@ -10,9 +10,11 @@ import pytest
 
 import dispatch_aten
 from dispatch_aten.expressions import read_expression
+from dispatch_aten.families import KINDS
 from dispatch_aten.gradients import FUNCTIONS
 from dispatch_aten.kinds import MODULES, find_function, is_operator, names_for, names_with, place_of
 from dispatch_aten.operators import ATEN_BY_NAME
+from dispatch_pipelines.record.callers import is_internal
 
 FOLDER = Path(dispatch_aten.__file__).parent
 
@@ -65,3 +67,9 @@ def test_no_function_of_formulas_is_named_like_an_operator():
         module = import_module(f"dispatch_aten.families.{file.parent.name}.{file.stem}")
         assert [name for name in module.__all__ if is_operator(name)] == []
         assert {*module.__all__} <= {*FUNCTIONS}, f"{file.parent.name} is missing in the list of modules"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_code_of_a_row_is_not_taken_for_a_users(kind):
+    assert is_internal(str(FOLDER / "families" / kind / f"{kind}.rows"))
+    assert not is_internal(f"{kind}.rows") and not is_internal("<stdin>")

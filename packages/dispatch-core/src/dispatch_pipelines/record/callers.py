@@ -38,6 +38,9 @@ def is_internal(file: str) -> bool:
         return True
     packages = _packages()
     modules = list(sys.modules.items())
+    if not file.endswith(".py"):  # a package's table of expressions
+        folders = [folder for name in packages for folder in getattr(sys.modules.get(name), "__path__", ())]
+        return file.startswith(tuple(f"{folder}{os.sep}" for folder in folders))
     return any(
         name.partition(".")[0] in packages and getattr(module, "__file__", None) == file for name, module in modules
     )
