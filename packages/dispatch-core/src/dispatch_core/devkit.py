@@ -5,6 +5,7 @@ Nothing else in this package names it. Without it each name ends in `DevkitNotFo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -60,6 +61,8 @@ __all__ = [
 
 _Shown = TypeVar("_Shown")
 _PACKAGE: Final = "dispatch_devkit"
+#: The package that pickles of 0.1 know as one of the core.
+EXPLANATION: Final = f"{_PACKAGE}.explanation"
 #: Name → its module below the package.
 _MODULES: Final = {
     "main": "command_line",
@@ -91,6 +94,17 @@ if not TYPE_CHECKING:  # it would make every misspelt name one of any type
                 f"{name!r} belongs to dispatch-devkit, which is not installed", hint="pip install dispatch-devkit"
             ) from None
         return getattr(module, name)
+
+
+def find_former(module: str, name: str) -> object:
+    """Return a name for HTML that a module of the core had in 0.1, after a warning; raises ``AttributeError`` for others."""
+    if _MODULES.get(name) != "fragments":
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    path = f"{_PACKAGE}.fragments"
+    warnings.warn(
+        f"{module}.{name} is {path}.{name} now; the former path goes in 0.2", DeprecationWarning, stacklevel=3
+    )
+    return getattr(import_module(__name__), name)
 
 
 def for_notebooks(show: Callable[[_Shown], str | None]) -> Callable[[_Shown], str | None]:

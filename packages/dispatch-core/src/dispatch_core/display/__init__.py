@@ -1,7 +1,6 @@
 """Figures for people: tables as text, numbers with units, and progress."""
 
-import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import devkit
 from .progress_reports import (
@@ -34,16 +33,8 @@ __all__ = [
     "show_time",
 ]
 
-#: Names of 0.1 that dispatch-devkit has now; they go from here in 0.2.
-_FORMER = frozenset("list_facts to_block to_details to_fragment to_markup to_note to_page to_part".split())
 
+if not TYPE_CHECKING:  # it would make every misspelt name one of any type
 
-def __getattr__(name: str) -> Any:
-    if name not in _FORMER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=devkit)
-    warnings.warn(
-        f"{__name__}.{name} is dispatch_devkit.fragments.{name} now; the former path goes in 0.2",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return getattr(devkit, name)
+    def __getattr__(name: str) -> object:
+        return devkit.find_former(__name__, name)

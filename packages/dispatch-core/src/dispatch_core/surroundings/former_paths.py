@@ -8,13 +8,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from ..devkit import EXPLANATION
+
 __all__ = ["AliasLoader", "alias", "find_former"]
 
 #: Former path → the present one.
 _FORMER: Final = {
     "dispatch_core.cache_folders": "dispatch_core.files.cache_folders",
     "dispatch_core.distributions": "dispatch_core.surroundings.distributions",
-    "dispatch_core.explanation": "dispatch_devkit.explanation",
+    "dispatch_core.explanation": EXPLANATION,
     "dispatch_core.graph": "dispatch_pipelines.graph",
     "dispatch_core.logs": "dispatch_core.surroundings.logs",
     "dispatch_core.origins": "dispatch_core.bookkeeping.origins",
