@@ -131,7 +131,7 @@ def test_components_that_do_not_fit_are_refused():
         ((values, offsets.to("meta")), RuntimeError, "offsets on meta"),
         ((values, offsets, torchlike.tensor([1])), RuntimeError, "are 2 and 1"),
         ((values, offsets, None, 0), ValueError, "jagged_dim >=1"),
-        ((values, offsets, None, 4), RuntimeError, "no dimension"),
+        ((values, offsets, None, 4), RuntimeError, "not a dimension"),
         ((make(1), offsets), TypeError, "values must be a strided tensor"),
         ((values, [0, 4]), TypeError, "offsets must be a strided tensor, not list"),
     ):
