@@ -15,9 +15,69 @@ import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.arrays import frontend, owners
 from dispatch_core.calls import lazy_function
+from dispatch_core.keys.table import alternative_key
 from dispatch_core.operators import runners
 from dispatch_core.operators.registries import invalidate_everywhere
 from dispatch_pipelines import materialize
+
+#: Keys of alternatives: two of one device, and one of another.
+FIRST, SECOND, OTHER = (
+    alternative_key(*each)
+    for each in (("first", dc.DispatchKey.XPU), ("second", dc.DispatchKey.XPU), ("other", dc.DispatchKey.HPU))
+)
+
+#: The beginning of programs whose registries have owners of their own for NumPy's arrays.
+OWNED = """
+import sys
+import numpy as np
+import dispatch_core as dc
+
+def array_type(cls):
+    return dc.ArrayType(cls, shape=lambda a: a.shape, dtype=lambda a: str(a.dtype))
+
+def refused(registry, *arguments):
+    try:
+        registry.add_backend(dc.BackendInfo(*arguments))
+    except dc.RegistrationError as error:
+        return str(error)
+
+def private():
+    '''A registry of its own, with an operator on NumPy's arrays and a composite that calls it.'''
+    r = dc.Registry(interpreted="--interpreted" in sys.argv)
+    name = f"mine{len(made)}"
+    key = r.add_backend(dc.BackendInfo(name, array_types=(array_type(np.ndarray),)))
+    library = dc.Library("t", "DEF", registry=r)
+    library.define("f(Tensor x) -> Tensor")
+    library.define("g(Tensor[] x, *, Device? device=None) -> Tensor")
+    library.define("who(Tensor x) -> str")
+    library.define("make(*, Device? device=None) -> Tensor")
+    library.impl("f", lambda x: x + len(made), key)
+    library.impl("g", lambda x, device: r.ops.t.f(x[0]) * 2, "CompositeExplicitAutograd")
+    library.impl("who", lambda keys, x: keys.highest().name, key, with_keyset=True)
+    library.impl("make", lambda device: np.zeros(1), key)
+    made.append((r, key, name))
+
+def check(r, key, name, number):
+    x = np.zeros(2)
+    assert r.ops.t.f(x).tolist() == [number, number] == r.dispatch("t::f", x).tolist()
+    assert r.ops.t.f.redispatch(key, x).tolist() == [number, number]
+    assert r.ops.t.g([x]).tolist() == [2 * number, 2 * number]
+    assert r.ops.t.g.redispatch(dc.DispatchKeySet([key]), [x]).tolist() == [2 * number, 2 * number]
+    assert r.ops.t.who(x) == key.name
+    assert r.ops.t.make(device=name).tolist() == [0]
+    assert dc.explain(r.ops.t.f, x).winner.key == key.name
+    with dc.exclude_keys("AutogradCPU"):
+        assert r.ops.t.f(x).tolist() == [number, number]
+    with dc.exclude_keys(key):
+        try:
+            r.ops.t.f(x)
+        except dc.NoKernelError:
+            pass
+        else:
+            raise AssertionError("the owner's key was excluded")
+
+made = []
+"""
 
 
 @pytest.fixture
@@ -279,3 +339,39 @@ def work(registry, library, toy, meta, tensors):
 def numbers():
     """A function that gives the numbers of an array, a pending value or a tensor."""
     return value_of
+
+
+@pytest.fixture
+def scale(registry, library, make_backend):
+    """An operator with a kernel of the device's, and functions that register others and note what runs."""
+    backend = make_backend("oven", "XPU")
+    library.define("scale(Tensor self, int by=2) -> Tensor")
+    noted = []
+
+    class Scale:
+        array = backend.array([1.0, 2.0])
+        op = registry.ops.t.scale
+
+        @staticmethod
+        def register(key, who, level="program", serves=lambda by: True, **options):
+            def kernel(self, by=None):
+                if not serves(by):
+                    return NotImplemented
+                noted.append(who)
+                return self
+
+            with registry.transaction(level=level):
+                library = dc.Library("t", "IMPL", registry=registry)
+                library.impl("scale", kernel, key, allow_override=True, **options)
+            return library
+
+        def who(self, *args, include=()):
+            with dc.include_keys(*include):
+                self.op(self.array, *args)
+            (found,) = noted
+            noted.clear()
+            return found
+
+    found = Scale()
+    found.register("XPU", "device", "backend")
+    return found

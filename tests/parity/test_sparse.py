@@ -97,7 +97,6 @@ def compare(function, makers):
     assert found[0].sparse_dim() == wanted[0].sparse_dim() and found[0].dense_dim() == wanted[0].dense_dim()
 
 
-S = "make(f, 1, 3, 4)"
 UNARY = {
     "to_dense": lambda f, s: s.to_dense(),
     "to_dense of all places": lambda f, s: s.to_dense(masked_grad=False),

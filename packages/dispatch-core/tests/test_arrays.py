@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from core_fixtures import OWNED
 
 import dispatch_core as dc
 from dispatch_core.arrays import access, owners
@@ -116,58 +117,6 @@ def test_to_data_unwraps_tensors_and_leaves_arrays(toy, tensors):
 # Types that installed distributions declare are theirs.
 
 needs_cpu = pytest.mark.skipif(find_spec("dispatch_backend_cpu") is None, reason="it is about the cpu backend's types")
-
-OWNED = """
-import sys
-import numpy as np
-import dispatch_core as dc
-
-def array_type(cls):
-    return dc.ArrayType(cls, shape=lambda a: a.shape, dtype=lambda a: str(a.dtype))
-
-def refused(registry, *arguments):
-    try:
-        registry.add_backend(dc.BackendInfo(*arguments))
-    except dc.RegistrationError as error:
-        return str(error)
-
-def private():
-    '''A registry of its own, with an operator on NumPy's arrays and a composite that calls it.'''
-    r = dc.Registry(interpreted="--interpreted" in sys.argv)
-    name = f"mine{len(made)}"
-    key = r.add_backend(dc.BackendInfo(name, array_types=(array_type(np.ndarray),)))
-    library = dc.Library("t", "DEF", registry=r)
-    library.define("f(Tensor x) -> Tensor")
-    library.define("g(Tensor[] x, *, Device? device=None) -> Tensor")
-    library.define("who(Tensor x) -> str")
-    library.define("make(*, Device? device=None) -> Tensor")
-    library.impl("f", lambda x: x + len(made), key)
-    library.impl("g", lambda x, device: r.ops.t.f(x[0]) * 2, "CompositeExplicitAutograd")
-    library.impl("who", lambda keys, x: keys.highest().name, key, with_keyset=True)
-    library.impl("make", lambda device: np.zeros(1), key)
-    made.append((r, key, name))
-
-def check(r, key, name, number):
-    x = np.zeros(2)
-    assert r.ops.t.f(x).tolist() == [number, number] == r.dispatch("t::f", x).tolist()
-    assert r.ops.t.f.redispatch(key, x).tolist() == [number, number]
-    assert r.ops.t.g([x]).tolist() == [2 * number, 2 * number]
-    assert r.ops.t.g.redispatch(dc.DispatchKeySet([key]), [x]).tolist() == [2 * number, 2 * number]
-    assert r.ops.t.who(x) == key.name
-    assert r.ops.t.make(device=name).tolist() == [0]
-    assert dc.explain(r.ops.t.f, x).winner.key == key.name
-    with dc.exclude_keys("AutogradCPU"):
-        assert r.ops.t.f(x).tolist() == [number, number]
-    with dc.exclude_keys(key):
-        try:
-            r.ops.t.f(x)
-        except dc.NoKernelError:
-            pass
-        else:
-            raise AssertionError("the owner's key was excluded")
-
-made = []
-"""
 
 
 @needs_cpu

@@ -23,15 +23,6 @@ def operators(registry, library, toy):
     return registry.ops.t
 
 
-#: Phase → the keys that the Trace Event Format asks for, beside those of every event, with their types.
-PHASES = {
-    "M": {"args": dict},
-    "X": {"ts": float, "dur": float, "cat": str, "args": dict},
-    "s": {"ts": float, "id": int, "cat": str},
-    "f": {"ts": float, "id": int, "cat": str, "bp": str},
-}
-
-
 def names(profile):
     return [(event.name, event.depth) for event in profile.events]
 

@@ -11,6 +11,7 @@ from core_fixtures import (  # noqa: F401
     numbers,
     registry,
     run_python,
+    scale,
     tensors,
     toy,
     work,

@@ -23,7 +23,6 @@ SCRIPT = shutil.which("dispatch", path=str(Path(sys.executable).parent))
 MODULE = [sys.executable, "-m", "dispatch_core"]
 OTHER = "python -m dispatch_core"
 COMMANDS = ["list", "doctor", "explain", "completion", "new-backend"]
-needs_script = pytest.mark.skipif(SCRIPT is None, reason="the console script is installed with the distribution")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="about signals and pipes as POSIX has them")
 
 

@@ -7,47 +7,18 @@ import pytest
 import dispatch_core as dc
 
 
-def show(array, a):
-    """Return an array that shows NumPy's ``a`` as it is."""
-    array.a = a
-    return array
-
-
 @pytest.fixture
 def ops(registry, library, toy):
-    """A dozen operators on toy arrays; one composite."""
     made = toy.array
     schemas = {
         "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor": lambda a, b, *, alpha: made(a.a + alpha * b.a),
         "add_(Tensor(a!) self, Tensor other) -> Tensor(a!)": lambda a, b: (a.a.__iadd__(b.a), a)[1],
-        "add.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)": add_out,
-        "cat(Tensor[] xs) -> Tensor": lambda xs: made([v for x in xs for v in x.a.ravel()]),
-        "pick(Tensor?[] xs, Tensor? y=None) -> Tensor": lambda xs, y: next(x for x in (*xs, y) if x is not None),
-        "split(Tensor(a) self) -> Tensor(a)[]": lambda a: [show(made(0), a.a[i, ...]) for i in range(len(a.a))],
-        "minmax(Tensor self) -> (Tensor low, Tensor high)": lambda a: (made(a.a.min()), made(a.a.max())),
         "first(Tensor(a) self) -> Tensor(a)": first,
         "item(Tensor self) -> Scalar": lambda a: float(a.a.ravel()[0]),
-        "zero_all_(Tensor(a!)[] xs) -> ()": lambda xs: [x.a.fill(0) for x in xs] and None,
-        "sizes(Tensor self) -> int[]": lambda a: list(a.a.shape),
-        "with_options(Tensor self, *, Any mode, Device? device=None, Any? state=None) -> Tensor": with_options,
-        "maybe(Tensor self, bool yes) -> Tensor?": lambda a, yes: a if yes else None,
     }
     for schema, kernel in schemas.items():
         library.impl(library.define(schema), kernel, toy.key)
-    library.define("full(int n, *, Device? device=None) -> Tensor")
-    library.impl("full", lambda n, *, device: made([n]), toy.key)
-    library.define("put(Any data, *, Device? device=None) -> Tensor")
-    library.impl("put", lambda data, *, device: data, toy.key)
-    library.define("twice(Tensor x) -> Tensor")
-    library.impl("twice", lambda x: registry.ops.t.add(x, x))
-    library.define("same(Tensor x) -> Tensor")
-    library.impl("same", lambda x: x)
     return registry.ops.t
-
-
-def add_out(a, b, *, out):
-    out.a[...] = a.a + b.a
-    return out
 
 
 def first(a):
@@ -56,21 +27,10 @@ def first(a):
     return view
 
 
-def with_options(a, *, mode, device, state):
-    return a
-
-
 @pytest.fixture(params=["raw", "wrapped"])
 def tensor(request, toy, tensors):
     """Make raw arrays, or the same in a frontend's tensors."""
     return toy.array if request.param == "raw" else lambda value: tensors.wrap(toy.array(value))
-
-
-def data(value):
-    if isinstance(value, list | tuple):
-        return type(value)(map(data, value))
-    found = getattr(value, "_dispatch_data", value)
-    return found.a.tolist() if hasattr(found, "a") else found
 
 
 def test_a_trace_is_drawn_with_shapes_views_and_writes(registry, ops, tensor, tmp_path):

@@ -26,9 +26,6 @@ def per_sample(weight, x):
     return func.vmap(func.grad(loss), in_dims=(None, 0))(weight, x)
 
 
-SLOPES = [[0.0, 4.0], [32.0, 48.0], [112.0, 140.0]]
-
-
 def compute_slopes(weight=None, device="cpu"):
     weight = torchlike.tensor([0.0, 2.0]) if weight is None else weight
     return per_sample(weight.to(device), make_rows(3, 2).to(device))
