@@ -83,7 +83,7 @@ def test_a_first_addition_reads_the_rows_and_imports_the_rules_of_few_operators(
         "from dispatch_aten import families\n"
         "torchlike.ones(3) + torchlike.ones(3)\n"
         "read = families._read.cache_info().currsize\n"
-        "assert 4 * read < len({*families.FAMILY_TEXTS.values()}), read\n"
+        "assert 8 * read < len({*families.FAMILY_TEXTS.values()}), read\n"
         "kinds = {name.split('.')[2] for name in sys.modules if name.startswith('dispatch_aten.families.')}\n"
         "assert not kinds & {'convolution', 'pooling', 'recurrent', 'reduction', 'attention', 'linalg'}, kinds\n"
     )

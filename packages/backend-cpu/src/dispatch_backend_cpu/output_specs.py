@@ -136,13 +136,15 @@ def promoting_rule(name: str, arity: int, promotion: Promotion | None, *, opmath
     ``float16`` is computed in ``float32``. A dtype that NumPy lacks always is; the third thing returned is then the dtype
     that operands are rounded to before, else None.
     """
-    rule = rule_for(name) if promotion is None else promotion
-    return memoize(name, partial(_promote, name, rule, arity, opmath), _KEY)
+    return memoize(name, partial(_promote, name, promotion, arity, opmath), _KEY)
 
 
 def _promote(
-    name: str, rule: Promotion, arity: int, opmath: bool, /, *args: Any, **kwargs: Any
+    name: str, promotion: Promotion | None, arity: int, opmath: bool, /, *args: Any, **kwargs: Any
 ) -> tuple[OutputSpec, np.dtype[Any], np.dtype[Any] | None]:
+    rule = (
+        rule_for(name) if promotion is None else promotion
+    )  # asked here: kernels of operators are made before one is called
     spec: OutputSpec = _ask(name, args, kwargs)
     operands: list[TensorMeta | Number] = [_describe(value) for value in args[:arity] if value is not None]
     dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
