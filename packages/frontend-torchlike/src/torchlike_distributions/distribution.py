@@ -83,6 +83,10 @@ class Distribution:
     #: Parameters that have dimensions of their own beside those of the batch.
     _parameter_dims: ClassVar[dict[str, int]] = {}
 
+    def _known_class(self) -> type:
+        """Return the class of this package that the instance's class is or inherits from."""
+        return next(each for each in type(self).__mro__ if each.__module__.startswith("torchlike.distributions."))
+
     def _get_checked_instance(self, cls: type, instance: Any = None) -> Any:
         if instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
@@ -173,6 +177,11 @@ class Distribution:
         if isinstance(sample_shape, int):
             raise TypeError(f"sample_shape takes a sequence of ints, not int\nHint: write ({sample_shape},)")
         return Size((*Size(sample_shape), *self._batch_shape, *self._event_shape))
+
+    def _check_sample(self, value: Tensor) -> None:
+        """Raise ``ValueError`` where values are checked and some do not fit."""
+        if self._validate_args:
+            self._validate_sample(value)
 
     def _validate_sample(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):

@@ -91,8 +91,7 @@ class MixtureSameFamily(Distribution):
         return (found * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         found = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         return torchlike.logsumexp(found + torchlike.log_softmax(self.mixture_distribution.logits, -1), -1)
 

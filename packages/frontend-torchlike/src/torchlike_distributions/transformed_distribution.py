@@ -51,13 +51,12 @@ class TransformedDistribution(Distribution):
         super().__init__(forward[:cut], forward[cut:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(TransformedDistribution, _instance)
+        new = self._get_checked_instance(self._known_class(), _instance)
+        self._expand_parameters(self._parameters or (), batch_shape, new)
         new.transforms = self.transforms
         whole = ComposeTransform(self.transforms)
         shape = whole.inverse_shape(Size(batch_shape) + self.event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
-        Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     @constraints.dependent_property(is_discrete=False)
@@ -86,8 +85,7 @@ class TransformedDistribution(Distribution):
         return self._transform(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         event_dim, found, y = len(self.event_shape), torchlike.zeros(()), value
         for transform in reversed(self.transforms):
             x = transform.inv(y)

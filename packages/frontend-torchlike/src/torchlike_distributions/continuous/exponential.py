@@ -5,7 +5,6 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.exponential"  # see Note [Public paths]
 
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import torchlike
@@ -26,7 +25,7 @@ class Exponential(ExponentialFamily):
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
-        super().__init__(() if isinstance(rate, Number) else self.rate.size(), validate_args=validate_args)
+        super().__init__(self.rate.size(), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -48,13 +47,11 @@ class Exponential(ExponentialFamily):
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 1 - torchlike.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:

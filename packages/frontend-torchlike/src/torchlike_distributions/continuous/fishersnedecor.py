@@ -6,7 +6,6 @@ __name__ = "torchlike.distributions.fishersnedecor"  # see Note [Public paths]
 
 import math
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar, Self
 
 import torchlike
@@ -28,8 +27,7 @@ class FisherSnedecor(Distribution):
     def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gamma1, self._gamma2 = Gamma(self.df1 * 0.5, self.df1), Gamma(self.df2 * 0.5, self.df2)
-        is_number = isinstance(df1, Number) and isinstance(df2, Number)
-        super().__init__(() if is_number else self.df1.size(), validate_args=validate_args)
+        super().__init__(self.df1.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         new = super().expand(batch_shape, _instance)
@@ -59,8 +57,7 @@ class FisherSnedecor(Distribution):
         return (x1 / x2.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         gammas = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
         power = half1 * ratio.log() + (half1 - 1) * torchlike.log(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.gamma"  # see Note [Public paths]
 
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import dispatch_core as dc
@@ -27,8 +26,7 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
-        is_number = isinstance(concentration, Number) and isinstance(rate, Number)
-        super().__init__(() if is_number else self.concentration.size(), validate_args=validate_args)
+        super().__init__(self.concentration.size(), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -51,14 +49,12 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = torchlike.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         power = torchlike.xlogy(self.concentration, self.rate) + torchlike.xlogy(self.concentration - 1, value)
         return power - self.rate * value - torchlike.lgamma(self.concentration)
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return torchlike.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:

@@ -6,7 +6,6 @@ __name__ = "torchlike.distributions.generalized_pareto"  # see Note [Public path
 
 import math
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import torchlike
@@ -35,8 +34,7 @@ class GeneralizedPareto(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
-        is_number = all(isinstance(each, Number) for each in (loc, scale, concentration))
-        super().__init__(() if is_number else self.loc.size(), validate_args=validate_args)
+        super().__init__(self.loc.size(), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
@@ -70,8 +68,7 @@ class GeneralizedPareto(Distribution):
         return torchlike.where(self._is_exponential(), -z, -torchlike.log1p(safe * z) / safe)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = (value - self.loc) / self.scale
         safe = torchlike.where(self._is_exponential(), torchlike.ones_like(self.concentration), self.concentration)
         curved = -(1 + 1 / safe) * torchlike.log1p(safe * z)
@@ -79,8 +76,7 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability of greater values."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:

@@ -5,8 +5,7 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.gumbel"  # see Note [Public paths]
 
 import math
-from numbers import Number
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torchlike
 from torchlike import Tensor
@@ -23,27 +22,19 @@ class Gumbel(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
+    _parameters = ("loc", "scale")
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         info = torchlike.finfo(self.loc.dtype)
-        if isinstance(loc, Number) and isinstance(scale, Number):
-            base = Uniform(info.tiny, 1 - info.eps, validate_args=validate_args)
-        else:
-            low = torchlike.full_like(self.loc, info.tiny)
-            base = Uniform(low, torchlike.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
+        low = torchlike.full_like(self.loc, info.tiny)
+        base = Uniform(low, torchlike.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
         ones = torchlike.ones_like(self.scale)
         steps = [ExpTransform().inv, AffineTransform(0, -ones), ExpTransform().inv, AffineTransform(loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(Gumbel, _instance)
-        new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
-
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 

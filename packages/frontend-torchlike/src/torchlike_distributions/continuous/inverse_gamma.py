@@ -5,7 +5,7 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.inverse_gamma"  # see Note [Public paths]
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torchlike
 from torchlike import Tensor
@@ -27,9 +27,6 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         minus = -base.rate.new_ones(())
         super().__init__(base, PowerTransform(minus), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        return super().expand(batch_shape, _instance=self._get_checked_instance(InverseGamma, _instance))
 
     @property
     def concentration(self) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.kumaraswamy"  # see Note [Public paths]
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torchlike
 from torchlike import Tensor
@@ -23,6 +23,7 @@ class Kumaraswamy(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support: Any = constraints.unit_interval
     has_rsample = True
+    _parameters = ("concentration1", "concentration0")
 
     def __init__(
         self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
@@ -39,12 +40,6 @@ class Kumaraswamy(TransformedDistribution):
             PowerTransform(exponent=self.concentration1.reciprocal()),
         ]
         super().__init__(base, steps, validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(Kumaraswamy, _instance)
-        new.concentration1 = self.concentration1.expand(batch_shape)
-        new.concentration0 = self.concentration0.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
 
     def _moment(self, n: int) -> Tensor:
         ratio = 1 + n / self.concentration1

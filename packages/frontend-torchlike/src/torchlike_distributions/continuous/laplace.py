@@ -5,7 +5,6 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.laplace"  # see Note [Public paths]
 
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import torchlike
@@ -25,8 +24,7 @@ class Laplace(Distribution):
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        is_number = isinstance(loc, Number) and isinstance(scale, Number)
-        super().__init__(() if is_number else self.loc.size(), validate_args=validate_args)
+        super().__init__(self.loc.size(), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -50,13 +48,11 @@ class Laplace(Distribution):
         return self.loc - self.scale * u.sign() * torchlike.log1p(-u.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -torchlike.log(2 * self.scale) - torchlike.abs(value - self.loc) / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * torchlike.expm1(-away.abs() / self.scale)
 

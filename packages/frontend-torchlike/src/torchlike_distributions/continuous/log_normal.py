@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __name__ = "torchlike.distributions.log_normal"  # see Note [Public paths]
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from torchlike import Tensor
 
@@ -23,9 +23,6 @@ class LogNormal(TransformedDistribution):
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        return super().expand(batch_shape, _instance=self._get_checked_instance(LogNormal, _instance))
 
     @property
     def loc(self) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __name__ = "torchlike.distributions.pareto"  # see Note [Public paths]
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from torchlike import Tensor
 
@@ -19,16 +19,12 @@ class Pareto(TransformedDistribution):
     """The Pareto distribution of ``scale`` and ``alpha`` (source: ``torch.distributions.Pareto``)."""
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
+    _parameters = ("scale", "alpha")
 
     def __init__(self, scale: Tensor | float, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(Pareto, _instance)
-        new.scale, new.alpha = self.scale.expand(batch_shape), self.alpha.expand(batch_shape)
-        return super().expand(batch_shape, _instance=new)
 
     @property
     def mean(self) -> Tensor:

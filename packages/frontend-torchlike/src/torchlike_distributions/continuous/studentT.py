@@ -64,8 +64,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * drawn * torchlike.rsqrt(self._chi2.rsample(sample_shape) / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (value - self.loc) / self.scale
         gammas = torchlike.lgamma(0.5 * self.df) - torchlike.lgamma(0.5 * (self.df + 1.0))
         normalizer = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + gammas

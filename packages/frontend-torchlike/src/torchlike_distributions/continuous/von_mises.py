@@ -58,7 +58,6 @@ class VonMises(Distribution):
             return ((found + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         normalizer = math.log(2 * math.pi) + torchlike.special.i0e(self.concentration).log() + self.concentration
         return self.concentration * torchlike.cos(value - self.loc) - normalizer

@@ -47,8 +47,7 @@ class Bernoulli(Binary, ExponentialFamily):
             return torchlike.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -torchlike.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
 

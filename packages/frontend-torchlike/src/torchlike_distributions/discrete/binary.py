@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __name__ = "torchlike.distributions.binary"  # see Note [Public paths]
 
-from numbers import Number
 from typing import Any, Self
 
 from torchlike import Size, Tensor
@@ -19,9 +18,8 @@ class Binary(Distribution):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        is_number = isinstance(probs if logits is None else logits, Number)
         self._set_param(*broadcast_all(probs if logits is None else logits), is_probs=logits is None)
-        super().__init__(() if is_number else self._param.size(), validate_args=validate_args)
+        super().__init__(self._param.size(), validate_args=validate_args)
 
     def _set_param(self, param: Tensor, *, is_probs: bool) -> None:
         self._param = param

@@ -53,8 +53,7 @@ class Binomial(Binary):
             return torchlike.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         ways = torchlike.lgamma(self.total_count + 1) - torchlike.lgamma(value + 1)
         ways = ways - torchlike.lgamma(self.total_count - value + 1)
         normalizer = self.total_count * self.logits.clamp(min=0)

@@ -87,8 +87,7 @@ class Categorical(Distribution):
             return torchlike.multinomial(table, shape.numel(), True).T.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, scores = torchlike.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return scores.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -100,3 +99,35 @@ class Categorical(Distribution):
         values = torchlike.arange(self._num_events, dtype=torchlike.int64, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
+
+
+class OverCategories(Distribution):
+    """A distribution that is made from a categorical one."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self.param_shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        new = self._get_checked_instance(self._known_class(), _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return self._expand_parameters((), batch_shape, new)
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The log probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape

@@ -81,15 +81,13 @@ class ContinuousBernoulli(Binary):
         return self.icdf(torchlike.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         loss = torchlike.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._log_constant() - loss
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         cut = self._cut()
         found = torchlike.pow(cut, value) * torchlike.pow(1.0 - cut, 1.0 - value) + cut - 1.0
         found = torchlike.where(self._outside(), found / (2.0 * cut - 1.0), value)

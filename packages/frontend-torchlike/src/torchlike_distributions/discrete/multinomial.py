@@ -13,13 +13,12 @@ import torchlike
 from torchlike import Size, Tensor
 
 from .. import constraints
-from ..distribution import Distribution
 from ..utils import broadcast_all
 from .binomial import Binomial
-from .categorical import Categorical
+from .categorical import OverCategories
 
 
-class Multinomial(Distribution):
+class Multinomial(OverCategories):
     """Counts of ``total_count`` draws by category (source: ``torch.distributions.Multinomial``)."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -30,36 +29,16 @@ class Multinomial(Distribution):
         if not isinstance(total_count, Number):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        shape = self._categorical.param_shape
-        super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(Multinomial, _instance)
+        new = super().expand(batch_shape, _instance)
         new.total_count = self.total_count
-        new._categorical = self._categorical.expand(batch_shape)
-        Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:
@@ -78,8 +57,7 @@ class Multinomial(Distribution):
         return counts
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
         ways = torchlike.lgamma(value.sum(-1) + 1) - torchlike.lgamma(value + 1).sum(-1)

@@ -50,8 +50,7 @@ class NegativeBinomial(Binary):
             return torchlike.poisson(rates)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         sigmoid = torchlike.nn.functional.logsigmoid
         chance = self.total_count * sigmoid(-self.logits) + value * sigmoid(self.logits)
         total = self.total_count + value

@@ -5,53 +5,21 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.one_hot_categorical"  # see Note [Public paths]
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torchlike
-from torchlike import Size, Tensor
+from torchlike import Tensor
 
 from .. import constraints
-from ..distribution import Distribution
-from .categorical import Categorical
+from .categorical import OverCategories
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OverCategories):
     """A one-hot vector along the last dimension (source: ``torch.distributions.OneHotCategorical``)."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
-        super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(OneHotCategorical, _instance)
-        new._categorical = self._categorical.expand(batch_shape)
-        Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
-        return new
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:
@@ -70,8 +38,7 @@ class OneHotCategorical(Distribution):
         return torchlike.nn.functional.one_hot(drawn, self._categorical._num_events).to(self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Tensor:

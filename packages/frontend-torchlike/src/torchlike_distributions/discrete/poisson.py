@@ -5,7 +5,6 @@ from __future__ import annotations
 __name__ = "torchlike.distributions.poisson"  # see Note [Public paths]
 
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import torchlike
@@ -24,7 +23,7 @@ class Poisson(ExponentialFamily):
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
-        super().__init__(() if isinstance(rate, Number) else self.rate.size(), validate_args=validate_args)
+        super().__init__(self.rate.size(), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -43,8 +42,7 @@ class Poisson(ExponentialFamily):
             return torchlike.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
-from torchlike import Size, Tensor
+from torchlike import Tensor
 
 from .. import constraints
-from ..distribution import Distribution
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import ExpTransform
 from ..utils import broadcast_all, clamp_probs
-from .categorical import Categorical
+from .categorical import OverCategories
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OverCategories):
     """The logarithms of a relaxed one-hot vector (source: ``torch.distributions.relaxed_categorical``)."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -29,31 +28,13 @@ class ExpRelaxedCategorical(Distribution):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical, self.temperature = Categorical(probs, logits), temperature
-        shape = self._categorical.param_shape
-        super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
+        self.temperature = temperature
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
-        new.temperature, new._categorical = self.temperature, self._categorical.expand(batch_shape)
-        Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
+        new = super().expand(batch_shape, _instance)
+        new.temperature = self.temperature
         return new
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        """The log probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -63,8 +44,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         count = self._categorical._num_events
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         scale = math.lgamma(count) - torchlike.log(
             torchlike.full_like(torchlike.as_tensor(self.temperature), 1.0) * self.temperature
@@ -85,9 +65,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        return super().expand(batch_shape, _instance=self._get_checked_instance(RelaxedOneHotCategorical, _instance))
 
     @property
     def temperature(self) -> Tensor:

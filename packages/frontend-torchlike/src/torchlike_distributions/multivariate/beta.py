@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import torchlike
-from torchlike import Size, Tensor
+from torchlike import Tensor
 
 from .. import constraints
-from ..distribution import Distribution, ExponentialFamily
+from ..distribution import ExponentialFamily
 from ..utils import broadcast_all
 from .dirichlet import Dirichlet
 
@@ -34,9 +34,7 @@ class Beta(ExponentialFamily):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         new = self._get_checked_instance(Beta, _instance)
         new._dirichlet = self._dirichlet.expand(batch_shape)
-        Distribution.__init__(new, Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expand_parameters((), batch_shape, new)
 
     @property
     def concentration1(self) -> Tensor:
@@ -65,8 +63,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._dirichlet.log_prob(torchlike.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:

@@ -51,8 +51,7 @@ class Dirichlet(ExponentialFamily):
         return drawn / drawn.sum(-1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         density = torchlike.xlogy(self.concentration - 1.0, value).sum(-1)
         return density + torchlike.lgamma(self.concentration.sum(-1)) - torchlike.lgamma(self.concentration).sum(-1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __name__ = "torchlike.distributions.logistic_normal"  # see Note [Public paths]
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from torchlike import Tensor
 
@@ -26,9 +26,6 @@ class LogisticNormal(TransformedDistribution):
         if not base.batch_shape:
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        return super().expand(batch_shape, _instance=self._get_checked_instance(LogisticNormal, _instance))
 
     @property
     def loc(self) -> Tensor:

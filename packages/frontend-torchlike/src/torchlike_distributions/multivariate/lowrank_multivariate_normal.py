@@ -93,8 +93,7 @@ class LowRankMultivariateNormal(Distribution):
         return 2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self.cov_diag.log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         away = value - self.loc
         scaled = (self.cov_factor.mT @ (away / self.cov_diag).unsqueeze(-1)).squeeze(-1)
         distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, scaled)

@@ -121,8 +121,7 @@ class Wishart(ExponentialFamily):
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         size = self._event_shape[-1]
         solved = torchlike.cholesky_solve(value, self._unbroadcasted_scale_tril)
         normalizer = -self.df * (size * math.log(2) / 2 + self._half_log_det()) - torchlike.mvlgamma(
