@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import current_session
 
 from ..history.grad_mode import is_grad_enabled
-from ..names.lazy_names import import_lazily
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+from ..names.lazy_names import Tensor
 
 __all__ = ["CastCache", "Nesting"]
 

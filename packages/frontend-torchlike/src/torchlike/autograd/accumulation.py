@@ -11,7 +11,7 @@ Note [A gradient that nothing else holds]
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,13 +23,8 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import current_part, see_gradient
 from ..history.node import Leaf, Node
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from ..tensors.tensor import bare
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0

@@ -6,20 +6,15 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from dispatch_core.lazy_text import repr_by_attributes
 from dispatch_core.tracebacks import is_own_frame
 
 from ..history.graph_settings import anomaly_mode
 from ..history.node import Node
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .observer import observe
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _TRACEBACK: Final = "traceback_"
 

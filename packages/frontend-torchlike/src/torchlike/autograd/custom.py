@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.grad_mode import is_grad_enabled
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .function import Function
 from .rules.fallback import find_tensors, run_without_formula
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
-
 
 _BACK: Final = DispatchKey.FuncTorchDynamicLayerBackMode.value
 

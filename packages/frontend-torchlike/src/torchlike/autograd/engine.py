@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -21,14 +21,9 @@ from ..history.grad_mode import enable_grad, no_grad
 from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, is_plain, to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .accumulation import accumulate, add_gradients
 from .saved import check_cut
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _sequence: Final = attrgetter("seq")
 _Buffers = dict[Node, "list[Tensor | None]"]

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from ..history.hooks import RemovableHandle
 from ..history.node import Node
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .engine import current_run
 from .gradients import GradientEdge
 from .saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from .saved_mutation import allow_mutation_on_saved_tensors
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 __all__ = [
     "GradientEdge",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 
@@ -18,14 +18,8 @@ from ..history.device_keys import autograd_bit
 from ..history.node import Node, next_sequence
 from ..history.view_chains import replay
 from ..history.views import set_history
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .saved import make_released_error
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
-
 
 _LEAF_WRITTEN: Final = (
     "a leaf Variable that requires grad is being used in an in-place operation.\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD
@@ -11,14 +11,9 @@ from dispatch_core.keys import AUTOGRAD
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, Output, Storage, TensorState
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from ..tensors.tensor import bare
 from ..values.dtypes import format_type
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 class Saved:

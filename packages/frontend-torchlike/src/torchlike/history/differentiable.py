@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from weakref import ref
 
 import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
 from dispatch_core.keys import AUTOGRAD
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from . import tangents
 from .captures import see, see_gradient
 from .device_keys import autograd_bit
@@ -20,11 +20,6 @@ from .metadata import Meta, is_plain
 from .node import Leaf, Node
 from .transforms import refuse_in_transform
 from .views import View, make_state
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _making: Final = forkable(Order.MEMORY)
 

@@ -17,19 +17,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 from weakref import ref
 
 from dispatch_core.forks import Order, forkable
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .hooks import Hook, RemovableHandle
 from .metadata import Meta
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 sequence: Final = itertools.count(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten import shapes
@@ -16,17 +16,11 @@ from dispatch_aten.errors import OperatorError
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .metadata import is_plain
 from .node import Aliases, Leaf, Storage
 from .view_chains import list_views, replay
 from .views import ALIASING, View, join
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
-
 
 #: The references to an array that no view's array refers to: the tensor's, and that of the call that counts them.
 _ALONE: Final = 2

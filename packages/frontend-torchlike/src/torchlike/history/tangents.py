@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..names.lazy_names import import_lazily
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+from ..names.lazy_names import Tensor
 
 #: The number of the open level, 0 outside.
 dual_level: Final[ContextVar[int]] = ContextVar("torchlike.dual_level", default=0)

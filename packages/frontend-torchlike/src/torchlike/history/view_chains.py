@@ -10,19 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import find_array_type
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .captures import current_part
 from .metadata import is_plain
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 Chain = Any
 

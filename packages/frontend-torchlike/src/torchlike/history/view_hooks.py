@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dispatch_core.frontends import ViewCode, Views, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .node import tick
 from .view_chains import CUT_ONE_BY_ONE, describe_parts, view_kinds
 from .views import ONE_OF_SEVERAL, UNRECORDED, make_alias, make_view_state, set_view
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
 #: The middle of the tuple of `Late`, as text.

@@ -15,7 +15,7 @@ Note [The state of a view is made late]
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
@@ -23,16 +23,11 @@ from dispatch_core.forks import Order, forkable
 from dispatch_core.frontends import bind, find_array_type
 from dispatch_core.keys import AUTOGRAD
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .captures import current_part
 from .grad_mode import enable_grad, is_grad_enabled
 from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
 from .view_chains import Chain, list_views, replay, view_kinds
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: Held while the aliases of an array that cannot be written are changed; no operator is called meanwhile.
 ALIASING: Final = forkable(Order.MEMORY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, ForwardRef
+from typing import TYPE_CHECKING, Any, Final, ForwardRef
 
 from dispatch_core.tracebacks import api_boundary
 
@@ -65,6 +65,13 @@ def import_lazily(module: str, name: str) -> Any:
     For a name that type checkers alone need: its module imports the one that mentions it, or is large.
     """
     return ForwardRef(f"import_module({module!r}).{name}", module="importlib")
+
+
+# For the modules that the class's own one imports.
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor as Tensor  # noqa: PLC0414  # for other modules
+else:
+    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 def load_names(

@@ -11,17 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 from weakref import ref
 
 from dispatch_core.forks import Order, forkable
 
-from ..names.lazy_names import import_lazily
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+from ..names.lazy_names import Tensor
 
 _numbers: Final = count(1)
 #: Far from every size, and from -1, so that a function that takes it for a number refuses it.

@@ -6,7 +6,7 @@ An array of ``bfloat16`` or ``float8`` travels as NumPy's unsigned integers with
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,15 +14,10 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import materialize, write_recorded
 from dispatch_core.keys import LAYOUTS
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from ..values.layouts import layout_of
 from .arrays import from_numpy, to_numpy
 from .tensor import wrap
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 __all__ = ["CARRIERS", "KEPT_GRADIENT", "export_tensor", "import_tensor"]
 

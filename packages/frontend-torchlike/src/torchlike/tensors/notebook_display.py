@@ -7,19 +7,14 @@ with the indices of its rows and columns, edges only where it is larger; anythin
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dispatch_core.display import Column, DataTable, show_number_of, show_size
 from dispatch_core.keys import LAYOUTS
 from dispatch_devkit.fragments import to_block, to_fragment
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .printing import format_tensor, write_matrix
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 #: Rows and columns of a table that are shown; of more the edges are.
 _ROWS, _COLUMNS = 12, 12

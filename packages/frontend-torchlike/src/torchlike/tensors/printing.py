@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,13 +24,8 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from .arrays import read_printable
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
-from ..names.lazy_names import import_lazily
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+from ..names.lazy_names import Tensor
 
 __all__ = ["Array", "DType", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,12 +19,7 @@ from dispatch_aten import promotion
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, ScalarType, as_dtype, get_default_dtype
 from dispatch_aten.promotion import Operand
 
-from ..names.lazy_names import import_lazily
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
+from ..names.lazy_names import Tensor
 
 dtype = ScalarType
 

@@ -8,17 +8,12 @@ Note [Data of a layout]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from dispatch_core.keys import LAYOUTS
 
-from ..names.lazy_names import import_lazily
+from ..names.lazy_names import Tensor
 from . import dtypes
-
-if TYPE_CHECKING:
-    from ..tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 __all__ = ["jagged", "layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
 

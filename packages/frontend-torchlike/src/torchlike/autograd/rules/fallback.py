@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
@@ -14,13 +14,8 @@ from dispatch_core.keys import AUTOGRAD
 from ...history.device_keys import autograd_bit
 from ...history.grad_mode import is_grad_enabled
 from ...history.node import Node, next_sequence
-from ...names.lazy_names import import_lazily
+from ...names.lazy_names import Tensor
 from ..inplace import check_inplace, rebase
-
-if TYPE_CHECKING:
-    from ...tensors.tensor import Tensor
-else:
-    Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
 class NotDifferentiable(Node):
