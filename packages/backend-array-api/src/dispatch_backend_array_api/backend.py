@@ -13,9 +13,6 @@ from .kernels import make_kernels
 from .library import Array, ArrayLibrary, Kernel, as_numpy
 from .refusals import translate_refusals
 
-__all__ = ["ArrayAPIBackend", "array_api_backend"]
-
-
 Planner: TypeAlias = Callable[[Program], Iterable[PlannedStep] | None]
 
 

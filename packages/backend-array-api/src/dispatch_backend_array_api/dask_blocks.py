@@ -8,8 +8,6 @@ import numpy as np
 
 from dispatch_aten.errors import DimensionError
 
-__all__ = ["check_block", "put_block", "scatter_block", "take_block"]
-
 
 def check_block(index: Any, size: int, dim: int, operator: str) -> Any:
     """Return a chunk of positions, which may count from the end; raises ``DimensionError`` for one out of range."""

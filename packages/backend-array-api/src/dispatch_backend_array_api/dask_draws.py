@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["draw_block"]
-
 
 def draw_block(kind: str, bounds: tuple[int, ...], seed: int, dtype: str, block_info: Any = None) -> Any:
     """Draw the chunk of an array: the same numbers for a seed and a place, however often it is computed.

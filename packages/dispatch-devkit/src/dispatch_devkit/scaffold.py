@@ -31,8 +31,6 @@ from dispatch_core.inspection import (
     loader,
 )
 
-__all__ = ["SORTS", "STRIDED", "Project", "new_backend", "templates"]
-
 STRIDED: Final = "strided"
 _ARRAY_API: Final = "array-api"
 #: Sort of backend → its arrays.

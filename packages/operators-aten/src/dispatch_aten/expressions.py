@@ -23,8 +23,6 @@ from .operators import KIND_OF
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_expression", "spell"]
-
 _SIGNS: Final[dict[type[ast.AST], str]] = {
     getattr(ast, sign): name
     for sign, name in zip(

@@ -20,8 +20,6 @@ from .operators import KIND_OF, row_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MODULES", "find_function", "is_operator", "kind_of", "names_for", "names_with", "place_of"]
-
 MODULES: Final = {"shape": "shapes", "formula": "composites", "composite": "composites"}
 """The facts that name functions, and the module of each kind that has these."""
 

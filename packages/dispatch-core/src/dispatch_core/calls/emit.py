@@ -34,19 +34,6 @@ from weakref import ref
 
 from ..tracebacks import GENERATED
 
-__all__ = [
-    "BOXED",
-    "define",
-    "indent",
-    "is_generated",
-    "make_function",
-    "prefix_constant",
-    "quote",
-    "quote_name",
-    "rename_constants",
-    "rename_parameters",
-]
-
 #: How the names of constants begin that cannot be hashed, or change; see `quote`.
 BOXED: Final = "__its_"
 _NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")

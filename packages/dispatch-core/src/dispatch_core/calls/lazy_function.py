@@ -17,8 +17,6 @@ from weakref import ref
 from ..tracebacks import trim_traceback
 from .emit import is_generated
 
-__all__ = ["LazyFunction"]
-
 #: How many calls of a function are served by others, before it gets code of its own.
 FIRST_CALLS = 8
 #: A function that serves a call, its arguments in order, and whether its results are compared.

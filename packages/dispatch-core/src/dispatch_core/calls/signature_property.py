@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from ..signatures import LazySignature
 
-__all__ = ["SignatureProperty"]
-
 
 class SignatureProperty:
     """Gives the objects of a class their ``__signature__``, and the class itself none.

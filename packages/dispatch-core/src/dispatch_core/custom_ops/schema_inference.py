@@ -30,8 +30,6 @@ from ..schema.model import FunctionSchema, spell_default
 from ..schema.types import BaseType
 from ..tracebacks import api_boundary
 
-__all__ = ["Tensor", "infer_schema"]
-
 if TYPE_CHECKING:
     Tensor: TypeAlias = Any
 else:

@@ -14,8 +14,6 @@ from typing import Final
 from ..surroundings.logs import Log
 from .replacement import replace_file
 
-__all__ = ["read_checked", "write_checked"]
-
 _LOG: Final = Log("caches")
 _SUFFIX: Final = ".sha256"
 

@@ -24,8 +24,6 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["Draft"]
-
 #: After so many numbers that no draft has, none is looked for.
 _GAP: Final = 8
 #: After so many seconds a draft that no lock can be asked for is one that was left.

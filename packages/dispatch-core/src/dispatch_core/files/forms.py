@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import ArgumentError
 from .replacement import write_text
 
-__all__ = ["write_form"]
-
 
 def write_form(drawn: object, path: str | Path, forms: Mapping[str, Callable[[Any], str]]) -> Path:
     """Write an object in the form that the suffix of ``path`` names among ``forms``; return the path.

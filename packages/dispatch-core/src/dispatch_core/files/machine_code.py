@@ -24,8 +24,6 @@ from typing import Any, Final, Protocol
 from ..surroundings.logs import Log
 from .checked import read_checked, write_checked
 
-__all__ = ["keep_on_disk"]
-
 _LOG: Final = Log("caches")
 
 

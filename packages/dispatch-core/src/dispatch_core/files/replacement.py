@@ -23,8 +23,6 @@ from typing import IO, Final, TypeAlias
 from ..surroundings.logs import Log
 from .drafts import Draft
 
-__all__ = ["replace_file", "write_text"]
-
 #: The names that ``open`` takes.
 Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _LOG: Final = Log("files")

@@ -33,8 +33,6 @@ from .mode_stack import (
     set_top,
 )
 
-__all__ = ["DispatchMode"]
-
 
 class DispatchMode:
     """Receive every operator that this thread or task calls while a block runs, and do something else instead.

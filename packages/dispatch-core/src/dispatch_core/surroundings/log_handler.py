@@ -6,8 +6,6 @@ import logging
 import sys
 from contextlib import suppress
 
-__all__ = ["StderrHandler"]
-
 
 class StderrHandler(logging.Handler):
     """Prints records on ``sys.stderr``, as it is when they are made."""

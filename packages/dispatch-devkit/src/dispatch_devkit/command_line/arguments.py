@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-__all__ = ["add_import", "add_json", "add_timeout"]
-
 
 def add_import(parser: argparse.ArgumentParser, example: str) -> None:
     """Add the option to import modules first, such as ``example``."""

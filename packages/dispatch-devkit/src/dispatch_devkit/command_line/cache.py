@@ -16,8 +16,6 @@ from dispatch_core.tools import did_you_mean
 from .arguments import add_json
 from .output import TextOutput
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "cache --clear cpu"
 _UNITS: Final = "B KiB MiB GiB TiB".split()
 

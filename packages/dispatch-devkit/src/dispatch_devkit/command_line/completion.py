@@ -16,8 +16,6 @@ from dispatch_core.errors import BackendError
 
 from .program import COMMANDS, make_parser
 
-__all__ = ["EXAMPLE", "SHELLS", "add_arguments", "run"]
-
 EXAMPLE: Final = "completion bash >> ~/.bash_completion"
 SHELLS: Final = ("bash", "zsh", "fish", "tcsh")
 #: Commands with the destinations of arguments that name devices.

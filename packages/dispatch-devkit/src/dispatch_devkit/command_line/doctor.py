@@ -13,8 +13,6 @@ from ..doctor.trials import Finding, examine
 from .arguments import add_json, add_timeout
 from .output import TextOutput, style_of
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "doctor npu dispatch-backend-cpu --timeout 30"
 
 

@@ -16,8 +16,6 @@ from ..operator_report import left_out_note, report
 from .arguments import add_import, add_json, add_timeout
 from .output import TextOutput
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "explain aten::add.Tensor --keys AutogradCPU,CPU"
 
 

@@ -14,8 +14,6 @@ from dispatch_core.tools import import_modules
 from .arguments import add_import, add_json
 from .output import TextOutput, style_of
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "list --json"
 
 

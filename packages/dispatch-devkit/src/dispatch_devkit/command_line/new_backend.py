@@ -7,8 +7,6 @@ from typing import Final
 
 from ..scaffold import SORTS, STRIDED, new_backend
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "new-backend acme --immutable"
 
 

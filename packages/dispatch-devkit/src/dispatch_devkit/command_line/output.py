@@ -17,8 +17,6 @@ from typing import Final, TextIO
 
 from dispatch_core.escapes import to_printable
 
-__all__ = ["TextOutput", "style_of"]
-
 _CODES: Final = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
 #: State of a plugin, or outcome of its trial → its colour.
 _STYLES: Final = {

@@ -20,8 +20,6 @@ from typing import Any, Final
 from dispatch_core.errors import DispatchError
 from dispatch_core.tools import BRINGS, CommandParser, did_you_mean, find_tool, list_tools, program_name
 
-__all__ = ["FINDINGS", "FINE", "INTERRUPTED", "READER_GONE", "USAGE", "main"]
-
 FINE: Final = 0
 FINDINGS: Final = 1
 USAGE: Final = 2

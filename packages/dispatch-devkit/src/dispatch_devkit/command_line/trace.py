@@ -36,8 +36,6 @@ from .call_report import CallReport
 from .output import TextOutput
 from .running import run_program
 
-__all__ = ["EXAMPLE", "add_arguments", "run"]
-
 EXAMPLE: Final = "trace --html calls.html train.py --epochs 1"
 USAGE: Final = "{0} [OPTION ...] PROGRAM [ARGUMENT ...]"
 

@@ -13,8 +13,6 @@ from .autocasting import autocast
 from .kernels import ARRAYS_OF, OperatorCasts
 from .settings import current_choices
 
-__all__ = ["make_kernel"]
-
 
 class _AuthorCasts(OperatorCasts):
     """The casts that an author asks for: of all tensors of the device with a floating-point dtype but float64."""

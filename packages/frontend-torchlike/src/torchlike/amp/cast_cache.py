@@ -13,8 +13,6 @@ from dispatch_core.frontends import current_session
 from ..history.grad_mode import is_grad_enabled
 from ..names.lazy_names import Tensor
 
-__all__ = ["CastCache", "Nesting"]
-
 
 class CastCache:
     """The kept casts of the blocks of one context.

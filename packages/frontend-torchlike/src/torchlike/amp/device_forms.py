@@ -12,8 +12,6 @@ from .autocasting import autocast, custom_bwd, custom_fwd
 from .scaler import GradScaler
 from .settings import default_dtype
 
-__all__ = ["make_autocast", "make_decorators", "make_scaler"]
-
 
 def _warn(device: str, name: str, instead: str) -> None:
     warnings.warn(

@@ -6,8 +6,6 @@ from typing import Final
 
 from dispatch_core.keys import DispatchKey
 
-__all__ = ["DEVICES", "KEYS"]
-
 #: An Autocast key → the device whose it is; a PrivateUse key may be claimed by another one later.
 DEVICES: Final[dict[DispatchKey, str]] = {}
 #: A device → its own key and its Autocast key.

@@ -19,8 +19,6 @@ from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from .settings import is_present
 
-__all__ = ["GradScaler", "OptState"]
-
 _full: Final[Any] = FACTORIES["full"]
 _UNUSED: Final = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
 

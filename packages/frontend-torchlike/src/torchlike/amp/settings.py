@@ -20,19 +20,6 @@ from ..history.graph_settings import autocast_choices, autocast_nesting, current
 from .cast_cache import CastCache, Nesting
 from .device_keys import DEVICES, KEYS
 
-__all__ = [
-    "autocast_decrement_nesting",
-    "autocast_increment_nesting",
-    "clear_autocast_cache",
-    "get_autocast_dtype",
-    "is_autocast_available",
-    "is_autocast_cache_enabled",
-    "is_autocast_enabled",
-    "set_autocast_cache_enabled",
-    "set_autocast_dtype",
-    "set_autocast_enabled",
-]
-
 #: The devices that torch has autocast for, by the dtype that each chooses; those that are not here stay without effect.
 _TORCHS: Final = {"bfloat16": "cpu hpu xla maia", "float16": "cuda xpu mps mtia ipu privateuseone"}
 _DEFAULTS: Final = {

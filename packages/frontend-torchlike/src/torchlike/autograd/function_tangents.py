@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     Context = import_lazily("torchlike.autograd.function", "Context")
 
-__all__ = ["compute_tangents", "push_forward", "shapes_of_tangents"]
-
 
 def push_forward(
     context: Context,

@@ -11,8 +11,6 @@ from dispatch_core.keys import LAYOUTS
 from ..tensors.tensor import Tensor, wrap
 from ..values.layouts import jagged, layout, layout_of, sparse_coo, strided
 
-__all__ = ["EMPTY", "find_template", "read_layout", "refuse_layout_of"]
-
 #: Layout → a function of size, dtype and device that makes a tensor without elements; `methods` fills it.
 EMPTY: Final[dict[layout, Callable[[Sequence[int], Any, Any], Tensor]]] = {}
 #: The factories that have a result of the sparse layout: one without elements.

@@ -16,8 +16,6 @@ from ..values import dtypes
 from ..values.size import Size
 from .factories import FACTORIES, as_tensor
 
-__all__ = ["LegacyType", "list_types", "set_default_tensor_type"]
-
 _NAMES: Final = {
     **{name: ScalarType[name] for name in "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()},
     "ComplexDouble": ScalarType.ComplexDouble,

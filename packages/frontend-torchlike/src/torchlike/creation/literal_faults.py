@@ -8,8 +8,6 @@ import numpy as np
 
 from ..tensors.tensor import Tensor
 
-__all__ = ["locate_fault"]
-
 _NUMBERS: Final = (bool, int, float, complex, np.generic, Tensor)
 #: Faults are looked for among so many elements only.
 _MOST: Final = 1_000_000

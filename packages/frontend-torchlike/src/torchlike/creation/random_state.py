@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["pack_state", "unpack_state"]
-
 _WORDS: Final = 624
 _LAYOUT: Final = np.dtype(
     [

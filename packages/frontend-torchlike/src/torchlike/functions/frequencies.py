@@ -12,8 +12,6 @@ from ..creation.factories import FACTORIES
 from ..tensors.tensor import Tensor
 from .operator_functions import FUNCTIONS
 
-__all__ = ["fftfreq", "rfftfreq"]
-
 
 def _place(places: Tensor, out: Tensor | None) -> Tensor:
     return places if out is None else out.resize_(places.shape).copy_(places)

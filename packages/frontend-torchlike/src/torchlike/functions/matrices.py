@@ -10,8 +10,6 @@ import dispatch_core as dc
 from ..tensors.arguments import check_tensor
 from ..tensors.tensor import Tensor
 
-__all__ = ["ADAPTED", "eig", "lstsq", "lu", "matrix_rank", "pca_lowrank", "solve", "svd_lowrank", "symeig"]
-
 #: The names of sublists' numbers.
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

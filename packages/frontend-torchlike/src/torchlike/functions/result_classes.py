@@ -11,8 +11,6 @@ from dispatch_core.caches import LazyTable
 from ..names.operator_table import OPERATORS
 from ..values import dtypes
 
-__all__ = ["RESULT_CLASSES"]
-
 
 def _make(name: str) -> Callable[..., Any]:
     """Make the class of an operator's named results, printed as torch prints it."""

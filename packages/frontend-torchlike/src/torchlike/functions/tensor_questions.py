@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..tensors.arguments import check_tensor
 from ..tensors.tensor import Tensor
 
-__all__ = ["get_device", "is_complex", "is_floating_point", "is_signed", "is_tensor", "numel"]
-
 
 def is_tensor(obj: object) -> bool:
     """Return whether an object is a tensor of this frontend."""

@@ -20,8 +20,6 @@ from .stack import below, current_levels
 from .tensors import Batched, note_write, wrap_value
 from .vmap_level import BATCHED, VmapLevel
 
-__all__ = ["VmapInfo", "make_kernel", "run_rule", "wrap_outputs"]
-
 _LINK: Final = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 

@@ -11,17 +11,6 @@ from dispatch_core.frontends import call_signature
 from ..tensors.tensor import frontend
 from .tensors import LevelData, data_of, make_data, wrap_value
 
-__all__ = [
-    "CallShape",
-    "call_in_order",
-    "map_tensors",
-    "shape_of",
-    "tensors_of",
-    "wrap_result",
-    "wrap_results",
-    "written_tensors",
-]
-
 
 class CallShape:
     """Where the tensors of an operator's calls are; facts of a signature, looked up once."""

@@ -25,8 +25,6 @@ from .stack import above, below, current_levels
 from .tensors import Tracked, wrap_value
 from .vmap_level import VmapLevel
 
-__all__ = ["call_in_transforms"]
-
 _LINK: Final = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 else:
     GradLevel = import_lazily("torchlike.levels.grad_level", "GradLevel")
 
-__all__ = ["find_call_rule", "keep_call", "make_pushing", "record_pushing"]
-
 
 @lru_cache(maxsize=1024)
 def make_pushing(cls: type[Function]) -> type[Function]:

@@ -22,8 +22,6 @@ from .calls import call_in_order, shape_of
 from .grad_level import ForwardLevel, GradLevel
 from .stack import TransformLevel, above, below, current_levels
 
-__all__ = ["DualLevel", "push_function"]
-
 _NESTED: Final = "Nested forward mode AD is not supported at the moment"
 _REFUSED: Final = (
     "forward_ad.dual_level() is supported inside of grad and vjp alone, not inside of {}\n"

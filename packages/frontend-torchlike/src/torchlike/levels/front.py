@@ -16,8 +16,6 @@ from .calls import call_in_order, shape_of
 from .stack import FRONT, current_levels
 from .tensors import LevelData
 
-__all__ = ["open_closed"]
-
 
 def open_closed(tensor: Any) -> Any:
     """Return a tensor, or the one that represents it where its level is closed; raises where none does."""

@@ -22,8 +22,6 @@ from .custom_tangents import find_call_rule, record_pushing
 from .stack import TransformLevel, below
 from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
 
-__all__ = ["ForwardLevel", "GradLevel"]
-
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
 
 

@@ -25,8 +25,6 @@ from .mapping import vmap
 from .stack import above
 from .tensors import NESTED, keep_histories, make_writable, require_grad
 
-__all__ = ["hessian", "jacfwd", "jacrev", "jvp", "linearize", "list_bases"]
-
 _JVP: Final = "jvp(f, primals, tangents)"
 
 

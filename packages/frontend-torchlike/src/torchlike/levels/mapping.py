@@ -15,8 +15,6 @@ from .randomness import check_randomness
 from .stack import above
 from .vmap_level import VmapLevel
 
-__all__ = ["broadcast_to_leaves", "name_of", "vmap"]
-
 
 def vmap(
     func: Callable[..., Any],

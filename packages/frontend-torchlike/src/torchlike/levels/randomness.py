@@ -20,8 +20,6 @@ from .calls import call_in_order, tensors_of, wrap_results, written_tensors
 from .stack import below
 from .tensors import Batched, note_write
 
-__all__ = ["check_randomness", "run_random"]
-
 _ERROR: Final = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
     "flags on vmap or perform the randomness operation out of vmap"

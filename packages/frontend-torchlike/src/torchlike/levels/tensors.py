@@ -30,22 +30,6 @@ from ..history.views import View
 from ..tensors.tensor import Tensor, bare, frontend
 from .stack import FRONT, TransformLevel
 
-__all__ = [
-    "NESTED",
-    "Batched",
-    "LevelData",
-    "Tracked",
-    "data_of",
-    "keep_histories",
-    "link",
-    "make_layout_error",
-    "note_write",
-    "require_grad",
-    "stand_for",
-    "wrap_value",
-]
-
-
 #: The key of nested tensors: their history is that of their values, which are a level's in their place.
 NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 

@@ -31,8 +31,6 @@ from .refusals import NotBatchableError, check_call, check_writes, closed_error,
 from .stack import TransformLevel, below
 from .tensors import Batched, LevelData, make_layout_error, note_write, stand_for
 
-__all__ = ["BATCHED", "VmapLevel"]
-
 #: The key of the batching rules that a program registers.
 BATCHED: Final = dc.DispatchKey.FuncTorchBatched
 _DECOMPOSITION: Final = dc.DispatchKey.FuncTorchBatchedDecomposition

@@ -11,8 +11,6 @@ from dispatch_core.lazy_text import LazyText
 #: Folders of torchlike whose paths are no public ones.
 _INNER: Final = frozenset("creation functions surface tensors values".split())
 
-__all__ = ["complete", "complete_all", "complete_function"]
-
 
 def complete(found: Any, namespace: str, name: str = "") -> None:
     """Add arguments, torch's page and an example to the docstring of a function or a class of ``torch.namespace``.

@@ -9,8 +9,6 @@ import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
 
-__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
-
 _Sizes: TypeAlias = int | Sequence[int]
 
 

@@ -14,17 +14,6 @@ from typing import Final
 
 from ..history.hooks import Hook, RemovableHandle
 
-__all__ = [
-    "register_module_backward_hook",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]
-
 #: All of them by number, for the one look that a call without hooks takes.
 ANY: Final[dict[int, bool]] = {}
 FORWARD_PRE: Final[dict[int, Hook]] = {}

@@ -13,14 +13,6 @@ from dispatch_core.tracebacks import trim_traceback
 from ..history.captures import current_part
 from ..history.hooks import Hook, RemovableHandle
 
-__all__ = [
-    "HOOKS",
-    "Hooks",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
-    "with_hooks",
-]
-
 #: The attributes of an optimizer that hold its hooks.
 HOOKS: Final = tuple(
     f"_optimizer_{when}_hooks"

@@ -17,8 +17,6 @@ from ..history.captures import current_part
 from ..tensors.arrays import is_recording
 from ..tensors.tensor import Tensor, wrap
 
-__all__ = ["make_number", "multiply", "read_number", "round_number", "to_plain", "write_number"]
-
 
 def _array_of(value: Tensor) -> np.ndarray[Any, Any] | None:
     """Return the array of a cpu tensor that can be read and written without an operator."""

@@ -12,8 +12,6 @@ from typing import Final
 
 from .sources import Bytes, Source
 
-__all__ = ["Archive"]
-
 #: Signature, version, flags, method, time, date, CRC-32, both sizes, and the lengths of the name and of the extra fields.
 _HEADER: Final = struct.Struct("<4s5H3I2H")
 _SIGNATURE: Final = b"PK\x03\x04"

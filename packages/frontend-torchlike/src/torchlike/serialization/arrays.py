@@ -20,8 +20,6 @@ from ..tensors.tensor import Tensor, wrap
 from .locations import Locator
 from .sources import Bytes
 
-__all__ = ["LARGEST_ALIGNMENT", "FileStorage", "Placed", "check_numbers", "find_dtype", "finish", "numpy_dtype"]
-
 #: Where a mapped storage begins: at a multiple of the largest alignment of a dtype, in bytes.
 LARGEST_ALIGNMENT: Final = 8
 

@@ -21,8 +21,6 @@ from .refusals import refuse
 from .sources import Source
 from .sparse_tensors import read_layout, rebuild_sparse
 
-__all__ = ["read_checkpoint"]
-
 #: Classes of storages by torch's names.
 _STORAGES: Final = {
     **{

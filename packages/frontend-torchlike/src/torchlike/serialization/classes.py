@@ -15,17 +15,6 @@ from typing import Any, Final
 
 from .refusals import shorten
 
-__all__ = [
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "list_allowed",
-    "make_bare",
-    "put_together",
-    "safe_globals",
-    "take_apart",
-]
-
 _allowed: Final[list[Any]] = []
 
 

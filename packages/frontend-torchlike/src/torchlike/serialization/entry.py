@@ -9,8 +9,6 @@ from dispatch_core.tracebacks import api_boundary
 
 from .locations import MapLocation, make_locator
 
-__all__ = ["load", "save"]
-
 _NO_PICKLE = (
     "load() reads data only and never runs code from a file, so weights_only=False is not implemented:"
     " leave it out, and allow the classes of a file by serialization.add_safe_globals"

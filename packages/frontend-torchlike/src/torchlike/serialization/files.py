@@ -34,8 +34,6 @@ from .safetensors_format import PLAIN, ReadEntry, WrittenEntry, read_header, wri
 from .sources import Bytes, Source, as_bytes
 from .structure import Decoder, Encoder
 
-__all__ = ["FileContent", "read_file"]
-
 _FORMAT: Final = "torchlike.2"
 
 

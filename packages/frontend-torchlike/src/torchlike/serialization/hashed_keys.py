@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["check_key"]
-
 #: How many parts a key may have, those that are met again counted again: Python hashes them each time, by recursion.
 _MOST: Final = 10_000
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 else:
     DeviceLike = import_lazily("torchlike.values.argument_types", "DeviceLike")
 
-__all__ = ["Locator", "MapLocation", "make_locator"]
-
 #: A device, the devices by the saved ones' names, or a function of a storage and such a name.
 MapLocation: TypeAlias = DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]
 

@@ -12,8 +12,6 @@ from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
 from ..tensors.tensor import Tensor
 
-__all__ = ["find_place"]
-
 
 def find_place(tensor: Tensor) -> tuple[Any, int, Sequence[int]] | None:
     """Return a key that tensors in one memory share, and where a tensor lies in it: offset and strides, in elements.

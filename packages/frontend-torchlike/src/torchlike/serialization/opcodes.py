@@ -17,8 +17,6 @@ from typing import Any, Final
 from .hashed_keys import check_key
 from .refusals import shorten
 
-__all__ = ["Global", "unpickle"]
-
 _MARK: Final = object()
 #: Opcodes whose argument is the value.
 _VALUES: Final = frozenset(

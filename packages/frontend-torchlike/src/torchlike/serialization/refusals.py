@@ -8,8 +8,6 @@ from typing import NoReturn
 from dispatch_core import BackendError, DispatchError
 from dispatch_core.escapes import to_printable
 
-__all__ = ["refuse", "shorten"]
-
 
 def shorten(text: object, *, length: int = 200, keep: str = "") -> str:
     r"""Return text from a file as a message shows it: escaped but for the characters to ``keep``, and cut.

@@ -14,8 +14,6 @@ from dispatch_aten.dtypes import BY_NAME
 from .arrays import check_numbers
 from .sources import Source
 
-__all__ = ["PLAIN", "ReadEntry", "WrittenEntry", "read_header", "write_header"]
-
 #: NumPy's names of the dtypes that every reader of the format has → its names.
 PLAIN: Final = {
     "bool": "BOOL",

@@ -20,8 +20,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-__all__ = ["Bytes", "Source", "as_bytes", "open_source", "refuse_mapped", "write_all"]
-
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 #: A mapping in which tensors lie → the device and number of its file.
 _mapped: Final[WeakKeyDictionary[mmap.mmap, tuple[int, int]]] = WeakKeyDictionary()

@@ -12,8 +12,6 @@ from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
 from .arrays import check_numbers
 
-__all__ = ["is_sparse", "put_sparse_together", "read_layout", "rebuild_sparse", "take_sparse_apart"]
-
 
 def is_sparse(value: object) -> bool:
     """Return whether a value is a sparse tensor."""

@@ -30,8 +30,6 @@ from .hashed_keys import check_key
 from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
-__all__ = ["Decoder", "Encoder"]
-
 _DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}
 _BYTES: Final[dict[str, Any]] = {"bytes": bytes, "bytearray": bytearray}

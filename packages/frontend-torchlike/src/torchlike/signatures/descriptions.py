@@ -11,8 +11,6 @@ from dispatch_core.signatures import LazySignature
 if TYPE_CHECKING:
     from inspect import Signature
 
-__all__ = ["describe"]
-
 
 def describe(function: Any, name: str, kind: Literal["function", "method", "factory"] = "function") -> None:
     """Set the docstring and the signatures of the function of an operator, of its method, or of a factory."""

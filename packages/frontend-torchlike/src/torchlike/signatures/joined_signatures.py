@@ -8,8 +8,6 @@ from typing import Final
 
 from dispatch_core.signatures import Spelled
 
-__all__ = ["join"]
-
 #: The order of types that stand beside each other.
 _ORDER: Final = {"Tensor": 0, "Number": 1, "int": 2, "float": 3, "None": 5}
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FACTORIES", "FUNCTIONS", "METHODS"]
-
 
 def _read(table: str, **parts: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}

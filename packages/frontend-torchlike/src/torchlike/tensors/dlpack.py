@@ -19,8 +19,6 @@ from ..values.layouts import layout_of
 from .arrays import from_numpy, to_numpy
 from .tensor import wrap
 
-__all__ = ["CARRIERS", "KEPT_GRADIENT", "export_tensor", "import_tensor"]
-
 #: The name of a capsule → where the type code stands in it (after the data, the device and the number of dimensions), and
 #: the flags, the lowest of which says that the memory is read-only.
 _PLACES: Final = {b"dltensor": (20, None), b"dltensor_versioned": (52, 24)}

@@ -15,8 +15,6 @@ from dispatch_core.frontends import array_type
 from .arrays import check_dtype, from_numpy
 from .tensor import Tensor
 
-__all__ = ["copy_array", "is_foreign", "read_foreign", "share_array"]
-
 #: Types that are looked at element by element, or not at all.
 _OURS: Final = (Tensor, np.ndarray, np.generic, list, tuple, str, bytes, bytearray, memoryview, int, float, complex)
 

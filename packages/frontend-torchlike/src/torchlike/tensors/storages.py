@@ -22,8 +22,6 @@ from ..values.layouts import refuse_layout
 from .arrays import read_address, read_elements
 from .tensor import Tensor, wrap
 
-__all__ = ["TypedStorage", "UntypedStorage"]
-
 
 def _find_whole(tensor: Tensor) -> Tensor:
     """Return the tensor itself, and where a view does not tell its base, the one with all elements."""

@@ -12,8 +12,6 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..names.lazy_names import Tensor
 
-__all__ = ["Array", "DType", "DTypeLike", "DeviceLike", "Index", "IndexPart", "Number", "NumberOrTensor"]
-
 #: A number of Python's or NumPy's.
 Number: TypeAlias = complex | np.generic
 #: An array of NumPy's, of any dtype.

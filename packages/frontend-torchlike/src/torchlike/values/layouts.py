@@ -15,8 +15,6 @@ from dispatch_core.keys import LAYOUTS
 from ..names.lazy_names import Tensor
 from . import dtypes
 
-__all__ = ["jagged", "layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
-
 
 class layout:  # noqa: N801  # torch's name
     """How a tensor's elements lie in memory (source: ``torch.layout``).

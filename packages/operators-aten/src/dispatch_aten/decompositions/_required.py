@@ -14,8 +14,6 @@ from dispatch_core import FunctionSchema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["RequiredKernel"]
-
 _EACH: Final = (bool_, uint8, int64, float32, complex64)
 
 #: Values for arguments without a default, by their names, and by operator and name where the name alone does not tell.

@@ -11,8 +11,6 @@ from .variant_schemas import is_inplace, variant_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FAMILY_FACTS", "OVERLOAD_FACTS", "Facts", "Family", "OperatorDef", "RowError", "read_block", "split_blocks"]
-
 FAMILY_FACTS: Final = frozenset("tags order says means returns alias calls vmap promotion lacks".split())
 """The words of facts that stand below a block's header."""
 

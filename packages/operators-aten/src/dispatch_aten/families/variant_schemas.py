@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["is_inplace", "variant_schema"]
-
 #: Arguments of factories that an ``out=`` tensor stands for.
 _FACTORY_ONLY: Final = re.compile(
     r"(, )?(?:\*, )?ScalarType\? dtype=\w+, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"

@@ -15,8 +15,6 @@ from .reader import alias_of, base_of, phrase_of, result_phrase, sentence_of
 if TYPE_CHECKING:
     from dispatch_core.schema import Argument
 
-__all__ = ["compose", "describe_results", "document_operator", "phrase_of_argument", "summary_of"]
-
 _WRITTEN = "a tensor to write the result to"
 
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from ..torch_names import is_documented
 
-__all__ = ["page_of", "page_of_operator"]
-
 _ROOT: Final = "https://docs.pytorch.org/docs/stable"
 #: Where an operator's function is looked for, by the beginning of its name.
 _PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}

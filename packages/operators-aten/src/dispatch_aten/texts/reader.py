@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from ..families import Family, family_of, general_facts, overload_names
 
-__all__ = ["alias_of", "base_of", "phrase_of", "result_phrase", "sentence_of"]
-
 _BACKWARD: Final = ("_backward_data", "_double_backward", "_backward")
 
 

@@ -14,8 +14,6 @@ from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor
 from .derivative import Derivative
 
-__all__ = ["ForwardRule", "find_forward_rule"]
-
 
 class ForwardRule:
     """The rule of one overload; ``op`` is the functional one of an in-place overload."""

@@ -16,8 +16,6 @@ from ...tensors.tensor import Tensor
 from ..stack import TransformLevel
 from ..tensors import LevelData, make_data
 
-__all__ = ["Functional", "describe", "make_functional"]
-
 
 class Functional(LevelData):
     """The data of a tensor under `functionalize`: a value, and the layout that the program sees."""

@@ -27,8 +27,6 @@ from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
 from .sparse_parts import SparseParts, is_sparse
 
-__all__ = ["FunctionalLevel"]
-
 
 class FunctionalLevel(TransformLevel):
     """A level of `functionalize`, with the tensors from outside that were used in it."""

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-__all__ = ["find_copy", "find_differentiable", "functional_of"]
-
 _NAMES: Final = (
     "bernoulli_.float cauchy_ exponential_ fill_diagonal_ geometric_ log_normal_ normal_ random_ random_.from random_.to"
     " uniform_"

@@ -13,8 +13,6 @@ from .. import front  # noqa: F401  # registers the layer
 from ..stack import above
 from .functional_level import FunctionalLevel
 
-__all__ = ["ValueBlock", "functionalize"]
-
 _KINDS = ("mutations", "mutations_and_views")
 
 

@@ -18,8 +18,6 @@ from ...history.grad_mode import is_grad_enabled, no_grad
 from ...history.view_chains import replay
 from ...tensors.tensor import Tensor
 
-__all__ = ["OutsideTensors"]
-
 
 class _Outside:
     """A tensor from outside, its stand-in, and whether it was written to."""

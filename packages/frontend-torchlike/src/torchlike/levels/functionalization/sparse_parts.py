@@ -15,8 +15,6 @@ from dispatch_core.keys import LAYOUTS
 
 from ...tensors.tensor import Tensor
 
-__all__ = ["SparseParts", "is_sparse"]
-
 
 def is_sparse(value: object) -> bool:
     """Return whether a value is a sparse tensor."""

@@ -17,8 +17,6 @@ from dispatch_core.signatures import signatures
 from ..operator_table import OPERATORS
 from .examples import example_of
 
-__all__ = ["complete_text", "compose_of_operator", "phrase_of", "phrase_of_class"]
-
 
 @cache
 def _read(name: str) -> dict[str, dict[str, str]]:

@@ -8,8 +8,6 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-__all__ = ["example_of", "read_examples"]
-
 
 @cache
 def read_examples() -> Mapping[str, str]:

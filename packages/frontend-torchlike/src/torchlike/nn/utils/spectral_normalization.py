@@ -12,8 +12,6 @@ from .. import modules
 from ..modules.module import Module
 from ..parameter import Parameter
 
-__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
-
 
 def find_dim(module: Module, dim: int | None) -> int:
     """Return the dimension of a weight's outputs."""

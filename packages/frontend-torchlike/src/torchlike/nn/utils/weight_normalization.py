@@ -10,8 +10,6 @@ import dispatch_core as dc
 from ..modules.module import Module
 from ..parameter import Parameter
 
-__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
-
 
 class WeightNorm:
     """The hook: sets the weight before every ``forward``."""

@@ -14,8 +14,6 @@ from ...creation.factories import as_tensor, tensor
 from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor
 
-__all__ = ["collate", "default_collate", "default_collate_err_msg_format", "default_collate_fn_map", "default_convert"]
-
 default_collate_err_msg_format: Final = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )

@@ -17,19 +17,6 @@ import numpy as np
 
 from ...random import manual_seed
 
-__all__ = [
-    "Fetcher",
-    "Resume",
-    "StreamEnd",
-    "WorkerFailure",
-    "WorkerInfo",
-    "decode",
-    "encode",
-    "encode_answer",
-    "get_worker_info",
-    "work",
-]
-
 #: A process looks this often, in seconds, whether the other one lives.
 INTERVAL: Final = 5.0
 
