@@ -334,8 +334,10 @@ def _beta_continuous_bernoulli(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Beta, Exponential)
-def _beta_exponential(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - q.rate.log() + q.rate * (p.concentration1 / (p.concentration1 + p.concentration0))
+@register_kl(ContinuousBernoulli, Exponential)
+@register_kl(Gamma, Exponential)
+def _any_exponential(p: Any, q: Any) -> Tensor:
+    return -p.entropy() - q.rate.log() + q.rate * p.mean
 
 
 @register_kl(Beta, Gamma)
@@ -375,21 +377,10 @@ def _uniform_normal(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Beta, Uniform)
-def _beta_uniform(p: Any, q: Any) -> Tensor:
+@register_kl(ContinuousBernoulli, Uniform)
+def _any_uniform(p: Any, q: Any) -> Tensor:
     found = -p.entropy() + (q.high - q.low).log()
     return torchlike.where((q.low > p.support.lower_bound) | (q.high < p.support.upper_bound), math.inf, found)
-
-
-@register_kl(ContinuousBernoulli, Exponential)
-def _continuous_bernoulli_exponential(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - q.rate.log() + q.rate * p.mean
-
-
-@register_kl(ContinuousBernoulli, Uniform)
-def _continuous_bernoulli_uniform(p: Any, q: Any) -> Tensor:
-    found = -p.entropy() + (q.high - q.low).log()
-    outside = torchlike.max(q.low > p.support.lower_bound, q.high < p.support.upper_bound)
-    return torchlike.where(outside, torchlike.ones_like(found) * math.inf, found)
 
 
 @register_kl(Exponential, Gamma)
@@ -403,11 +394,6 @@ def _exponential_gamma(p: Any, q: Any) -> Tensor:
 def _exponential_gumbel(p: Any, q: Any) -> Tensor:
     product, loc = p.rate * q.scale, q.loc / q.scale
     return product.log() - 1 + product.reciprocal() + torchlike.exp(loc) * product / (product + 1) - loc
-
-
-@register_kl(Gamma, Exponential)
-def _gamma_exponential(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
 
 
 @register_kl(Gamma, Gumbel)

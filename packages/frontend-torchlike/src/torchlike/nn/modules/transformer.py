@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 from ...creation.factories import FACTORIES
 from ...functions.operator_functions import FUNCTIONS
@@ -77,6 +77,8 @@ def _length(tensor: Tensor, batch_first: bool) -> int:
 class _Layer(Module):
     """The parts that layers of the encoder and the decoder have in common."""
 
+    #: The attributes that attend.
+    _attentions: ClassVar[tuple[str, ...]]
     norm_first: bool
     self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
@@ -86,28 +88,27 @@ class _Layer(Module):
 
     def __init__(
         self,
-        attentions: tuple[str, ...],
         d_model: int,
         nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: _Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        device: Any,
-        dtype: Any,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        for name in attentions:
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **made))
         self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **made)
         self.norm_first = norm_first
-        places = range(1, len(attentions) + 2)
+        places = range(1, len(self._attentions) + 2)
         for place in places:
             setattr(self, f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **made))
         for place in places:
@@ -158,38 +159,13 @@ class TransformerEncoderLayer(_Layer):
     Shapes: ``(S, N, d_model)``, with ``batch_first`` ``(N, S, d_model)``, or ``(S, d_model)``, to the same.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: _Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DTypeLike = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn",),
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
-        kinds = {F.relu: 1, F.gelu: 2}
+    _attentions = ("self_attn",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """Return 1 for ReLU as the activation, 2 for GELU, 0 for another."""
         is_module = isinstance(self.activation, Module)
-        known = {ReLU: 1, GELU: 2}.get(type(self.activation), 0) if is_module else kinds.get(self.activation, 0)
-        self.activation_relu_or_gelu = known
+        return {ReLU: 1, GELU: 2, F.relu: 1, F.gelu: 2}.get(type(self.activation) if is_module else self.activation, 0)
 
     def forward(
         self,
@@ -211,34 +187,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Attention to itself and to the encoder, and two linear layers (source: ``torch.nn.TransformerDecoderLayer``)."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: _Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DTypeLike = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn", "multihead_attn"),
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
