@@ -7,25 +7,9 @@ tensor(6.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from dispatch_aten.errors import LinAlgError
-from dispatch_core.tracebacks import api_boundary as _api_boundary
 
 from .functions.operator_functions import NAMESPACES
-from .names.lazy_names import missing_name
+from .names.lazy_names import load_table
 
-__all__ = ["LinAlgError", *NAMESPACES["linalg"]]  # noqa: PLE0604  # the keys are strings
-
-
-@_api_boundary
-def __getattr__(name: str) -> Callable[..., Any]:
-    try:
-        return NAMESPACES["linalg"][name]
-    except KeyError:
-        raise missing_name(__name__, name) from None
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = load_table(__name__, NAMESPACES["linalg"], LinAlgError)

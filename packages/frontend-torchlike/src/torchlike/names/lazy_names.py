@@ -103,3 +103,18 @@ def load_names(
         return sorted({*vars(import_module(package)), *homes, *(name for name in modules if "." not in name)})
 
     return sorted(homes), api_boundary(load), list_names
+
+
+def load_table(
+    module: str, table: Mapping[str, Any], *own: Any
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the same for a module whose functions are a table's, beside its ``own`` functions and classes."""
+    listed = [*(each.__name__ for each in own), *table]
+
+    def load(name: str) -> Any:
+        try:
+            return table[name]
+        except KeyError:
+            raise missing_name(module, name) from None
+
+    return listed, api_boundary(load), lambda: listed
