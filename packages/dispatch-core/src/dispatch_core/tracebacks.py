@@ -90,7 +90,7 @@ def is_own_frame(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] in _HIDDEN
 
 
-def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+def warn_caller(text: str) -> None:
     """Warn about the user's line that called, past the frames that tracebacks leave out.
 
     >>> import warnings
@@ -103,7 +103,7 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and is_own_frame(frame):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
+    warnings.warn(text, stacklevel=level)
 
 
 def _add_note(error: BaseException, count: int) -> None:

@@ -61,9 +61,9 @@ def _to_single(array: Array) -> Array:
     return array.astype("complex64" if array.dtype.kind == "c" else "float32")
 
 
-def _to_integers(dtype: str, factor: float = 3.0) -> Callable[[Array], Array]:
+def _to_integers(dtype: str) -> Callable[[Array], Array]:
     def change(array: Array) -> Array:
-        values = np.rint(array.real * factor)
+        values = np.rint(array.real * 3.0)
         return (np.abs(values) if dtype.startswith("u") else values).astype(dtype)
 
     return change

@@ -33,7 +33,8 @@ def _householder_product(input: Array, tau: Array) -> Array:
     return mT(aten.contiguous.default(found))
 
 
-def _check_reflections(meta: TensorMeta, factors: TensorMeta, api: str = "torch.linalg.householder_product") -> None:
+def _check_reflections(meta: TensorMeta, factors: TensorMeta) -> None:
+    api = "torch.linalg.householder_product"
     if meta.ndim < 2:
         raise ShapeError(f"{api}: input must have at least 2 dimensions.", argument="input")
     if meta.shape[-2] < meta.shape[-1]:

@@ -67,12 +67,11 @@ def _layer_norm(
     return contiguous(input.shape, input.dtype), statistics, statistics
 
 
-def suggest_layout(self: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:
+def suggest_layout(self: TensorMeta) -> TensorMeta:
     """Describe a fresh result that is channels last where ``self`` is, contiguous elsewhere."""
-    dtype = self.dtype if dtype is None else dtype
     if is_channels_last(self.shape, self.strides) and not is_contiguous(self.shape, self.strides):
-        return TensorMeta(self.shape, channels_last_strides(self.shape), dtype)
-    return contiguous(self.shape, dtype)
+        return TensorMeta(self.shape, channels_last_strides(self.shape), self.dtype)
+    return contiguous(self.shape, self.dtype)
 
 
 def _group_norm(
