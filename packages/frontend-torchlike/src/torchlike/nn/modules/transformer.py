@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from operator import index
 from typing import Any, ClassVar
 
@@ -161,7 +162,8 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
-    @property
+    # Programs also set it.
+    @cached_property
     def activation_relu_or_gelu(self) -> int:
         """Return 1 for ReLU as the activation, 2 for GELU, 0 for another."""
         is_module = isinstance(self.activation, Module)
