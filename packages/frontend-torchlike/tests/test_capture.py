@@ -1,5 +1,7 @@
 """Captured functions: what tensors, modules, optimizers and schedules keep besides arrays is as without capture."""
 
+import contextlib
+import functools
 import subprocess
 import sys
 from copy import deepcopy
@@ -314,6 +316,51 @@ def test_hooks_and_functions_that_are_traceable_are_captured():
         captured()
         assert leaf.grad.tolist() == [36, 36, 36]
     assert captured.stats().replays == 3
+
+
+def _wrap(hook):
+    @functools.wraps(hook)
+    def call(*args):
+        return hook(*args)
+
+    return call
+
+
+class _Hooks:
+    @dc.capture.traceable
+    def method(self, grad):
+        return grad * 2
+
+    def other(self, grad):
+        return grad * 2
+
+
+TraceableBase = dc.capture.traceable(type("TraceableBase", (), {"__call__": lambda self, grad: grad * 2}))
+HOOKS = {
+    "a method": (_Hooks().method, True),
+    "a method beside": (_Hooks().other, False),
+    "a wrapper": (_wrap(dc.capture.traceable(lambda grad: grad * 2)), True),
+    "a wrapped method": (_wrap(_Hooks().method), True),
+    "an object": (TraceableBase(), True),
+    "an object of a subclass": (type("Derived", (TraceableBase,), {})(), True),
+    "a function": (lambda grad: grad * 2, False),
+    "a wrapper of a function": (_wrap(lambda grad: grad * 2), False),
+}
+
+
+@pytest.mark.parametrize("kind", HOOKS)
+def test_a_declaration_holds_for_methods_wrappers_and_subclasses(kind):
+    hook, is_traceable = HOOKS[kind]
+    leaf = torchlike.ones(3, requires_grad=True)
+    leaf.register_hook(hook)
+    captured = dc.capture(lambda: (leaf * 3).sum().backward())
+    assert hasattr(hook, "__dict__") and "_dispatch_traceable" not in vars(hook)
+    with contextlib.nullcontext() if is_traceable else pytest.raises(dc.CaptureError, match="mark it"):
+        for _ in range(4):
+            leaf.grad = None
+            captured()
+            assert leaf.grad.tolist() == [6, 6, 6]
+    assert captured.stats().replays == 2 * is_traceable
 
 
 def test_the_graph_of_a_replay_is_an_ordinary_one():

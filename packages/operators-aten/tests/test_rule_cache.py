@@ -336,5 +336,3 @@ def test_old_names_are_deprecated():
             assert getattr(shapes, old) is new
     with pytest.raises(AttributeError, match="no attribute 'forgotten'"):
         getattr(shapes, "forgotten")  # noqa: B009  # the access is tested
-    with pytest.warns(DeprecationWarning, match="use cache_key"):
-        assert cached_rule("mul.Scalar").remembers() == (dtypes.DEFAULT_DTYPE, True)

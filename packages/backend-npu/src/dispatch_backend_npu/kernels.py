@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from dispatch_core.calls import LazyFunction
+from dispatch_core.calls import KernelTraits, LazyFunction
 
 from .aclnn import table
 from .aclnn.table import OPERATORS
@@ -22,11 +22,9 @@ Kernel = Callable[..., Any]
 
 def _make_lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) -> Kernel:
     """Make a kernel that becomes the function of ``make`` at its first call."""
-    kernel: Any = LazyFunction(make, name=name).function
-    # See Note [The function behind a kernel] in the core's `kernel_names`.
-    kernel.__module__, kernel.stands_for = __name__, stands_for
-    lazy: Kernel = kernel
-    return lazy
+    kernel = LazyFunction(make, name=name).function
+    kernel.__module__ = __name__
+    return KernelTraits(stands_for=stands_for)(kernel)
 
 
 def _make_row_kernel(name: str) -> Kernel:

@@ -322,7 +322,7 @@ def make_backend_runner(call: KernelCall) -> Runner:
     run = LazyFunction(make, first_calls=first_calls, is_inside=True).function
 
     def drop_watch() -> None:
-        traits.is_watched, traits.body = False, find_body()
+        traits.end_watch(find_body())
         entry.specialize_for_runner(run)
 
     if watch is not None:

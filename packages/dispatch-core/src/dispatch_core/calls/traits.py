@@ -62,6 +62,9 @@ class KernelTraits(Record):
     serves: Callable[[bool, bool], bool] | None = None
     #: Of a composite below Autograd: whether its results are tensors as its schema promises, and stay as they are.
     answers_for_results: bool = False
+    #: Of a hook or a custom autograd function: whether the operators that it calls are all that it does, as
+    #: `capture.traceable` declares. A class declares it for its subclasses and their instances, too.
+    is_traceable: bool = False
 
     def __repr__(self) -> str:
         own = (f"{name}={value!r}" for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name])
@@ -118,6 +121,10 @@ class RunnerTraits:
         self.is_watched = is_watched
         #: Whether it serves one call alone.
         self.is_first = is_first
+
+    def end_watch(self, body: Body) -> None:
+        """Compare results no longer, and offer callers the lines of the runner."""
+        self.is_watched, self.body = False, body
 
 
 #: The traits of a function that has none.

@@ -20,6 +20,7 @@ from types import MethodType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
 
+from dispatch_core.calls import KernelTraits
 from dispatch_core.display import show_number_of
 from dispatch_core.display.progress_reports import begin_watch
 from dispatch_core.errors import ArgumentError, CaptureError, short_repr
@@ -472,9 +473,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         ... def double(grad):
         ...     return grad * 2
         """
-        marked: Any = function
-        marked._dispatch_traceable = True
-        return function
+        return KernelTraits(is_traceable=True)(function)
 
 
 def _capture_again(function: Any, check: int, most: int, planning: dict[str, bool] | None = None) -> Any:

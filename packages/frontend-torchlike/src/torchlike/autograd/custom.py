@@ -84,10 +84,10 @@ def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Fun
         return (None, *_flatten_gradients(op, ctx.groups, found if isinstance(found, tuple) else (found,)))
 
     name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
-    # An operator is declared to follow its schema; see ``dispatch_core.capture.traceable``.
-    members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward), "_dispatch_traceable": True}
+    members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward)}
     members["_unnumbered"] = 1  # the call
-    return type(name, (Function,), members)
+    # An operator is declared to follow its schema.
+    return dc.KernelTraits(is_traceable=True)(type(name, (Function,), members))
 
 
 def _needs_grad(value: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from dispatch_core.calls import traits_of
 from dispatch_core.frontends import CAPTURING, captured_part
 
 from ..names.lazy_names import import_lazily
@@ -59,7 +60,7 @@ def refuse(what: str, hint: str) -> None:
 
 def check_hook(hook: Any, what: str) -> None:
     """Refuse a function of the user's, which a replay would not call, unless it was declared traceable."""
-    if CAPTURING and not getattr(hook, "_dispatch_traceable", False):
+    if CAPTURING and not _is_traceable(hook):
         name = getattr(hook, "__qualname__", type(hook).__qualname__)
         # As the user can write it: neither a function without a name nor one of another function's has such a name.
         spelled = name.rpartition("<locals>.")[2]
@@ -69,3 +70,13 @@ def check_hook(hook: Any, what: str) -> None:
             f"a replay repeats operators, and no side effects of Python. If {name} has none, mark it:"
             f" dispatch_core.capture.traceable({spelled})",
         )
+
+
+def _is_traceable(hook: Any) -> bool:
+    """Return whether a function, its class, or the function that it wraps or is a method with, was declared traceable."""
+    while hook is not None:
+        classes = hook.__mro__ if isinstance(hook, type) else type(hook).__mro__
+        if any(traits_of(each).is_traceable for each in (hook, *classes)):
+            return True
+        hook = getattr(hook, "__func__", None) or getattr(hook, "__wrapped__", None)
+    return False

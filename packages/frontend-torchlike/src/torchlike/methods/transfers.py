@@ -15,11 +15,9 @@ from ..autograd.function import Function
 from ..tensors.tensor import Tensor
 
 
+@dc.KernelTraits(is_traceable=True)
 class _ToDevice(Function):
     """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""
-
-    #: Its operators are all that it does; see ``dispatch_core.capture.traceable``.
-    _dispatch_traceable = True
 
     @staticmethod
     def forward(tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:

@@ -6,17 +6,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import dispatch_core as dc
+
 from ..autograd.function import Function
 from ..history.grad_mode import is_grad_enabled
 from ..history.hooks import Hook
 from ..tensors.tensor import Tensor
 
 
+@dc.KernelTraits(is_traceable=True)
 class BackwardHookFunction(Function):
     """Pass tensors and gradients through; its node is there for hooks."""
-
-    #: Captured calls may meet it.
-    _dispatch_traceable = True
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:

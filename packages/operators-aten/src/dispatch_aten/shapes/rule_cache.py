@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import warnings
 from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +38,7 @@ from .rules import RULES, reads_types_only, with_namespace
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from dispatch_aten.dtypes import DefaultDtype, ScalarType
+    from dispatch_aten.dtypes import ScalarType
 
 _LIMIT: Final = 1024
 
@@ -207,17 +206,8 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     >>> cached_rule("t")(array)
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
-
-    def remembers() -> tuple[DefaultDtype, bool]:
-        warnings.warn("remembers is deprecated until 0.2: use cache_key", DeprecationWarning, stacklevel=2)
-        key = rule_key(name)
-        return key.settings, key._by_type
-
-    rule: Any = _function(name, partial(_cache_of, name), "{0}.spec", then)
-    rule.remembers = remembers  # until 0.2
     traits = dc.KernelTraits(stands_for=lambda: RULES[name], cache_key=lambda: rule_key(name))
-    found: Callable[..., Any] = traits(rule)
-    return found
+    return traits(_function(name, partial(_cache_of, name), "{0}.spec", then))
 
 
 def memoize(name: str, ask: Callable[..., Any], array: str) -> Callable[..., Any]:
