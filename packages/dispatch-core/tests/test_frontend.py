@@ -6,6 +6,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import frontends
+from dispatch_core.arrays import frontend as frontends_of_core
 from dispatch_core.arrays.frontend import FRONTENDS, frontend_of
 
 
@@ -193,3 +194,55 @@ def test_registering_finds_room_and_gives_it_back(make_frontend):
     before = set(FRONTENDS)
     made = [make_frontend(f"number{index}") for index in range(12)]
     assert len({frontend.marker for frontend in made} - before) == 12
+
+
+class Slotted:
+    """A tensor class whose mask is a member's descriptor, as a class with a mask on its objects alone has none."""
+
+    __slots__ = ("_dispatch_data", "_dispatch_mask")
+
+
+#: How a class is given where a tensor is expected: the schema, and the call's arguments of a right tensor and the class.
+WITH_CLASS = {
+    "alone": ("f(Tensor x) -> Tensor", lambda x, cls: ((cls,), {})),
+    "with a number": ("f(Tensor x, int n=1) -> Tensor", lambda x, cls: ((cls, 2), {})),
+    "by keyword": ("f(*, Tensor x, int n=1) -> Tensor", lambda x, cls: ((), {"x": cls, "n": 2})),
+    "first": ("f(Tensor x, Tensor y) -> Tensor", lambda x, cls: ((cls, x), {})),
+    "second": ("f(Tensor y, Tensor x) -> Tensor", lambda x, cls: ((x, cls), {})),
+    "both": ("f(Tensor x, Tensor y) -> Tensor", lambda x, cls: ((cls, cls), {})),
+    "optional": ("f(Tensor y, Tensor? x=None) -> Tensor", lambda x, cls: ((x, cls), {})),
+    "optional alone": ("f(Tensor? x) -> Tensor", lambda x, cls: ((cls,), {})),
+    "in a list": ("f(Tensor[] x) -> Tensor", lambda x, cls: (([x, cls],), {})),
+    "alone in a list": ("f(Tensor[] x) -> Tensor", lambda x, cls: (([cls],), {})),
+    "in a list with gaps": ("f(Tensor?[] x) -> Tensor", lambda x, cls: (([None, cls],), {})),
+}
+
+
+@pytest.mark.parametrize("given", ["raw", "wrapped"])
+@pytest.mark.parametrize("cls", ["slots", "plain", "array"])
+@pytest.mark.parametrize("place", WITH_CLASS)
+def test_a_class_of_tensors_is_no_tensor(registry, library, toy, meta, make_frontend, place, cls, given):
+    schema, arguments = WITH_CLASS[place]
+    frontend = dc.register_frontend("slotted", Slotted) if cls == "slots" else make_frontend("plain")
+    try:
+        wrong = toy.array if cls == "array" else frontend.tensor_type
+        library.define(schema)
+        library.impl("f", lambda *args, **kwargs: toy.array([7]), toy.key)
+        right = toy.array([1]) if given == "raw" else frontend.wrap(toy.array([1]))
+        op = registry.ops.t.f
+        for calls in range(4):  # a first call, and generated ones
+            args, kwargs = arguments(right, wrong)
+            for call in (op, op.default, lambda *args, **kwargs: op.redispatch(toy.key, *args, **kwargs)):
+                with pytest.raises(
+                    dc.ArgumentError, match=r"argument 'x'.* (must be Tensor, not|found element of type) type"
+                ):
+                    call(*args, **kwargs)
+            with dc.pipeline(registry=registry), pytest.raises(dc.ArgumentError, match="argument 'x'"):
+                op(*args, **kwargs)
+            if calls:
+                args, kwargs = arguments(right, right)
+                result = op(*args, **kwargs)
+                assert getattr(result, "_dispatch_data", result) == [7]
+    finally:
+        if cls == "slots":
+            frontends_of_core._remove(frontend)

@@ -243,7 +243,10 @@ def refuse_tensors(info: BackendInfo) -> None:
 def frontend_of(value: object) -> Frontend[Any] | None:
     """Return the frontend whose tensor ``value`` is, or None for a raw array."""
     mask = getattr(value, "_dispatch_mask", 0)
-    return FRONTENDS.get(mask & MARKERS) if mask else None
+    try:
+        return FRONTENDS.get(mask & MARKERS) if mask else None
+    except TypeError:  # a class of tensors, whose mask is a descriptor
+        return None
 
 
 def may_need_gradient(value: object) -> bool:

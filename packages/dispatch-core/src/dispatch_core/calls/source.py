@@ -3,6 +3,8 @@
 A callable ors the masks of its tensor arguments without looking first. Where one has none, `reference` takes the call
 over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
 kernel's error is chained to the failed look.
+A class of tensors has a mask too, a member's descriptor; where that stands alone nothing fails before the table is asked,
+which refuses it: see `call_tables`. So a mask that was not found is asked for by ``== -1``, which descriptors allow.
 An argument that is its own default, by identity, needs no check.
 
 Names that begin with two underscores are constants, which `codegen` supplies, or the functions' own variables.
@@ -115,8 +117,8 @@ def call_source(
                 is_raw = f"type({first.word}) is not __tensor and {is_raw}"
             lines = [f"if {is_raw}:", *indent(lines), "else:", *indent(_attempt(wrapped))]
         else:
-            lines = [*_attempt(wrapped), "if __m < 0:", *indent(lines)]
-        lines += ["if __m < 0:", f"    {slow_path}"]
+            lines = [*_attempt(wrapped), "if __m == -1:", *indent(lines)]
+        lines += ["if __m == -1:", f"    {slow_path}"]
         if specialized is not None and specialized.raw:
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
@@ -146,11 +148,11 @@ def redispatch_source(signature: CallSignature) -> str:
     if any(parameter.tensors for parameter in signature.parameters):
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
         # the tensors were looked at before.
-        wrapped = _attempt(_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
-        raw = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k")
-        unmarked = [*wrapped, "if __k < 0:", *indent(raw)]
-        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {arguments_as_given(signature)})"]
-        lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
+        own = [*_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k &= __markers"]
+        raw = [*_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k &= __markers"]
+        unmarked = [*_attempt(own, "__k"), "if __k == -1:", *indent(_attempt(raw, "__k"))]
+        unmarked += ["    if __k == -1:", f"        return __interpret(__m, {arguments_as_given(signature)})"]
+        lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k"])]
     lines += [*check_lines(signature), f"return __table[__m]({values(signature)})"]
     return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trim_errors(lines))
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..arrays import owners
 from ..bookkeeping.levels import Level
+from ..calls import reference
 from ..calls.conformance import check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..calls.traits import NO_TRAITS, Runner, RunnerTraits
@@ -25,6 +26,7 @@ from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.switched_on import included_mask
 from ..keys.table import ARRAYS, DispatchKey
+from ..schema.check import bind
 from ..schema.model import FunctionSchema
 from .kernel_names import describe_kernel
 from .result_watch import is_paused
@@ -58,6 +60,8 @@ class Table(dict[_Index, Runner]):
         self.tables = tables
 
     def __missing__(self, index: _Index) -> Runner:
+        if not isinstance(index[0] if isinstance(index, tuple) else index, int):
+            return _refuse_class(self.tables)
         return _check_first_call(self, index, self.find(index))
 
     def find(self, index: _Index) -> Runner:
@@ -79,6 +83,21 @@ class Table(dict[_Index, Runner]):
     def masks(self, index: _Index) -> tuple[int, int]:
         """Return the arguments' keys and the effective mask of an entry."""
         raise NotImplementedError
+
+
+def _refuse_class(tables: Tables) -> Runner:
+    """Return the runner for a class of tensors where a tensor is expected: its mask is the descriptor of its tensors'."""
+    signature = tables.signature
+    assert signature is not None  # calls without a schema look at each argument
+
+    def refuse(*values: object) -> object:
+        by_name = {
+            each.name: value for each, value in zip(signature.parameters, values, strict=True) if each.keyword_only
+        }
+        bind(signature.schema, values[: len(values) - len(by_name)], by_name, owners.is_tensor)
+        return reference.arguments_mask(signature, values)  # refuses a tensor whose mask is no number
+
+    return refuse
 
 
 def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runner:
