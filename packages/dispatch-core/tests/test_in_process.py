@@ -68,6 +68,27 @@ def test_a_device_runs_its_kernels_until_its_handle_is_closed():
         assert again.key is handle.key
 
 
+def test_a_handle_where_a_key_is_expected_is_told_from_its_key():
+    with dc.register_backend(INFO, KERNELS) as handle, dc.Library("crate", "IMPL") as library:
+        op = dc.ops.crate.double.default
+        asked = {
+            "impl": lambda key: library.impl("make", KERNELS["crate::double"], key),
+            "call_direct": lambda key: dc.call_direct("crate::double", key, Box(1)),
+            "has_kernel": lambda key: dc.registry.has_kernel("crate::double", key),
+            "redispatch": lambda key: op.redispatch(key, Box(1)),
+            "redispatch with keys": lambda key: op.redispatch([key], Box(1)),
+            "a keyset": dc.DispatchKeySet,
+            "a keyset of keys": lambda key: dc.DispatchKeySet([key]),
+            "a key by its name": lambda key: dc.DispatchKey[key if isinstance(key, dc.BackendHandle) else key.name],
+            "a key by its value": dc.DispatchKey,
+        }
+        for name, ask in asked.items():
+            with pytest.raises(dc.DispatchError) as caught:
+                ask(handle)
+            assert caught.value.hint == "did you mean its key, BackendHandle.key? It is Boxes", name
+            ask(handle.key)
+
+
 def test_a_plugins_function_registers_the_kernels_as_well():
     def register(registry):
         registry.register_kernel("crate::double", dc.device_key("boxes"), KERNELS["crate::double"])

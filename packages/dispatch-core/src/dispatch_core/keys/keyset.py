@@ -59,7 +59,8 @@ def as_mask(keys: KeysetLike) -> int:
             mask |= as_key(key).value
     except TypeError:
         raise ArgumentError(
-            f"expected a keyset, a mask, a key or an iterable of keys, not {type(keys).__name__}"
+            f"expected a keyset, a mask, a key or an iterable of keys, not {type(keys).__name__}",
+            hint=_keys.hint_at_key(keys),
         ) from None
     return mask
 

@@ -148,7 +148,7 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
                 return found
         raise DispatchKeyError(
             f"{short_repr(value)} is not the value of a dispatch key",
-            hint="a key's value has one bit set; DispatchKeySet.from_mask takes any mask",
+            hint=hint_at_key(value) or "a key's value has one bit set; DispatchKeySet.from_mask takes any mask",
         )
 
     @property
@@ -264,7 +264,13 @@ def _unknown_name(name: object) -> DispatchKeyError:
     spelled = {each.lower(): each for each in DispatchKey._by_name}
     near = [spelled[each] for each in difflib.get_close_matches(str(name).lower(), list(spelled), n=3)]
     hint = f"did you mean {' or '.join(near)}?" if near else "DISPATCH_KEY_PRIORITY lists the keys"
-    return DispatchKeyError(f"no dispatch key is named {name!r}", hint=hint)
+    return DispatchKeyError(f"no dispatch key is named {name!r}", hint=hint_at_key(name) or hint)
+
+
+def hint_at_key(value: object) -> str | None:
+    """Return a hint for an object whose key was meant, as the handle of a backend's, or None."""
+    is_meant = isinstance(key := getattr(value, "key", None), DispatchKey)
+    return f"did you mean its key, {type(value).__name__}.key? It is {key.label}" if is_meant else None
 
 
 def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) -> None:
