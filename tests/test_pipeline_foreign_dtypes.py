@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.arrays import frontend
 
 
 class Words:
@@ -35,9 +36,12 @@ def ops():
 @pytest.fixture(params=["raw arrays", "tensors"])
 def wrap(request):
     if request.param == "raw arrays":
-        return lambda array: array
+        yield lambda array: array
+        return
     tensor = type("Tensor", (), {"__slots__": ("_dispatch_data", "_dispatch_mask")})
-    return dc.register_frontend("foreign dtypes", tensor).wrap
+    found = dc.register_frontend("foreign dtypes", tensor)
+    yield found.wrap
+    frontend._remove(found)
 
 
 def words_of(value):

@@ -92,6 +92,19 @@ def test_a_class_belongs_to_one_frontend(tensors):
             dc.register_frontend("again", cls)
 
 
+def test_a_name_belongs_to_one_frontend(registry, tensors):
+    before = dict(FRONTENDS)
+    other = type("Other", (), {})
+    with pytest.raises(dc.RegistrationError, match=r"frontend 'boxes': .*Tensor is registered under the name already"):
+        dc.register_frontend("boxes", other)
+    assert before == FRONTENDS
+    for _ in range(2):  # a rollback gives the name back
+        with pytest.raises(ZeroDivisionError), registry.transaction():
+            assert dc.register_frontend("others", other).name == "others"
+            1 / 0  # noqa: B018  # the registration is to be undone
+    assert before == FRONTENDS
+
+
 def test_two_frontends_in_one_call_are_refused(registry, library, toy, tensors, make_frontend):
     other = make_frontend("others")
     library.define("f(Tensor x, Tensor y) -> Tensor")

@@ -3,8 +3,8 @@
 >>> import dispatch_core as dc
 >>> class Box:
 ...     __slots__ = ("_dispatch_data", "_dispatch_mask")
->>> register_frontend("boxes", Box).name
-'boxes'
+>>> register_frontend("crates", Box).name
+'crates'
 """
 
 from __future__ import annotations

@@ -113,13 +113,13 @@ def register_frontend(
 
     The objects implement the protocols of those names, in `dispatch_core.frontends`; without one, tensors do what is
     usual. Results are made by ``new``, or else by ``tensor_type`` itself, whatever subclass the arguments have. Raises
-    ``RegistrationError`` when the class belongs to a frontend already, and ``ArgumentError`` for an object without all
-    methods of its protocol.
+    ``RegistrationError`` when the class or the name belongs to a frontend already, and ``ArgumentError`` for an object
+    without all methods of its protocol.
 
     >>> class Box:
     ...     __slots__ = ("_dispatch_mask", "_dispatch_data")
-    >>> register_frontend("boxes", Box).name
-    'boxes'
+    >>> register_frontend("boxes of the example", Box).name
+    'boxes of the example'
     """
     if not isinstance(tensor_type, type):
         raise ArgumentError(f"a frontend is registered for a class of tensors, not {short_repr(tensor_type)}")
@@ -141,6 +141,12 @@ def register_frontend(
                 raise RegistrationError(
                     f"frontend {name!r}: {tensor_type.__qualname__} belongs to frontend {known.name!r} already",
                     hint="a tensor class belongs to one frontend",
+                )
+            if known.name == name:
+                raise RegistrationError(
+                    f"frontend {name!r}: {known.tensor_type.__module__}.{known.tensor_type.__qualname__} is registered"
+                    " under the name already",
+                    hint="a name belongs to one frontend: choose another one",
                 )
         bit = next((1 << bit for bit in MARKER_BITS if 1 << bit not in FRONTENDS), 0)
         if not bit:
