@@ -6,6 +6,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import Tensor
+from dispatch_core.calls import conformance
 
 ALL = {"test_schema": "SUCCESS", "test_autograd_registration": "SUCCESS", "test_faketensor": "SUCCESS"}
 
@@ -220,3 +221,30 @@ def test_a_meta_backend_that_makes_no_stand_ins_says_so(define, toy, make_backen
     owners.KEY_TYPES[meta.key] = (dc.ArrayType(meta.array, shape=lambda _: (), dtype=lambda _: ""),)
     assert "cannot make stand-ins: its ArrayType has no 'empty'" in failure(op, toy.array([1]))
     owners.KEY_TYPES[meta.key] = known
+
+
+class Declared:
+    """A dtype as an operator library declares it."""
+
+    __schema_type__ = "ScalarType"
+
+
+@pytest.mark.parametrize("made", [lambda x: (x, []), lambda x: (x, [x, x]), lambda x: (x, [], x)])
+@pytest.mark.parametrize("kind", ["number", ("f", 4), object(), Declared()], ids=lambda kind: type(kind).__name__)
+def test_arrays_of_a_dtype_that_meta_refuses_are_passed_over(
+    registry, library, make_backend, meta, monkeypatch, kind, made
+):
+    def refuse(shape, strides, dtype):
+        raise TypeError(f"no arrays of {dtype}")
+
+    own = make_backend("own", dtype=lambda array: kind)
+    library.define("f(Tensor x, Tensor[] ys, Tensor? z=None) -> Tensor")
+    library.impl("f", lambda x, ys, z: own.array(x.a + 1), own.key)
+    dc.register_fake(registry.ops.t.f, lambda x, ys, z: meta.array(x.shape, dtype=kind))
+    arguments = made(own.array([1, 2]))
+    assert dc.opcheck(registry.ops.t.f, arguments) == ALL  # a meta device that takes any dtype
+    monkeypatch.setattr(conformance, "find_stand_in_maker", lambda: refuse)
+    if isinstance(kind, Declared):
+        assert "test_faketensor failed with TypeError: no arrays of" in failure(registry.ops.t.f, *arguments)
+    else:
+        assert dc.opcheck(registry.ops.t.f, arguments) == ALL

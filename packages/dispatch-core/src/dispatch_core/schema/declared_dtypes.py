@@ -25,6 +25,11 @@ def declare_dtypes(cls: type, *, numbers: Mapping[int, object], types: Mapping[t
     _BY_TYPE.update(types)
 
 
+def is_dtype(value: object) -> bool:
+    """Return whether a value is a dtype of a declared class."""
+    return getattr(type(value), "__schema_type__", "") == "ScalarType"
+
+
 def dtype_of_number(number: object) -> object:
     """Return the dtype that a schema's number stands for; anything else, and an unknown number, as it is."""
     return _BY_NUMBER.get(number, number) if type(number) is int else number
