@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -298,3 +301,49 @@ def test_the_error_says_what_to_do(mistake):
     with pytest.raises(kind, match=f"(?s){text}") as caught:
         call()
     assert len(str(caught.value)) < 2000
+
+
+def _draw_overloads(seed, count=60):
+    """Return overloads that need nothing but tensors, numbers and lists, each with arguments for an array."""
+    found = []
+    for name in random.Random(seed).sample(sorted(dc.registry.names_in("aten")), 3 * count):
+        packet = getattr(dc.ops.aten, name, None)
+        for op in [getattr(packet, each) for each in ([] if packet is None else packet.overloads())]:
+            required = [each for each in op.schema.arguments if not each.has_default]
+            if required and all(str(each.type).partition("(")[0] in _EASY for each in required):
+                found.append((op, required))
+    return found[:count]
+
+
+_EASY = {"Tensor": np.ones((2, 2), "float32"), "int": 1, "Scalar": 2, "float": 1.0, "int[]": [2], "bool": True}
+
+
+def _call(function, required, value_of):
+    args = [value_of(each) for each in required if not each.kwarg_only]
+    return function(*args, **{each.name: value_of(each) for each in required if each.kwarg_only})
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_class_of_tensors_is_refused_by_name_by_every_operator(seed):
+    refused = 0
+    for op, required in _draw_overloads(seed):
+        if any(str(each.type).startswith("Tensor") for each in required):
+            values = {"Tensor": torchlike.Tensor} | {name: value for name, value in _EASY.items() if name != "Tensor"}
+            with pytest.raises(dc.ArgumentError, match=r"argument '\w+' .*must be Tensor, not"):
+                _call(op, required, lambda each, values=values: values[str(each.type).partition("(")[0]])
+            refused += 1
+    assert refused > 20
+
+
+@pytest.mark.parametrize("key", ["CUDA", "XLA"])
+def test_a_key_without_kernels_is_refused_in_the_called_operators_name(key):
+    texts = {}
+    for op, required in _draw_overloads(key):
+        try:
+            _call(partial(op.redispatch, {key}), required, lambda each: _EASY[str(each.type).partition("(")[0]])
+        except dc.NoKernelError as error:
+            texts[op.name] = str(error)
+        except (ArithmeticError, TypeError, ValueError, LookupError, RuntimeError, Warning):
+            pass  # the drawn arguments do not fit the operator
+    assert [text for name, text in texts.items() if not text.startswith(f"{name}: ")] == []
+    assert len(texts) > 20

@@ -36,7 +36,7 @@ from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
 from ..calls.traits import Runner, RunnerTraits
 from ..devices import Device
 from ..discovery import loader
-from ..errors import BackendNotFoundError, RegistrationError
+from ..errors import BackendNotFoundError, NoKernelError, RegistrationError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, removal_mask
 from ..keys.table import AUTOCAST, MARKERS, DispatchKey, alternatives, keys_of
@@ -223,10 +223,20 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
         token = context.set_state[inner]
         try:
             return run(*values, **keywords)
+        except NoKernelError as error:
+            _name_composite(error, entry, mask)
+            raise
         finally:
             context.reset_state(token)
 
     return run_with_exclusions
+
+
+def _name_composite(error: NoKernelError, entry: OperatorEntry, mask: int) -> None:
+    """Begin an error's text with the operator whose composite met it: with the outermost, which the user called."""
+    met = vars(error).setdefault("met", str(error))
+    keys = DispatchKeySet(mask & ~DispatchKey.BackendSelect)
+    error.args = (f"{entry.name}: its composite, run for {keys}, calls an operator that has no kernel there\n{met}",)
 
 
 _KEPT = 256

@@ -49,7 +49,11 @@ def _empty_strided(
     meta = RULES["empty_strided"](size, stride, dtype=dtype)
     target = dc.Device("cpu") if device is None else dc.Device.parse(device)
     if dc.has_strides(target):
-        raise dc.NoKernelError(f"aten::empty_strided: no kernel for device {target}, whose arrays have strides")
+        is_masked = dc.registry.has_kernel("aten::empty_strided", dc.device_key(target.type))
+        raise dc.NoKernelError(
+            f"aten::empty_strided: no kernel for device {target}, whose arrays have strides",
+            hint=f"the kernel under {dc.device_key(target.type).label} is masked off here" if is_masked else None,
+        )
     return aten.empty.memory_format(meta.shape, dtype=meta.dtype, device=device)
 
 
