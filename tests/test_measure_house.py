@@ -172,5 +172,9 @@ def test_every_listed_name_is_defined_or_listed_as_gone(tool, monkeypatch):
     assert house.missing() == {"forms": ["Stepp"]}
 
 
+def test_two_mechanisms_choose_a_kernel_and_no_attribute_of_a_function_does(tool):
+    assert tool.count_choices(tool.House(ROOT)) == "2 / 0"
+
+
 def test_the_core_says_seldom_that_a_value_may_be_anything(tool):
     assert tool.functions_per_any(tool.House(ROOT)) >= 12

@@ -56,7 +56,9 @@ GUARD_WRITERS: Final = {
     "_GuardWriter": "guards of plans",
     "GuardWriter": "the lines of guards",
 }
-#: What decides which function serves a call: definitions and, with a dot, attributes of a class.
+#: What decides which function serves a call: definitions and, with a dot, attributes of a class. The fast paths of cpu's
+#: kernels (`attempt`) are none: the dispatcher knows one function under one registration, and its text asks one condition
+#: before it calls NumPy, as other kernels' do. Nothing registers, explains, hides or orders the two parts.
 CHOICES: Final = {
     "compute_slot": "torch's table of keys",
     "Candidate": "the list of candidates for a mask",
@@ -64,7 +66,6 @@ CHOICES: Final = {
     "Registration.when": "kernels for one value of an argument",
     "ShortWay": "short ways of composites",
     "KernelProvider": "alternatives of other distributions",
-    "attempt": "a kernel's own fast path",
 }
 #: Those that are kinds of candidates, and decide nothing by themselves, where there is a list.
 CANDIDATES: Final = frozenset({"give_way", "Registration.when", "ShortWay", "KernelProvider"})

@@ -5,7 +5,9 @@ Where a ufunc gives torch's result for operands of one dtype, the kernel calls i
 is left to do afterwards: results of two or more dimensions may need another layout (see ``match_layout``). After an error
 the general kernel takes over, which checks everything, raises torch's error and finds its way around an occupied context. A
 kernel's whole budget is half a microsecond, of which one more call would be a tenth: so `attempt` writes condition and call
-into the kernel's code, which is compiled once for all kernels of a kind.
+into the kernel's code, which is compiled once for all kernels of a kind. To the dispatcher it is one kernel: a candidate of
+its own would cost that call, and there is nothing to choose, because the general kernel takes every call that the path
+leaves.
 
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
