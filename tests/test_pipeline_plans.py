@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
 import random
 import sys
 from functools import partial
@@ -278,6 +280,18 @@ def _run_calls(names, x, y):
     for name in names:
         x, y = CALLS[name](x, y), x
     return x
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_steps_that_run_alone_do_what_plans_do(planner, seed):
+    drawn = random.Random(seed)
+    x, y = (torchlike.tensor([[drawn.uniform(-3, 3) for _ in range(4)] for _ in range(4)]) for _ in range(2))
+    names = drawn.choices(sorted(CALLS), k=8)
+    with dc.pipeline():
+        expected = _run_calls(names, x, y).numpy().tobytes()
+    # With this option no step runs by a plan.
+    with dc.pipeline(trace=True), contextlib.redirect_stderr(io.StringIO()):
+        assert _run_calls(names, x, y).numpy().tobytes() == expected, names
 
 
 def test_a_planned_step_that_makes_something_else_is_named(planner):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import dispatch_core as dc
@@ -87,6 +89,32 @@ def state_of(work):
     seen = []
     work.hook = lambda array: seen.append((dc.apply_masks(0), dc.apply_masks(dc.DispatchKeySet.all())))
     return seen
+
+
+def test_steps_with_lists_of_any_length_run_alone(registry, toy, meta, library):
+    library.define("rows(Tensor x, Tensor y) -> (Tensor, Tensor[])")
+    library.impl("rows", lambda x, y: (y, [toy.array(row) for row in x.a]), toy.key)
+    library.impl("rows", lambda x, y: (meta.array(y.shape), [meta.array(x.shape[1:])] * x.shape[0]), meta.key)
+    drawn = random.Random(5)
+    for number in range(40):
+        rows = [[drawn.randrange(9)] for _ in range(drawn.randrange(1, 2 + number // 8))]
+        with dc.pipeline(registry=registry):
+            first, parts = registry.ops.t.rows(toy.array(rows), toy.array([1, 2]))
+            order = drawn.sample(range(len(rows)), len(rows))
+            assert [parts[n].result().a.tolist() for n in order] == [rows[n] for n in order]
+            assert first.result().a.tolist() == [1, 2]
+
+
+def test_a_result_that_a_call_leaves_out_is_not_there(registry, toy, meta, library):
+    library.define("pair(Tensor x, bool[2] output_mask) -> (Tensor, Tensor)")
+    library.impl("pair", lambda x, output_mask: (toy.array(x.a), toy.array(x.a)), toy.key)
+    library.impl("pair", lambda x, output_mask: (meta.array(x.shape), meta.array(x.shape)), meta.key)
+    for mask in ([True, True], [True, False], [False, True]):
+        with dc.pipeline(registry=registry):
+            found = registry.ops.t.pair(toy.array([3]), mask)
+            assert [None if each is None else each.result().a.tolist() for each in found] == [
+                [3] if is_wanted else None for is_wanted in mask
+            ]
 
 
 def test_a_step_runs_under_the_masks_of_its_call(work):

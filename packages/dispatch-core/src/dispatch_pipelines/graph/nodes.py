@@ -143,6 +143,19 @@ class Node:
         """
         return self.kind.entry.explicit_table[self.kind.mask](*arguments)
 
+    @classmethod
+    def alone(cls, kind: type[Step], inputs: int, results: int) -> Callable[[list[Any]], None]:
+        """Return `runner` of a program's only node, whose values are all arguments and, after these, the results.
+
+        The last one is kept with the kind, of which only steps with lists of tensors have other numbers of results.
+        """
+        known, run = kind.alone
+        if run is None or known != results:
+            values = tuple(map(Value, range(inputs + results)))
+            run = cls(kind, values[:inputs], (), values[inputs:], ()).runner()
+            kind.alone = results, run
+        return run
+
     def run(self, values: list[Any]) -> None:
         """Run the node's kernel on the list of values, and store its results there."""
         self.runner()(values)
@@ -152,10 +165,16 @@ class Node:
         table, mask, arguments = self.kind.entry.explicit_table, self.kind.mask, self.arguments
         places = [(place, each.index) for place, each in enumerate(arguments) if isinstance(each, Value)]
         lists = [(place, each) for place, each in enumerate(arguments) if type(each) is tuple]
-        only, first = self._only_output(), len(places)
-        if only is not None and places and not lists and places[-1][0] == first - 1:
-            # The usual case: values first, other arguments after them, and one result.
+        only, first, store = self._only_output(), len(places), self.storer()
+        if places and not lists and places[-1][0] == first - 1 and (only is not None or first > 1):
+            # The usual case: values first, and other arguments after them.
             index, take, rest = places[0][1], itemgetter(*[index for _, index in places]), arguments[first:]
+
+            def run_stored(values: list[Any]) -> None:
+                store(values, table[mask](*take(values), *rest))
+
+            if only is None:
+                return run_stored
 
             def run_one(values: list[Any]) -> None:
                 values[only] = table[mask](values[index], *rest)
@@ -164,7 +183,6 @@ class Node:
                 values[only] = table[mask](*take(values), *rest)
 
             return run_one if first == 1 else run_several
-        store = self.storer()
 
         def run_any(values: list[Any]) -> None:
             given = [*arguments]
@@ -185,6 +203,11 @@ class Node:
         results, unpack = self.signature.results, self.signature.unpack
         slots = [None if output is None else output.index for output in self.outputs]
 
+        def store_each(values: list[Any], found: object) -> None:
+            for slot, each in zip(slots, unpack(found), strict=True):
+                if slot is not None:
+                    values[slot] = each
+
         def store(values: list[Any], found: object) -> None:
             places = iter(slots)
             for result, value in zip(results, unpack(found), strict=True):
@@ -195,7 +218,7 @@ class Node:
                     if slot is not None:
                         values[slot] = each
 
-        return store
+        return store if any(each.kind == "self" or each.is_list for each in results) else store_each
 
     def _only_output(self) -> int | None:
         """Return the index of the value that the kernel returns; None where it returns something else than one array."""

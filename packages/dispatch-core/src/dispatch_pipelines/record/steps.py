@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dispatch_core.keys import context
@@ -35,6 +35,8 @@ class Step:
     int_values: tuple[int, ...]
     #: The array specs that its kernel's results were found to have.
     compared: set[Any]
+    #: The function that runs such a step alone, behind the number of results that it stores; see `Node.alone`.
+    alone: tuple[int, Callable[[list[Any]], None] | None]
 
     #: All arguments in schema order, with arrays and pending values where the caller had tensors.
     values: tuple[Any, ...]
@@ -142,8 +144,8 @@ def step_type(
     look = mask, written, int_values, device, stream
     found: type[Step] | None = known.get(look)
     if found is None:
-        own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
-        own |= {"device": device, "stream": stream}
+        own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values}
+        own |= {"device": device, "stream": stream, "compared": set(), "alone": (-1, None)}
         found = known[look] = type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
     return found
 

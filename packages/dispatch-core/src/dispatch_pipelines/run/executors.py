@@ -15,7 +15,7 @@ from dispatch_core.layers.stages import active, stage, watch
 
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, describe_kernel_of, fingerprint
-from ..program.model import PlanOptions
+from ..program.model import Node, PlanOptions
 from ..record.blocks import paused
 from ..record.errors import describe_call, error_of, has_poisoned_arrays, poison, step_error
 from ..record.pending import Pending, storage_key
@@ -80,7 +80,10 @@ class Executor:
                 if self.options["trace"]:
                     call_trace.write(f"pipeline: {describe_call(step)}{', ' if step.line else ''}{step.line}")
                 with stage("impl", step.name, step.outputs):
-                    _run_step(step)
+                    if (error := _attempt(step)) is None:
+                        step.values = ()
+                    else:
+                        mark_failed(step, error)
                 self.stats.executed += 1
             failed |= step.error is not None
             if report is not None:
@@ -289,18 +292,29 @@ class PlanRun:
         stats.bytes_saved += plan.saved
 
 
-def _run_step(step: Step) -> None:
+def _attempt(step: Step) -> Any:
+    """Run a step as a program of one node, unless something that it needs has failed; return its error, or None."""
     step.done = True
     error = next((found for value in step.inputs() if (found := error_of(value)) is not None), None)
-    if error is None:
-        try:
-            _set_outputs(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
-        except Exception as raised:  # noqa: BLE001  # every error is kept until the result is read
-            error = step_error(step, raised)
-    if error is None:
-        step.values = ()
-    else:
-        mark_failed(step, error)
+    if error is not None:
+        return error
+    values = [*map(with_arrays, step.values), *step.outputs]
+    try:
+        Node.alone(type(step), len(step.values), len(step.outputs))(values)
+        for output, array in zip(step.outputs, values[len(step.values) :], strict=True):
+            # A place that nothing was stored in has the pending value still.
+            if output is not None and array is not output:
+                if output.meta not in step.compared:
+                    _compare(step, output, array)
+                output.value = array
+                # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
+                storage_key(output)
+    except Exception as raised:  # noqa: BLE001  # every error is kept until the result is read
+        return step_error(step, raised)
+    finally:
+        # The traceback of an error must not keep them.
+        values.clear()
+    return None
 
 
 def mark_failed(step: Step, error: Any) -> None:
@@ -313,24 +327,6 @@ def mark_failed(step: Step, error: Any) -> None:
         poison(value, error)
     # The error's traceback keeps the step alive, and must not keep its results.
     step.values = step.outputs = ()
-
-
-def _set_outputs(step: Step, found: object) -> None:
-    """Set the pending values of a step to the arrays that its kernel returned."""
-    signature = step.entry.signature
-    assert signature is not None
-    outputs = iter(step.outputs)
-    for index, (result, value) in enumerate(zip(signature.results, signature.unpack(found), strict=True)):
-        if result.kind == "self":
-            continue
-        for each in value if result.is_list else (value,):
-            output = next(outputs)
-            if output is not None and not signature.leaves_out(index, step.values):
-                if output.meta not in step.compared:
-                    _compare(step, output, each)
-                output.value = each
-                # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
-                storage_key(output)
 
 
 def _compare(step: Step, output: Pending, array: object) -> None:
