@@ -75,7 +75,7 @@ ATTRIBUTES: Final = (
     " runs_at_once serves stands_for"
 ).split()
 #: Names of the tables above that the sources define no longer.
-GONE: Final = frozenset({"WrittenCall", "_GuardWriter", "_one_kernel", "PartOfReplay", "DrawnStep", "Call"})
+GONE: Final = frozenset({"WrittenCall", "_GuardWriter", "_one_kernel", "PartOfReplay", "DrawnStep", "Call", "_run_step"})
 
 _FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCHEMA: Final = re.compile(r'(?<!def )(?<![\w.])([a-z_]\w*)(?:\.\w+)?\([^()"]*(?:\([^()]*\)[^()"]*)*\) -> ')
