@@ -294,6 +294,23 @@ def test_steps_that_run_alone_do_what_plans_do(planner, seed):
         assert _run_calls(names, x, y).numpy().tobytes() == expected, names
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_graphs_run_node_by_node_as_a_whole(seed):
+    drawn = random.Random(seed)
+    x, y, z, w = (torchlike.tensor([[drawn.uniform(-3, 3) for _ in range(4)] for _ in range(4)]) for _ in range(4))
+    names = drawn.choices(sorted(CALLS), k=6)
+    with dc.trace() as trace:
+        trace.returns(_run_calls(names, x, y))
+    inputs = [z, w][: len(trace.graph.inputs)]
+    values = [None] * len(trace.graph.values)
+    for value, given in zip(trace.graph.inputs, inputs, strict=True):
+        values[value.index] = given
+    for step in trace.graph.steps:
+        step.run(values)
+    found = values[trace.graph.outputs.index]
+    assert found.numpy().tobytes() == trace.replay(*inputs).numpy().tobytes(), names
+
+
 def test_a_planned_step_that_makes_something_else_is_named(planner):
     """It has run, and may have written to memory, so its nodes do not run again; nor is the plan trusted the next time."""
     ran = []

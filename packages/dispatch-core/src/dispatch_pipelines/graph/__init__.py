@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import Constant, Graph, GraphStep, Wrap
+from .model import Constant, Graph, GraphNode, GraphStep, Wrap
 from .nodes import Node, Value, values_in
 
-__all__ = ["Constant", "Graph", "GraphStep", "Node", "Value", "Wrap", "values_in"]
+__all__ = ["Constant", "Graph", "GraphNode", "GraphStep", "Node", "Value", "Wrap", "values_in"]

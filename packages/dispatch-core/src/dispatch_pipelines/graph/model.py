@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import keyword
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ class Constant:
     """An object that has no spelling, by its place among the graph's constants."""
 
     index: int
+    value: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, value: object, constants: list[Any]) -> Any:
@@ -39,9 +40,9 @@ class Constant:
             return value
         for index, known in enumerate(constants):
             if known is value:
-                return cls(index)
+                return cls(index, value)
         constants.append(value)
-        return cls(len(constants) - 1)
+        return cls(len(constants) - 1, value)
 
     def __str__(self) -> str:
         return f"constants[{self.index}]"
@@ -82,8 +83,63 @@ class Wrap:
         """Return the value that is wrapped."""
         return [self.source]
 
+    def run(self, values: list[Any]) -> None:
+        """Store the new value in the list of values."""
+        source = values[self.source.index]
+        values[self.target.index] = to_data(source) if self.frontend is None else self.frontend.value.wrap(source)
 
-GraphStep = Node | Wrap
+
+# Not frozen, as nodes are not.
+@dataclass(slots=True, eq=False)
+class GraphNode(Node):
+    """A call as its caller made it: with values instead of tensors alone, and lists as they are. It runs as such a call."""
+
+    #: What the operator returns: a value, a list of values for a list of tensors, a tuple of these, or None.
+    results: object = None
+    #: Its place among the graph's steps.
+    number: int = 0
+
+    def run(self, values: list[Any]) -> None:
+        """Call the operator on the list of values, and store its results there.
+
+        Raises ``KernelResultError`` for another number of tensors than there was when the graph was recorded.
+        """
+        by_position, by_keyword = self.split()
+        named = {name: _filled(value, values) for name, value in by_keyword.items()}
+        self._store(self.results, values, self.op(*_filled(by_position, values), **named))
+
+    def runner(self) -> Callable[[list[Any]], None]:
+        """Return `run`."""
+        return self.run
+
+    def _store(self, results: Any, values: list[Any], returned: Any) -> None:
+        if isinstance(results, Value):
+            values[results.index] = returned
+        elif results is not None:
+            if not isinstance(returned, list | tuple) or len(returned) != len(results):
+                got = len(returned) if isinstance(returned, list | tuple) else 1
+                raise KernelResultError(
+                    f"replay: step {self.number}, {show_step(self)}, gave {_pluralize(got, 'result')} where"
+                    f" {len(results)} were recorded",
+                    hint="record the graph again with inputs like these",
+                )
+            for result, item in zip(results, returned, strict=True):
+                self._store(result, values, item)
+
+
+GraphStep = GraphNode | Wrap
+
+
+def _filled(value: object, values: list[Any]) -> Any:
+    """Return an argument with tensors instead of values."""
+    if isinstance(value, Value):
+        return values[value.index]
+    if isinstance(value, (list, tuple)):
+        return type(value)([_filled(item, values) for item in value])
+    if isinstance(value, Constant):
+        # Its memory may become a result's, which a later step may write to.
+        return copy.deepcopy(value.value) if type(value.value) in TYPE_MASKS else value.value
+    return value
 
 
 def show_step(step: GraphStep) -> str:
@@ -96,7 +152,7 @@ def show_step(step: GraphStep) -> str:
     return f"{_results(step, str)}{step.name}({', '.join(given)})"
 
 
-def _results(step: Node, spell: Callable[[Value], str]) -> str:
+def _results(step: GraphNode, spell: Callable[[Value], str]) -> str:
     """Spell what a call makes as the left side of an assignment; "" where that is nothing."""
     return f"{_targets(step.results, spell)} = " if any(each is not None for each in step.outputs) else ""
 
@@ -133,7 +189,7 @@ class Graph:
         keywords = [*([] if own else ["ops"]), *(["constants"] if self.constants else [])]
         parameters = [_variable(value) for value in self.inputs]
         parameters += ["*", *keywords] if keywords else []
-        writer = _Writer(self.constants)
+        writer = _Writer()
         body = [f"    {writer.step(step)}" for step in self.steps]
         body.append(f"    return {_targets(self.outputs, _variable)}".rstrip())
         return "\n".join([*writer.imports(own=own), f"def run({', '.join(parameters)}):", *body]) + "\n"
@@ -151,51 +207,14 @@ class Graph:
                 hint="inputs come in the order in which the block first used them; where backward brought back tensors that"
                 " a composite made inside, record with trace(decompose=True)",
             )
+        values: list[Any] = [None] * len(self.values)
         for value, given in zip(self.inputs, inputs, strict=True):
             if not is_tensor(given):
                 raise ArgumentError(f"replay: input {value} must be a tensor, not {type(given).__qualname__}")
-        held = dict(zip(self.inputs, inputs, strict=True))
-        for number, step in enumerate(self.steps):
-            if isinstance(step, Wrap):
-                source = held[step.source]
-                frontend = None if step.frontend is None else self.constants[step.frontend.index]
-                held[step.target] = to_data(source) if frontend is None else frontend.wrap(source)
-                continue
-            by_position, by_keyword = step.split()
-            args = [self._filled(value, held) for value in by_position]
-            kwargs = {name: self._filled(value, held) for name, value in by_keyword.items()}
-            self._keep(step.results, step.op(*args, **kwargs), held, number)
-        return self._filled(self.outputs, held)
-
-    def _filled(self, value: object, held: Mapping[Value, Any]) -> Any:
-        """Return an argument with tensors instead of values."""
-        match value:
-            case Value():
-                return held[value]
-            case Constant(index):
-                constant = self.constants[index]
-                # Its memory may become a result's, which a later step may write to.
-                return copy.deepcopy(constant) if type(constant) in TYPE_MASKS else constant
-            case list():
-                return [self._filled(item, held) for item in value]
-            case tuple():
-                return tuple(self._filled(item, held) for item in value)
-        return value
-
-    def _keep(self, results: Any, returned: Any, held: dict[Value, Any], number: int) -> None:
-        if isinstance(results, Value):
-            held[results] = returned
-        elif results is not None:
-            if not isinstance(returned, list | tuple) or len(returned) != len(results):
-                step = self.steps[number]
-                got = len(returned) if isinstance(returned, list | tuple) else 1
-                raise KernelResultError(
-                    f"replay: step {number}, {show_step(step)}, gave {_pluralize(got, 'result')} where {len(results)} were"
-                    " recorded",
-                    hint="record the graph again with inputs like these",
-                )
-            for result, item in zip(results, returned, strict=True):
-                self._keep(result, item, held, number)
+            values[value.index] = given
+        for step in self.steps:
+            step.run(values)
+        return _filled(self.outputs, values)
 
 
 def _pluralize(number: int, noun: str) -> str:
@@ -235,8 +254,7 @@ def _variable(value: Value) -> str:
 class _Writer:
     """Write steps as Python statements, and remember their imports."""
 
-    def __init__(self, constants: tuple[Any, ...]) -> None:
-        self._constants = constants
+    def __init__(self) -> None:
         self._modules: set[str] = set()
         self._names: set[str] = set()
 
@@ -266,7 +284,7 @@ class _Writer:
         match value:
             case Value():
                 return _variable(value)
-            case Constant(index) if type(self._constants[index]) in TYPE_MASKS:
+            case Constant() if type(value.value) in TYPE_MASKS:
                 self._modules.add("copy")
                 return f"copy.deepcopy({value})"
             case Device():

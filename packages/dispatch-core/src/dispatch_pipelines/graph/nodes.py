@@ -65,8 +65,7 @@ class Node:
 
     #: The class of the recorded step, which has the operator's entry, the kernel's keys, the device and the stream.
     kind: type[Step]
-    #: In the order of the schema, with values instead of tensors and numbers; lists are tuples. In a graph, those that the
-    #: caller gives, with values instead of tensors alone, and lists as they are.
+    #: In the order of the schema, with values instead of tensors and numbers; lists are tuples.
     arguments: tuple[Any, ...]
     #: The names of the last arguments, which are given by keyword.
     keywords: tuple[str, ...]
@@ -78,8 +77,6 @@ class Node:
     #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
     #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any = None
-    #: In a graph, what the operator returns: a value, a list of values for a list of tensors, a tuple of these, or None.
-    results: object = None
     #: For programs that are replayed: returns the error for an exception of its kernel, which names the call and its line.
     fault: Callable[[BaseException], Exception] | None = None
     #: The caller's code and the instruction in it, and the context's masks at the call.

@@ -17,8 +17,8 @@ from dispatch_core.operators.registries import Registry
 from ..record.liveness import externally_referenced, observable_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step
-from .model import Constant, Graph
-from .nodes import Node, Value, values_in
+from .model import Constant, Graph, GraphNode
+from .nodes import Value, values_in
 from .picture import Picture
 
 
@@ -32,7 +32,7 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     # Both count references, so they come before anything here refers to a value.
     seen = set(map(id, observable_steps(steps)))
     names = _Names(externally_referenced(steps))
-    calls = tuple(_to_node(step, names) for step in steps)
+    calls = tuple(_to_node(number, step, names) for number, step in enumerate(steps))
     outputs = tuple(names.values[number] for number in names.outputs)
     graph = Graph(registry, calls, tuple(names.values), tuple(names.constants), outputs or None)
     dropped = frozenset(index for index, step in enumerate(steps) if id(step) not in seen)
@@ -115,7 +115,7 @@ class _Names:
         return self.of(value) if tensors and value is not None else Constant.of(value, self.constants)
 
 
-def _to_node(step: Step, names: _Names) -> Node:
+def _to_node(number: int, step: Step, names: _Names) -> GraphNode:
     signature = step.entry.signature
     assert signature is not None
     given = [
@@ -124,15 +124,16 @@ def _to_node(step: Step, names: _Names) -> Node:
     ]
     made = tuple([None if value is None else names.of(value, is_input=False) for value in step.outputs])
     positional, keywords = _without_defaults(signature.parameters, given)
-    return Node(
+    return GraphNode(
         type(step),
         (*positional, *keywords.values()),
         tuple(keywords),
         made,
         tuple(values_in([given[index] for index in step.written])),
-        results=_results(signature.results, given, made),
         code=step.code,
         instruction=step.instruction,
+        results=_results(signature.results, given, made),
+        number=number,
     )
 
 

@@ -39,8 +39,8 @@ from dispatch_core.operators.runners import find_masked_off
 
 from ..record.steps import Step as RecordedStep
 from ..record.steps import step_type
-from .model import Constant, Graph, GraphStep, Wrap
-from .nodes import Node, Value, values_in
+from .model import Constant, Graph, GraphNode, GraphStep, Wrap
+from .nodes import Value, values_in
 from .picture import Drawable, Picture
 
 
@@ -83,7 +83,8 @@ class _Recorder:
             kind = self._kinds.get(op)
             if kind is None:
                 kind = self._kinds[op] = step_type(op._entry, 0, (), device=DispatchKey.Tracer)
-            call = Node(kind, (*given, *named.values()), tuple(named), tuple(self.values[start:]), (), None, results)
+            call = GraphNode(kind, (*given, *named.values()), tuple(named), tuple(self.values[start:]), ())
+            call.results, call.number = results, len(self.steps)
             if signature is not None and signature.writes:
                 written = values_in([call.argument(each) for each in signature.parameters if each.writes])
                 call.written = tuple(dict.fromkeys(written))
@@ -360,7 +361,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
 
 def _last_results(recorder: _Recorder) -> object:
-    return next((step.results for step in reversed(recorder.steps) if isinstance(step, Node)), None)
+    return next((step.results for step in reversed(recorder.steps) if isinstance(step, GraphNode)), None)
 
 
 def _make_blocks() -> list[FunctionalBlock]:

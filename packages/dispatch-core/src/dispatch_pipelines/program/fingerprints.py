@@ -284,7 +284,7 @@ def build(found: ProgramFingerprint, options: PlanOptions, faults: Sequence[Any]
         keywords = tuple([each.name for each in step.entry.signature.parameters if each.keyword_only])
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel, fault = _kernel(step, arguments), faults[place] if faults else None
-        parts = arguments, keywords, outputs, written, kernel, None, fault, step.code, step.instruction, step.state
+        parts = arguments, keywords, outputs, written, kernel, fault, step.code, step.instruction, step.state
         nodes.append(Node(type(step), *parts))
     return Program(tuple(nodes), tuple(values), *options)
 
