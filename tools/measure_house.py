@@ -47,10 +47,9 @@ EXECUTORS: Final = {
     "PlanRun": "a plan, part by part",
     "_run_step": "a step alone",
     "_one_kernel": "a plan's part of one kernel",
-    "Node.run": "a node, for planners, for plans without a planned step, and for finding a call that fails",
+    "Node.run": "a node: for planners, plans without a planned step, steps alone, graphs, and finding a call that fails",
     "ReplayWriter": "generated replays of captured calls",
     "PartOfReplay": "a part of a replay, as a profile measures it",
-    "Graph.replay": "a graph, call by call",
 }
 GUARD_WRITERS: Final = {
     "_GuardWriter": "guards of plans",
@@ -75,7 +74,9 @@ ATTRIBUTES: Final = (
     " runs_at_once serves stands_for"
 ).split()
 #: Names of the tables above that the sources define no longer.
-GONE: Final = frozenset({"WrittenCall", "_GuardWriter", "_one_kernel", "PartOfReplay", "DrawnStep", "Call", "_run_step"})
+GONE: Final = frozenset(
+    {"WrittenCall", "_GuardWriter", "_one_kernel", "PartOfReplay", "DrawnStep", "Call", "_run_step"}
+)
 
 _FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCHEMA: Final = re.compile(r'(?<!def )(?<![\w.])([a-z_]\w*)(?:\.\w+)?\([^()"]*(?:\([^()]*\)[^()"]*)*\) -> ')
