@@ -269,8 +269,10 @@ def _unknown_name(name: object) -> DispatchKeyError:
 
 def hint_at_key(value: object) -> str | None:
     """Return a hint for an object whose key was meant, as the handle of a backend's, or None."""
-    is_meant = isinstance(key := getattr(value, "key", None), DispatchKey)
-    return f"did you mean its key, {type(value).__name__}.key? It is {key.label}" if is_meant else None
+    key: object = getattr(value, "key", None)
+    return (
+        f"did you mean its key, {type(value).__name__}.key? It is {key.label}" if isinstance(key, DispatchKey) else None
+    )
 
 
 def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) -> None:

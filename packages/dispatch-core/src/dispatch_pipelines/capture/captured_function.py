@@ -65,6 +65,7 @@ _Q = ParamSpec("_Q")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 _N = TypeVar("_N")
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 class Variant:
@@ -464,7 +465,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return function() if recording is None else recording.number(function, any_type=True)
 
     @staticmethod
-    def traceable(function: _N) -> _N:
+    def traceable(function: _F) -> _F:
         """Declare that the operators that a hook, or a custom autograd function, calls are all that it does.
 
         Captured functions refuse others, because replays would not call them. Returns ``function``, so that it decorates.
