@@ -32,7 +32,7 @@ from .operators.entry import OperatorEntry
 from .operators.kernel_names import kernel_name, kernel_place
 from .operators.namespaces import OpOverloadPacket
 from .operators.operator_index import has_library, is_unknown, load_operators, near
-from .operators.overloads import OpOverload
+from .operators.overloads import OpOverload, is_overload
 from .operators.registration import Registration
 from .operators.registries import Registry, the_registry
 from .operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
@@ -143,7 +143,7 @@ def __getattr__(name: str) -> Any:
 def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
     """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
     found = the_registry(registry).find(op) if isinstance(op, str) else op
-    if isinstance(found, OpOverload):
+    if is_overload(found):
         return [found._entry]
     if not isinstance(found, OpOverloadPacket):
         raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")

@@ -216,9 +216,9 @@ def _check_library(lib: Library) -> Library:
 def _library(op: str | OpOverload, lib: Library | None, kind: Literal["IMPL", "FRAGMENT"]) -> Library:
     if lib is not None:
         return _check_library(lib)
-    if isinstance(op, OpOverload):
-        return Library(op.namespace, kind, registry=op._entry.registry)
-    return Library(parse_name(op).namespace or "aten", kind)
+    if isinstance(op, str):
+        return Library(parse_name(op).namespace or "aten", kind)
+    return Library(op.namespace, kind, registry=op._entry.registry)
 
 
 def _key(name: str | None) -> DispatchKey:

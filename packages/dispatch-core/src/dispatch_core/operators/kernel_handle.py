@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 from .._record import replace
@@ -23,7 +22,7 @@ from .dispatch_table import COMPOSITES, Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .namespaces import OpOverloadPacket
-from .overloads import OpOverload
+from .overloads import OpOverload, is_overload
 from .registration import KernelFactory
 from .registries import Registry, the_registry
 from .resolution import Resolution
@@ -39,14 +38,14 @@ def as_overload(op: object, registry: Registry | None = None) -> OpOverload:
 
     Raises ``OperatorNotFoundError`` where there is none, or several; ``ArgumentError`` for anything else.
     """
-    if type(op) is FunctionType and hasattr(op, "_entry"):
-        return op  # type: ignore[return-value]  # an overload; the protocol's own test takes as long as twenty calls
+    if is_overload(op):
+        return op
     found = op
     if isinstance(op, str):
         found = the_registry(registry).find(op)
-    elif not isinstance(op, OpOverload | OpOverloadPacket):
+    elif not isinstance(op, OpOverloadPacket):
         found = getattr(op, "op", None)
-    if isinstance(found, OpOverload):
+    if is_overload(found):
         return found
     if not isinstance(found, OpOverloadPacket):
         raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")

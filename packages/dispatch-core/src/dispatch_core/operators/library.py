@@ -18,7 +18,7 @@ from .candidates import GradientFields, ShortGradient, ShortWay
 from .kernel_store import make_registration
 from .lazy_definitions import Announcement, LazyDefinition, LazyKernels
 from .operator_index import parse_name
-from .overloads import OpOverload
+from .overloads import OpOverload, is_overload
 from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
 
@@ -240,8 +240,7 @@ class Library:
         if fn is None:
             options: Any = {"with_keyset": with_keyset, "when": when, "types": types, "allow_override": allow_override}
             return lambda made: (self.impl(name, made, key, **options), made)[1]
-        # Text first: asking a protocol for its instances takes as long as the rest of a registration.
-        full = name.name if not isinstance(name, str) and isinstance(name, OpOverload) else name
+        full: Any = name.name if is_overload(name) else name
         full = full if "::" in full else f"{self.ns}::{full}"
         parsed = parse_name(full)
         if parsed.namespace != self.ns:
