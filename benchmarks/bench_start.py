@@ -1,6 +1,7 @@
 """The cost of starting: imports, first steps, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
 
-Each figure is the minimum over fresh processes of one thread, in milliseconds of wall time within the process.
+Each figure is the minimum over fresh processes of one thread, in milliseconds of wall time within the process. First calls
+are timed with the import of the library before them: what an import leaves out, the first call does.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from pathlib import Path
 
 from harness import parser
 
-_TIMED = "{}import time; started = time.perf_counter(); {}; print((time.perf_counter() - started) * 1e3)"
+_TIMED = "{}\nimport time; started = time.perf_counter()\n{}\nprint((time.perf_counter() - started) * 1e3)"
 #: The first training step of the digits' network, with all that it imports, generates and loads; NumPy is there.
 _FIRST_STEP = """
 import time, numpy
 from numpy import random
+started = time.perf_counter()
 import torchlike
 from torchlike import nn
-started = time.perf_counter()
 model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
 optimizer = torchlike.optim.Adam(model.parameters(), lr=3e-3)
 images, labels = torchlike.rand(64, 64), torchlike.randint(0, 10, (64,))
@@ -32,39 +33,29 @@ optimizer.step()
 ended = time.perf_counter()
 print((prepared - started) * 1e3, (ended - prepared) * 1e3)
 """
-#: Programs beside the digits' network: what is made first, and the statement that is timed.
+#: Programs beside the digits' network, each with the import of torchlike.
 _STEPS = {
-    "the first addition, of two tensors, with the loading of the cpu backend": (
-        "",
-        "torchlike.ones(3) + torchlike.ones(3)",
-    ),
-    "the first backward, of a sum of products": (
-        "x = torchlike.ones(3, requires_grad=True); y = (x * x).sum()",
-        "y.backward()",
-    ),
-    "the first training step of a small convolutional network": (
-        """
+    "the first addition, of two tensors, with the loading of the cpu backend": "torchlike.ones(3) + torchlike.ones(3)",
+    "the first backward, of a sum of products": "x = torchlike.ones(3, requires_grad=True); (x * x).sum().backward()",
+    "the first training step of a small convolutional network": """
 net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
 optimizer = torchlike.optim.SGD(net.parameters(), lr=0.1)
 images, labels = torchlike.rand(4, 1, 8, 8), torchlike.randint(0, 10, (4,))
+nn.functional.cross_entropy(net(images), labels).backward(); optimizer.step()
 """,
-        "nn.functional.cross_entropy(net(images), labels).backward(); optimizer.step()",
-    ),
-    "the first training step of a transformer of two layers": (
-        """
+    "the first training step of a transformer of two layers": """
 net = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 2)
 optimizer = torchlike.optim.SGD(net.parameters(), lr=0.1)
 words = torchlike.rand(4, 6, 32)
+net(words).square().mean().backward(); optimizer.step()
 """,
-        "net(words).square().mean().backward(); optimizer.step()",
-    ),
 }
 _LOOK_UP = """
 import sys, time, timeit, fractions
 sys.path.insert(0, {folder!r})
+started = time.perf_counter()
 import dispatch_core as dc
 from dispatch_core.discovery import loader
-started = time.perf_counter()
 loader().catalog.usable("dispatch_core.backends", "cpu")
 print((time.perf_counter() - started) * 1e3)
 loader().array_type_owner(fractions.Fraction)
@@ -89,15 +80,15 @@ def main() -> None:
     figures: dict[str, tuple[float, float | None]] = {}
     for module, goal in {"dispatch_core": 30.0, "numpy": None, "torchlike": None, "torch": None}.items():
         figures[f"import {module}"] = _least(_TIMED.format("", f"import {module}"), arguments.repeats)[0], goal
-    beyond = _TIMED.format("import numpy, numpy.random; ", "import torchlike")
+    beyond = _TIMED.format("import numpy, numpy.random", "import torchlike")
     figures["import torchlike, beyond NumPy"] = _least(beyond, arguments.repeats)[0], 100.0
     made, step = _least(_FIRST_STEP, arguments.repeats)
     figures["the digits' network, optimizer and data, made first"] = made, None
     figures["the digits' first training step"] = step, 8.0
-    for name, (before, statement) in _STEPS.items():
-        setup = f"import numpy, numpy.random, torchlike\nfrom torchlike import nn\n{before}\n"
-        figures[name] = _least(_TIMED.format(setup, statement), arguments.repeats)[0], None
-    plugin = _TIMED.format("import dispatch_core, dispatch_aten; ", "import dispatch_backend_npu.plugin")
+    for name, program in _STEPS.items():
+        timed = f"import torchlike\nfrom torchlike import nn\n{program}\n"
+        figures[name] = _least(_TIMED.format("import numpy, numpy.random", timed), arguments.repeats)[0], None
+    plugin = _TIMED.format("import dispatch_core, dispatch_aten", "import dispatch_backend_npu.plugin")
     figures["import the npu backend, beyond the core and the operators"] = _least(plugin, arguments.repeats)[0], 15.0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(100):
