@@ -7,7 +7,10 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_aten.operators import ATEN, KIND_OF
 from dispatch_backend_npu import runtime
+from dispatch_backend_npu.placement import takes_device
+from dispatch_core.schema import FunctionSchema
 
 
 @pytest.fixture
@@ -93,3 +96,12 @@ assert {why for _, why in pipe.stats().eager} == {"several devices are open"}
     # In a process of its own, because a device stays open.
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_only_some_kinds_of_operators_take_a_device():
+    named = {
+        each.name
+        for each in ATEN
+        if any(str(argument.type) == "Device?" for argument in FunctionSchema.parse(each.schema).arguments)
+    }
+    assert {name for name in KIND_OF if takes_device(name)} == named

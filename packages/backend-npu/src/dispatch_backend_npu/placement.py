@@ -15,18 +15,24 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import dispatch_core as dc
-from dispatch_aten.operators import ATEN
+from dispatch_aten.operators import KIND_OF, row_of
 
 from .arrays import AclArray, from_numpy, to_numpy
 from .runtime.device import guard
 
 _ORIGINALS: Final[WeakKeyDictionary[Any, Any]] = WeakKeyDictionary()
-_FACTORIES: Final = {operator.name for operator in ATEN if "Device? device" in operator.schema}
+#: The kinds of the operators that take a device: the rows of all others need not be read.
+_KINDS: Final = frozenset({"copy", "factory", "random"})
+
+
+def takes_device(name: str) -> bool:
+    """Return whether an operator has an argument ``device``."""
+    return KIND_OF.get(name) in _KINDS and "Device? device" in row_of(name).schema
 
 
 def on_requested_device(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a kernel so that it runs on the device of its argument ``device``; return kernels without one as they are."""
-    if name not in _FACTORIES:
+    if not takes_device(name):
         return kernel
 
     def on_named_device(*args: Any, **kwargs: Any) -> Any:
