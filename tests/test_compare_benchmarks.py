@@ -18,7 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--json", type=pathlib.Path)
 parser.add_argument("--repeats", type=int, default=15)
 given = parser.parse_args()
-log = pathlib.Path(acme_timed.__file__).with_name("runs")
+log = pathlib.Path(acme_timed.LOG)
 runs = len(log.read_text()) if log.exists() else 0
 log.write_text("." * (runs + 1))
 rows = [
@@ -43,7 +43,9 @@ def make_version(folder, groups=None, **times):
     """Write a version: a package that says how long each row takes, and the script that reads it."""
     package = folder / "packages" / "acme" / "src" / "acme_timed"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text(f"TIMES = {list(times.items())}\nGROUPS = {groups or {}}\n", encoding="utf-8")
+    log = str(folder / "runs")
+    text = f"TIMES = {list(times.items())}\nGROUPS = {groups or {}}\nLOG = {log!r}\n"
+    (package / "__init__.py").write_text(text, encoding="utf-8")
     (folder / "benchmarks").mkdir()
     (folder / "benchmarks" / "bench_fake.py").write_text(SCRIPT, encoding="utf-8")
     return str(folder)
@@ -57,7 +59,7 @@ def test_versions_take_turns_and_the_least_time_of_a_row_counts(tool, tmp_path, 
     assert lines[0].startswith("bench_fake: geometric mean 1.072 of 2 rows (old/old ")
     assert lines[1].split() == ["1.150", "(old/old", "1.000)", "200", "→", "230", "ns", "mul"]
     assert len(lines) == 2
-    runs = [Path(tmp_path, each, "packages/acme/src/acme_timed/runs").read_text() for each in ("old", "new")]
+    runs = [Path(tmp_path, each, "runs").read_text() for each in ("old", "new")]
     assert runs == ["....", ".."]
     same = make_version(tmp_path / "same", add=100, mul=200)
     assert tool.main([old, same, "--scripts", "bench_fake.py", "--times", "2"]) == 0

@@ -2,8 +2,9 @@
 
 The versions take turns in processes of their own, and the old one runs twice each time: its second run beside its first
 shows the machine's noise. Of each row the least time of all turns counts. Both run the new version's scripts from
-``benchmarks/``. Their sources stand first on the path; what else they need comes from the environment that runs this tool,
-the entry points of plugins included. A script takes ``--json`` and ``--repeats``, as ``benchmarks/harness.py`` has them.
+``benchmarks/``. Their packages lie in one folder, as installed ones do, which stands first on the path; what else they need
+comes from the environment that runs this tool, the entry points of plugins included. A script takes ``--json`` and
+``--repeats``, as ``benchmarks/harness.py`` has them.
 
 Printed are, for each script and each group of its rows, the geometric mean of new to old, every row above the limit, and the
 same figures of old to old. The status is 1 where a group's mean or a row is above its limit.
@@ -90,16 +91,20 @@ def find_tree(version: str, folder: Path) -> Path:
     return tree
 
 
-def make_environment(tree: Path) -> dict[str, str]:
-    """Return the variables under which a process imports the packages of ``tree``; exit where it would import others."""
-    sources = sorted(map(str, tree.glob("packages/*/src")))
+def make_environment(tree: Path, folder: Path) -> dict[str, str]:
+    """Return the variables under which a process imports the packages of ``tree``; exit where it would import others.
+
+    They are copied to ``folder``: with an entry of the path for each, imports would cost more the more packages there are.
+    """
+    for source in sorted(tree.glob("packages/*/src")):
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     # Compiled modules are kept, as users' are: else an import is mostly the compiler.
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sources), "PYTHONDONTWRITEBYTECODE": ""}
-    names = [path.parent.name for path in sorted(tree.glob("packages/*/src/*/__init__.py"))]
+    env = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
+    names = [path.parent.name for path in sorted(folder.glob("*/__init__.py"))]
     found = subprocess.run(
         [sys.executable, "-c", _FIND_SOURCES, *names], env=env, capture_output=True, check=True, text=True
     ).stdout.split("\n")
-    strange = [origin for origin in found if origin and not Path(origin).is_relative_to(tree)]
+    strange = [origin for origin in found if origin and not Path(origin).is_relative_to(folder)]
     if strange:
         raise SystemExit(f"the packages of {tree} are hidden by others: {', '.join(strange)}")
     return env
@@ -156,7 +161,10 @@ def main(given: Sequence[str] | None = None) -> int:
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         old, new = (find_tree(version, Path(folder)) for version in (arguments.old, arguments.new))
-        environments = [make_environment(tree) for tree in (old, new)]
+        environments = [
+            make_environment(tree, Path(folder, name))
+            for tree, name in ((old, "installed-old"), (new, "installed-new"))
+        ]
         for name in arguments.scripts:
             script = new / "benchmarks" / f"{name.removesuffix('.py')}.py"
             if not script.is_file():
