@@ -81,15 +81,8 @@ def test_a_default_device_is_that_of_new_tensors():
     assert torchlike.zeros(2).is_cpu
 
 
-def test_compilers_and_mixed_precision_leave_programs_as_they_are():
+def test_mixed_precision_leaves_programs_as_they_are():
     net = nn.Linear(2, 2)
-    assert torchlike.compile(net) is net and torchlike.jit.script(net) is net
-
-    @torchlike.compile(mode="max-autotune")
-    def double(x):
-        return x * 2
-
-    assert double(torchlike.ones(1)).item() == 2
     with pytest.warns(UserWarning, match="CUDA is not available"):
         context = torchlike.autocast("cuda")
     with context:

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from difflib import get_close_matches
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final, NoReturn
 
 __all__ = [
     "allow_in_graph",
+    "assume_constant_result",
     "compile",
+    "config",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
     "list_backends",
+    "load_cache_artifacts",
+    "load_compiled_function",
+    "nested_compile_region",
     "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_enable_guard_collectives",
     "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
+    "substitute_in_graph",
+    "wrap_numpy",
 ]
 
-
 #: Settings of torch's compiler, which are kept and change nothing.
+config: Final = SimpleNamespace()
 _dynamo = _inductor = SimpleNamespace(config=SimpleNamespace())
+#: The backends of torch: with each of them a program means the same as without.
+_EAGER: Final = ("inductor", "eager", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm", "ipex")
+_CAPTURE: Final = "capture"
+
+_default_backend: str | Callable[..., Any] = "inductor"
 
 
 def compile(
@@ -30,24 +54,90 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
-    """Return a function or module unchanged, or a decorator that does (source: ``torch.compile``).
+    """Return a function or module that runs as it is, or a decorator that does (source: ``torch.compile``).
 
-    It computes the same; `torchlike.pipeline` is the way to run steps together here.
+    ``backend="capture"`` asks for `torchlike.capture`: the operators of calls are recorded twice and then replayed without
+    running the function, so later changes of Python's state (attributes, globals) are not seen. What cannot be captured runs
+    eagerly from then on, which a ``RuntimeWarning`` says; with ``fullgraph=True`` it raises ``CaptureError``.
+    ``recompile_limit`` is the number of variants that are kept (8). Raises ``RuntimeError`` for a backend that is not there.
+
+    >>> import torchlike
+    >>> double = torchlike.compile(lambda x: x + x, backend="capture")
+    >>> [double(torchlike.tensor(number)).item() for number in range(4)]
+    [0, 2, 4, 6]
+    >>> double
+    <captured <lambda>: 1 variant>
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    chosen = _default_backend if backend is None else backend
+    _check_backend(chosen)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if function is None:
             raise RuntimeError("Model can't be None")
-        return function
+        if disable or chosen != _CAPTURE:
+            return function
+        limit = {} if recompile_limit is None else {"max_variants": recompile_limit}
+        return _capture(function, fullgraph=fullgraph, **limit)
 
     return decorate if model is None else decorate(model)
+
+
+def _check_backend(backend: object) -> None:
+    if callable(backend) or backend in (*_EAGER, _CAPTURE):
+        return
+    near = get_close_matches(str(backend), (*_EAGER, _CAPTURE), n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    raise RuntimeError(
+        f"Invalid backend: {backend!r}, see `torch.compiler.list_backends()` for available backends{meant}"
+    )
+
+
+def _capture(function: Callable[..., Any], *, fullgraph: bool, **options: Any) -> Callable[..., Any]:
+    from dispatch_core import capture
+    from dispatch_core.errors import ArgumentError
+
+    from .capturing.optimized_module import OptimizedModule
+    from .nn import Module
+
+    if isinstance(function, Module):
+        return OptimizedModule(function, fullgraph=fullgraph, **options)
+    try:
+        return capture(function, fullgraph=fullgraph, **options)
+    except ArgumentError as error:
+        if fullgraph or not callable(function) or "max_variants" in str(error):
+            raise
+        # A generator function, or a coroutine's.
+        warnings.warn(f"{function} runs eagerly: {error}", RuntimeWarning, stacklevel=4)
+        return function
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Set the backend of `compile` where none is named; None for "inductor" again."""
+    global _default_backend
+    if backend is not None:
+        _check_backend(backend)
+    _default_backend = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """Return the backend of `compile` where none is named."""
+    return _default_backend
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """Return the backends that do something: the one that captures."""
+    return [_CAPTURE]
 
 
 def is_compiling() -> bool:
@@ -58,7 +148,7 @@ def is_compiling() -> bool:
 is_dynamo_compiling = is_exporting = is_compiling
 
 
-def disable(fn: Any = None, recursive: bool = True, **_: Any) -> Any:
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, **_: Any) -> Any:
     """Return a function unchanged, or a decorator that does."""
     return fn if fn is not None else disable
 
@@ -66,6 +156,19 @@ def disable(fn: Any = None, recursive: bool = True, **_: Any) -> Any:
 def allow_in_graph(fn: Any) -> Any:
     """Return a function unchanged."""
     return fn
+
+
+assume_constant_result = wrap_numpy = allow_in_graph
+
+
+def substitute_in_graph(original_fn: Any, **_: Any) -> Callable[[Any], Any]:
+    """Return a decorator that returns its function unchanged: the original one is called."""
+    return allow_in_graph
+
+
+def nested_compile_region(fn: Any = None, **_: Any) -> Any:
+    """Return a function unchanged, or a decorator that does."""
+    return fn if fn is not None else allow_in_graph
 
 
 def reset() -> None:
@@ -76,14 +179,35 @@ def cudagraph_mark_step_begin() -> None:
     """Do nothing: there are no graphs of CUDA."""
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Return no compilers."""
-    return []
-
-
 def set_stance(*args: Any, **kwargs: Any) -> AbstractContextManager[None]:
     """Do nothing: there is no compiler to choose."""
     return nullcontext()
 
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Return False, the setting before: no guards are agreed on between processes."""
+    return False
+
+
+def save_cache_artifacts() -> None:
+    """Return None: nothing was compiled that could be saved."""
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """Return None: nothing is loaded, and functions run as they are."""
+
+
+def load_compiled_function(file: Any, **_: Any) -> NoReturn:
+    """Raise ``NotImplementedError``: such a file has machine code of torch's compiler."""
+    raise NotImplementedError("torch.compiler.load_compiled_function reads code of torch's compiler; call the function")
+
+
+def keep_tensor_guards_unsafe(guard_entries: Any, keep_parameters: bool = False) -> list[bool]:
+    """Return True for each guard: captured functions keep all of theirs."""
+    return [True for _ in guard_entries]
+
+
+keep_portable_guards_unsafe = skip_all_guards_unsafe = skip_guard_on_globals_unsafe = keep_tensor_guards_unsafe
+skip_guard_on_all_nn_modules_unsafe = skip_guard_on_inbuilt_nn_modules_unsafe = keep_tensor_guards_unsafe
 
 vars(_dynamo).update(reset=reset, disable=disable, allow_in_graph=allow_in_graph, is_compiling=is_compiling)

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from typing import Any, Final, NoReturn
+
+from dispatch_core import capture
 
 from .nn import Module
 
@@ -35,8 +38,11 @@ __all__ = [
     "unused",
 ]
 
-#: Modules are never compiled, so there are no others.
-ScriptModule: Final = Module
+
+class ScriptModule(Module):
+    """The class of modules that are compiled, which no module of a program's own is."""
+
+
 ScriptFunction: Final = Callable
 
 
@@ -48,14 +54,52 @@ def _keep(obj: Any, *args: Any, **kwargs: Any) -> Any:
 script = export = unused = script_method = interface = script_if_tracing = freeze = optimize_for_inference = _keep
 
 
-def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return a function or a module unchanged: it is run as it is, with every input."""
-    return func
+def trace(
+    func: Any,
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    *args: Any,
+    example_kwarg_inputs: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Return a function, or a copy of a module, whose calls are captured (source: ``torch.jit.trace``).
+
+    It is called with the example, a tensor or a tuple of arguments, and once more with ``check_trace``. Other shapes are
+    recorded when they come. What cannot be captured runs as it is, which a ``RuntimeWarning`` says.
+
+    >>> import torchlike
+    >>> traced = torchlike.jit.trace(lambda x: x * 2, torchlike.ones(2))
+    >>> traced(torchlike.arange(2.0)), traced
+    (tensor([0., 2.]), <captured <lambda>: 1 variant>)
+    """
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("torch.jit.trace takes example_inputs or example_kwarg_inputs")
+    named = example_kwarg_inputs or {}
+    example = () if example_inputs is None else example_inputs
+    placed = tuple(example) if isinstance(example, (tuple, list)) else (example,)
+    if isinstance(func, Module):
+        traced = copy(func)
+        # Not through the module's own dictionary of attributes, which the copy has by itself.
+        traced.__dict__["forward"] = call = capture(func.forward, fullgraph=False)
+        traced.__dict__["_traced"] = func  # a method is held weakly
+    else:
+        traced = call = capture(func, fullgraph=False)
+    for _ in range(1 + bool(check_trace)):
+        call(*placed, **named)
+    for each in check_inputs or ():
+        call(*each)
+    return traced
 
 
-def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a module unchanged: its methods are run as they are."""
-    return mod
+def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """Return a copy of a module whose named methods are captured, each called with its example; see `trace`."""
+    traced = copy(mod)
+    for name, example in inputs.items():
+        traced.__dict__[name] = trace(getattr(mod, name), example, *args, **kwargs)
+    traced.__dict__["_traced"] = mod
+    return traced
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:

@@ -19,7 +19,6 @@ from weakref import ref
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import frontend_of
 from dispatch_core.arrays.late_arrays import IN_USE, find_computed
-from dispatch_core.errors import CaptureError
 from dispatch_core.keys.table import DispatchKey
 
 from ..record.array_specs import read_spec
@@ -69,12 +68,6 @@ class Input:
         # Another thread may be recording a call with it.
         self.mask: int = getattr(tensor, "_dispatch_mask", 0) & ~_PIPELINE
         self.kind, self.array_type = type(tensor), type(data)
-        if not access.is_described(data):
-            raise CaptureError(
-                f"an object of type {self.array_type.__module__}.{self.array_type.__qualname__} cannot be captured: it has"
-                " no shape and dtype, by which replays know their inputs",
-                hint="call the function without capture, or give its ArrayType functions for shape and dtype",
-            )
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
         self.shown, self.start = describe_tensor(tensor), byte_offset(data)
         #: Identities of arrays, and of memories, as long as the call lasts.

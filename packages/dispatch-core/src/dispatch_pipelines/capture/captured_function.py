@@ -4,6 +4,10 @@ Note [Variants]
     A call that no variant's guard lets pass is recorded. Where the guard of an earlier recording lets it pass, the two are
     compared, and become a variant. Variants are tried from the newest on, and the one whose last replay is the longest ago
     goes when there are too many. All lists are replaced, never changed: calls read them without a lock.
+
+Note [Functions that cannot be captured]
+    ``fullgraph=False`` is torch's word for a function that may run eagerly where it cannot be one graph. Here it does so as
+    a whole, from the call on in which a recording gave up or differed; what that call has done is not done again.
 """
 
 from __future__ import annotations
@@ -57,7 +61,7 @@ _LAYERS: Final = sum(
 
 
 _LOG: Final = Log("capture")
-_OPTIONS: Final = ("check", "max_variants", "donate", "check_indices")
+_OPTIONS: Final = ("check", "max_variants", "donate", "check_indices", "fullgraph")
 
 
 _P = ParamSpec("_P")
@@ -103,6 +107,7 @@ def _run_nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 _FIRST: Final = "it is the first call"
+_REFUSED: Final = "because it cannot be captured"
 
 
 class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, and decorates one
@@ -120,7 +125,8 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
     than that are said once, by a warning. After 2 * ``max_variants`` + 16 recordings in a row without a replay calls run
     eagerly, which another warning says once; recording is tried again after 256 of them, and then after twice as many.
     With ``donate=False`` no device's compiler uses up the memory of an array that is overwritten. ``check_indices=False``
-    is the promise that indices and other values are right in replays, whose compiled programs then do not look. Raises
+    is the promise that indices and other values are right in replays, whose compiled programs then do not look. With
+    ``fullgraph=False`` a function that cannot be captured runs eagerly from then on, which a warning says. Raises
     ``CaptureError`` where a replay cannot repeat a call, or two calls differ; ``ArgumentError`` for anything but a
     function that can be captured.
     """
@@ -138,6 +144,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         max_variants: int = 8,
         donate: bool = True,
         check_indices: bool = True,
+        fullgraph: bool = True,
     ) -> capture[_P, _R]: ...
     @overload
     def __new__(  # type: ignore[misc]  # without a function it is a decorator
@@ -149,6 +156,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         max_variants: int = 8,
         donate: bool = True,
         check_indices: bool = True,
+        fullgraph: bool = True,
     ) -> Callable[[Callable[_P, _R]], capture[_P, _R]]: ...
     @api_boundary
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
@@ -172,6 +180,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         max_variants: int = 8,
         donate: bool = True,
         check_indices: bool = True,
+        fullgraph: bool = True,
     ) -> None:
         _check(function, check, max_variants)
         # Not the attributes of an object that is called, such as a module.
@@ -184,6 +193,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             del vars(self)["__wrapped__"]
         self._every, self._most = check, max_variants
         self._planning = {"donate": bool(donate), "check_indices": bool(check_indices)}
+        self._fullgraph = bool(fullgraph)
+        #: Why calls run eagerly from now on, if they do.
+        self._refusal: CaptureError | None = None
         #: Replays, and calls that looked for a variant in `_replay_or_record`.
         self._replays = self._calls = 0
         self._row = RecordingRow(max_variants)
@@ -222,6 +234,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             raise CaptureError(f"the object whose method {self._name} is captured is gone", hint="keep the object")
         if current_recording() is not None:
             return function(*args, **kwargs)  # a part of the recorded call
+        if self._refusal is not None:
+            self._stats.eager[_REFUSED] += 1
+            return function(*args, **kwargs)
         state = context.current()
         layers = 0 if state is None else state[0] & _LAYERS
         if layers:
@@ -285,7 +300,15 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 RuntimeWarning,
                 stacklevel=5,
             )
-        return EagerCall(self._name).run(function, args, kwargs)
+        return EagerCall(self._name).run(function, args, kwargs) if self._fullgraph else function(*args, **kwargs)
+
+    def _give_up(self, refusal: CaptureError) -> None:
+        """Run eagerly from now on; see Note [Functions that cannot be captured]."""
+        with self._lock:
+            says, self._refusal = self._refusal is None, refusal
+            self._variants = self._candidates = ()
+        if says:
+            warnings.warn(f"{self._name} runs eagerly from now on: {refusal}", RuntimeWarning, stacklevel=6)
 
     def _bring_in(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Replace computed pending values by their arrays: guards accept arrays only."""
@@ -308,8 +331,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         """Record a call, compare it with the one ``before``, and run it as a pipeline."""
         arguments = Arguments(Names(), "return miss")
         arguments.write(args, kwargs)
+        recorded: RecordedRun | None = None
         tensors: list[Any] = []
-        recording = Recording(self._name)
+        recording = Recording(self._name, gives_up=not self._fullgraph)
         watch = begin_watch("steps", recording.describe_progress)
         try:
             with CaptureBlock(recording):
@@ -320,27 +344,50 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                         if id(tensor) in held and recording.is_input(tensor):
                             recording.inputs[id(tensor)].is_held = True
                     result = function(*args, **kwargs)
-                    recorded = RecordedRun(recording, recording.session.steps[:], result, arguments.described)
+                    recorded = self._keep(recording, result, arguments)
                 finally:
-                    recording.end(failed="recorded" not in locals())
-                tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
-                made, fault = self._compare(recorded, arguments, before, result)
+                    recording.end(failed=recorded is None)
+                if recorded is not None:
+                    tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
+                    made, fault = self._compare(recorded, arguments, before, result)
         finally:
             recording.end(failed=True)
             if watch is not None:
                 watch.end()
+        if recorded is None:
+            tensors = [tensor for tensor, _ in tensors_in(result, "")]
         for tensor in tensors:
             if isinstance(getattr(tensor, "_dispatch_data", None), Pending):
                 materialize(tensor)
         result = _with_arrays(result)
         tensors = []
+        if recorded is None:
+            assert recording.refusal is not None
+            self._give_up(recording.refusal)
+            return result
         recorded.release()
         for each in (made.guard, *(made.replays or ())):
             ReplayGuard.refer(each, recorded.inputs)
+        if fault is not None and not self._fullgraph:
+            self._give_up(fault)
+            return result
         self._publish(made, before, is_counted=fault is None, is_check=is_check)
         if fault is not None:
             raise fault
         return result
+
+    def _keep(self, recording: Recording, result: object, arguments: Arguments) -> RecordedRun | None:
+        """Write down a call that has returned; return None where the recording has given up, or does so now."""
+        recording.gives_up = False
+        try:
+            if recording.refusal is not None:
+                return None
+            return RecordedRun(recording, recording.session.steps[:], result, arguments.described)
+        except CaptureError as error:
+            if self._fullgraph:
+                raise
+            recording.refusal = error
+            return None
 
     def _compare(
         self, recorded: RecordedRun, arguments: Arguments, before: Variant | None, result: object
@@ -448,7 +495,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
 
     def __reduce__(self) -> Any:
         # A copy has recorded nothing.
-        return _capture_again, (self._function(), self._every, self._most, self._planning)
+        return _capture_again, (self._function(), self._every, self._most, self._planning, self._fullgraph)
 
     def __repr__(self) -> str:
         return f"<captured {self._name}: {show_number_of('variant', len(self._variants))}>"
@@ -477,8 +524,10 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         return KernelTraits(is_traceable=True)(function)
 
 
-def _capture_again(function: Any, check: int, most: int, planning: dict[str, bool] | None = None) -> Any:
-    return capture(function, check=check, max_variants=most, **(planning or {}))
+def _capture_again(
+    function: Any, check: int, most: int, planning: dict[str, bool] | None = None, fullgraph: bool = True
+) -> Any:
+    return capture(function, check=check, max_variants=most, fullgraph=fullgraph, **(planning or {}))
 
 
 def _check(function: object, check: object, most: object) -> None:

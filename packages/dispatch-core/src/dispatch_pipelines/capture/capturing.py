@@ -1,10 +1,16 @@
-"""Recording one call of a captured function: the inputs of its steps, and refusals of calls that a replay cannot repeat."""
+"""Recording one call of a captured function: the inputs of its steps, and refusals of calls that a replay cannot repeat.
+
+Note [Recordings that give up]
+    With ``fullgraph=False`` a refusal does not end the call: it may have drawn from Python's generators, or written to
+    files, and must not do so twice. The recording is closed where it is, and the rest of the call runs in an ordinary
+    pipeline. So whoever calls `Recording.refuse` does, if that returns, what it does outside of a recording.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import CAPTURING, FRONTENDS, frontend_of
@@ -36,8 +42,12 @@ class Recording:
 
     __repr__ = repr_by_attributes("name", "is_open")
 
-    def __init__(self, name: str) -> None:
+    refusal: CaptureError | None
+
+    def __init__(self, name: str, *, gives_up: bool = False) -> None:
         self.name = name
+        #: Whether a refusal closes it; and the first refusal. See Note [Recordings that give up].
+        self.gives_up, self.refusal = gives_up, None
         #: The context's masks, and the settings of the frontends, where the call begins.
         self.state = context.current()
         asked = [each.capture.environment for each in FRONTENDS.values() if each.capture is not None]
@@ -71,7 +81,8 @@ class Recording:
         for marker, frontend in list(FRONTENDS.items()):
             if frontend.capture is not None and (part := frontend.capture.capture_part(self)) is not None:
                 self.parts[marker] = part
-        CAPTURING.append(self)
+        if self.is_open:
+            CAPTURING.append(self)
 
     def is_here(self) -> bool:
         """Return whether this thread or task records the call."""
@@ -79,11 +90,14 @@ class Recording:
 
     def end(self, *, failed: bool) -> None:
         """Record nothing any more."""
+        self._close()
+        while self.parts:
+            self.parts.popitem()[1].end(failed=failed)
+
+    def _close(self) -> None:
+        self.is_open = False
         if self in CAPTURING:
             CAPTURING.remove(self)
-            self.is_open = False
-            for part in self.parts.values():
-                part.end(failed=failed)
 
     def describe_progress(self) -> tuple[str, int]:
         """Return the present work, and the number of steps recorded so far; any thread may ask."""
@@ -113,6 +127,9 @@ class Recording:
             tensor = data if is_raw else tensor
         known = self.holders.get(id(data))
         if known is not None and (known.data is not None or (tensor is data and not place)):
+            return
+        if not access.is_described(data):
+            self.refuse(f"An object of type {type(data).__module__}.{type(data).__qualname__} is met", _SHAPELESS_HINT)
             return
         made = self.inputs[id(tensor)] = Input(tensor, data, place)
         self.holders.setdefault(id(data), made)
@@ -200,20 +217,27 @@ class Recording:
             self._decided.add(key)
             self.decisions.append((expression, answer))
 
-    def refuse(self, what: str, hint: str) -> NoReturn:
-        """Raise the error for something that a replay could not do."""
-        raise CaptureError(f"{what} while {self.name} is captured\nCalled at {line_of(*caller_location())}", hint=hint)
+    def refuse(self, what: str, hint: str) -> None:
+        """Raise the error for something that a replay could not do, or give up; see Note [Recordings that give up]."""
+        error = CaptureError(
+            f"{what} while {self.name} is captured\nCalled at {line_of(*caller_location())}", hint=hint
+        )
+        if not self.gives_up:
+            raise error
+        self.refusal = self.refusal or error
+        self._close()
+        self.session.record_plainly()
 
-    def refuse_read(self, operator: str) -> NoReturn:
-        """Raise the error for a value that an operator reads on the host."""
+    def refuse_read(self, operator: str) -> None:
+        """Refuse a value that an operator reads on the host."""
         self.refuse(f"{operator} reads a value", _READ_HINT)
 
-    def refuse_eager(self, operator: str, why: str) -> NoReturn:
-        """Raise the error for a call that cannot be recorded."""
+    def refuse_eager(self, operator: str, why: str) -> None:
+        """Refuse a call that cannot be recorded."""
         self.refuse(f"{operator} runs at once ({why})", _READ_HINT)
 
-    def refuse_state(self) -> NoReturn:
-        """Raise the error for a generator's state that is read or set."""
+    def refuse_state(self) -> None:
+        """Refuse to let a generator's state be read or set."""
         self.refuse("The state of a random number generator is read or set", _SEED_HINT)
 
     # Questions of the recorders.
@@ -270,6 +294,8 @@ class Recording:
             return record_copy(values[0], make, values[1:])
         if any(each.place and each.tensor is each.array for each in self.inputs.values()):
             self.refuse("A tensor is made on the host, where an argument is an array of the host's", _HOST_HINT)
+        if not self.is_open:
+            return make(*values)
         values = (_read_numbers(values[0]), *values[1:])
         found = make(*values)
         data = getattr(found, "_dispatch_data", found)
@@ -330,6 +356,11 @@ class CaptureSession(Session):
         self.recording = recording
         self.ignores_lent = True
 
+    def record_plainly(self) -> None:
+        """Wait and run as an ordinary pipeline from now on."""
+        self.defers_all = self.ignores_lent = False
+        self.count_remaining()
+
     def meet(self, values: tuple[Any, ...], unread: Collection[int]) -> tuple[Any, ...]:
         """Take the tensors among a call's arguments as inputs."""
         return self.recording.meet(values, unread)
@@ -347,8 +378,10 @@ class CaptureSession(Session):
         self.recording.refuse_eager(operator, why)
 
     def count_remaining(self) -> None:
-        """Set no limit."""
-        self.remaining = _MOST if self.is_open else 0
+        """Set no limit while the call is recorded."""
+        super().count_remaining()
+        if self.is_open and self.recording.is_open:
+            self.remaining = _MOST
 
     def compute(self, wanted: Iterable[Any]) -> None:
         """Refuse to compute a value while the function runs."""
@@ -369,7 +402,7 @@ class CaptureSession(Session):
         """Refuse a call that cannot be recorded."""
         if self.recording.is_open:
             if why == HOST_READ:
-                if is_host_read(step):
+                if is_host_read(step) and not self.recording.gives_up:
                     return HostValue(self.recording, step)
                 self.recording.refuse_read(step.name)
             self.recording.refuse_eager(step.name, why)
@@ -385,6 +418,10 @@ class CaptureSession(Session):
 _READ_HINT: Final = (
     "a replay has no values where Python decides: compute with tensors (where, masks), return the tensor and read it"
     " outside, or read it before the call"
+)
+_SHAPELESS_HINT: Final = (
+    "it has no shape and dtype, by which replays know their inputs: call the function without capture, or give its"
+    " ArrayType functions for shape and dtype"
 )
 _HOST_HINT: Final = "pass a tensor: a replay would not see the elements of another array"
 _SEED_HINT: Final = "set the seed before the call: replays draw from the live generator"

@@ -2,14 +2,15 @@
 
 An operator that returns a tensor's elements on the host, and one that makes an array of the host's data, are together a
 copy from one device to another. While a call is recorded the first one returns a `HostValue`, which can do nothing but
-become the argument of the second one; the two are then recorded as one step. Looking at the elements is an error.
+become the argument of the second one; the two are then recorded as one step. Looking at the elements is an error. (A
+recording that may give up makes none: it reads the elements, and records no more.)
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import access, owners
 from dispatch_core.devices import Device
@@ -52,12 +53,12 @@ class HostValue:
         """Return the same elements in memory of their own."""
         return HostValue(self._recording, self._step, copies=True)
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith(("_dispatch", "__schema")):
             raise AttributeError(name)  # it is not a tensor, and represents no number
         self._recording.refuse_read(self._step.name)
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse(self, *_: object) -> Any:
         self._recording.refuse_read(self._step.name)
 
     __array__ = __bool__ = __float__ = __int__ = __len__ = __iter__ = __getitem__ = _refuse

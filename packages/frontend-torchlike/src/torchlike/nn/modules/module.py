@@ -116,7 +116,12 @@ class Module(Registrar, Convertible, Loading, Hooked):
         __call__ = _call_impl
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: calls run as they are (source: ``torch.nn.Module.compile``)."""
+        """Give it the ``forward`` that `torchlike.compile` makes of its own (source: ``torch.nn.Module.compile``)."""
+        from ... import compiler  # most programs compile nothing
+
+        compiled = compiler.compile(self.forward, *args, **kwargs)
+        if compiled != self.forward:
+            self.__dict__["forward"] = compiled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
