@@ -52,7 +52,7 @@ def packages(tool):
 
 
 def test_a_recipe_requires_what_its_distribution_requires(tool, made):
-    assert len(packages(tool)) == 9
+    assert len(packages(tool)) == 10
     for package in packages(tool).values():
         assert list(tool.faults(package, made(package))) == []
 

@@ -65,6 +65,7 @@ def test_there_are_nine_distributions():
         "dispatch-frontend-torchlike",
         "dispatch-kernels-numba",
         "dispatch-operators-aten",
+        "dispatch-torchlike-as-torch",
     ]
 
 

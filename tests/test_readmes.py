@@ -78,7 +78,7 @@ def label(path: Path) -> str:
 
 def installed_by(line: str) -> str:
     """Return the name of the file of requirements that a command of installation names."""
-    found = re.fullmatch(r"python -m pip install -r (?:requirements|https://\S+)/(\w+)\.txt", line)
+    found = re.fullmatch(r"python -m pip install -r (?:requirements|https://\S+)/([\w-]+)\.txt", line)
     assert found, line
     return found[1]
 

@@ -33,6 +33,7 @@ TEMPLATES = "packages/dispatch-devkit/src/dispatch_devkit/templates/**/*.templat
 FILES = {
     "core": "dispatch-core",
     "devkit": "dispatch-devkit",
+    "as-torch": f"{FRONTEND}[as-torch,cpu]",
     "testing": f"dispatch-operators-aten[testing], {FRONTEND}[cpu]",
     **{extra: f"{FRONTEND}[{extra}]" for extra in ("cpu", "full", "npu", "jax", "dask", "jit", "all")},
 }

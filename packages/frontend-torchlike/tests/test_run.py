@@ -165,7 +165,7 @@ def test_torchs_machine_code_and_extensions_upon_it_are_refused(tmp_path):
 
 def test_it_is_refused_where_torch_is_imported_already(tmp_path):
     (tmp_path / "torch.py").write_text("")
-    code = "import torch, torchlike.surface.stand_in; torchlike.surface.stand_in.install()"
+    code = "import torch, torchlike; torchlike.install_as_torch()"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

@@ -46,7 +46,16 @@ from .plugins.policy import kept_out_by
 from .plugins.settings import ALLOW, AUTOLOAD, BLOCK, Settings
 from .plugins.settings import KERNELS as SWITCHED_ON
 from .plugins.state import explain_exception
-from .surroundings.distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, installed_version, normalize
+from .surroundings.distributions import (
+    ARRAY_TYPES,
+    BACKENDS,
+    KERNELS,
+    OPERATORS,
+    STAND_INS,
+    Claim,
+    installed_version,
+    normalize,
+)
 from .surroundings.environment import parse_names
 
 if TYPE_CHECKING:
@@ -69,6 +78,7 @@ __all__ = [
     "OPERATORS",
     "OWNERS",
     "STAGES",
+    "STAND_INS",
     "SWITCHED_ON",
     "BackendState",
     "CallEvent",

@@ -69,6 +69,7 @@ _NAMES = {
     "sparse": "",
     "sparse.construction": "sparse_coo_tensor",
     "special": "",
+    "surface.stand_in": "install_as_torch load_ipython_extension",
     "surface.absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",

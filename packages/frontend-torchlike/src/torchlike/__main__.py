@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[1] not in FORMS and not os.path.exists(arguments[1]):  # noqa: PTH110
         print(f"{_name()} run: there is no file {arguments[1]!r}", file=sys.stderr)
         return 2
-    stand_in.install()
+    stand_in.install_as_torch()
     form = arguments[1] if arguments[1] in FORMS else ""
     try:
         return run_program(form, arguments[2 if form else 1 :], stand_in.name_missing)

@@ -3,7 +3,7 @@
 Note [Recordings that give up]
     With ``fullgraph=False`` a refusal does not end the call: it may have drawn from Python's generators, or written to
     files, and must not do so twice. The recording is closed where it is, and the rest of the call runs in an ordinary
-    pipeline. So whoever calls `Recording.refuse` does, if that returns, what it does outside of a recording.
+    pipeline. Where `Recording.refuse` returns, its callers go on as they do outside of a recording.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Recording:
 
     __repr__ = repr_by_attributes("name", "is_open")
 
-    refusal: CaptureError | None
+    #: Whether a refusal closes it; and the first refusal. See Note [Recordings that give up].
+    gives_up = False
+    refusal: CaptureError | None = None
 
     def __init__(self, name: str, *, gives_up: bool = False) -> None:
-        self.name = name
-        #: Whether a refusal closes it; and the first refusal. See Note [Recordings that give up].
-        self.gives_up, self.refusal = gives_up, None
+        self.name, self.gives_up = name, gives_up
         #: The context's masks, and the settings of the frontends, where the call begins.
         self.state = context.current()
         asked = [each.capture.environment for each in FRONTENDS.values() if each.capture is not None]

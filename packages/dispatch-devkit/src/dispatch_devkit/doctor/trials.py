@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from dispatch_core.inspection import (
     BLOCK,
     KERNELS,
     OPERATORS,
+    STAND_INS,
     SWITCHED_ON,
     Catalog,
     Claim,
@@ -37,7 +39,13 @@ from . import probe
 SLOW: Final = 1.0
 _WORKERS: Final = 4
 _LAST_LINES: Final = 20
-_KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type", KERNELS: "kernels"}
+_KINDS: Final = {
+    BACKENDS: "device",
+    OPERATORS: "operators",
+    ARRAY_TYPES: "array type",
+    KERNELS: "kernels",
+    STAND_INS: "stand-in for",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
     if names:
         findings = []
-    findings += [found for claim, found in _array_types(catalog) if claim in wanted]
+    findings += [found for claim, found in (*_array_types(catalog), *_stand_ins(catalog)) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
         claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
         tried = pool.map(lambda each: each[1] or _try_plugin(catalog, each[0], timeout), claims)
@@ -147,6 +155,20 @@ def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
             else:
                 continue
             yield claim, _finding(claim, "refused", reason)
+
+
+def _stand_ins(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
+    """Find out which libraries others stand in for here: Python has imported their modules when it started."""
+    for name in catalog.names(STAND_INS):
+        for claim in catalog.claims(STAND_INS, name):
+            module = sys.modules.get(claim.value)
+            if module is None:
+                yield (
+                    claim,
+                    _finding(claim, "failed", f"Python has not imported {claim.value} at its start: no .pth file does"),
+                )
+            else:
+                yield claim, _finding(claim, "ok", notes=(module.describe(),))
 
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:

@@ -7,8 +7,8 @@ Note [One module, two names]
 
 Note [Imports before the program's]
     A program's folder is the first on its path, so a file of the program's would be found instead of those that our modules
-    import after it has started. They import much at first use, so `install` imports it all, and the cpu backend's package
-    where there is one; optional libraries stay out.
+    import after it has started. They import much at first use, so all of it is imported at once, and the cpu backend's
+    package where there is one; optional libraries stay out.
     Processes that ``multiprocessing`` starts import torchlike before they have the program's path, and start with ``-P``:
     else the current folder would be theirs.
 """
@@ -34,7 +34,7 @@ from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES, REFUSED
 from ..values.size import Size
 
-__all__ = ["Finder", "install", "list_missing", "name_missing"]
+__all__ = ["Finder", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
 
 #: Imports of this library and those that it needs at first use; see Note [Imports before the program's].
 _LATER: Final = """
@@ -44,8 +44,9 @@ multiprocessing.queues numpy.random packaging.requirements pickletools pkgutil p
 secrets statistics string timeit tomllib traceback unicodedata zipfile email.parser
 """
 _CPU: Final = "dispatch_backend_cpu"
-#: The environment variable that tells workers of a process that torchlike stands in for torch there.
-MARK: Final = "TORCHLIKE_STANDS_IN"
+#: The environment variable that tells workers and children of a process that torchlike stands in for torch there. Children
+#: that are no workers see it where the distribution dispatch-torchlike-as-torch is installed.
+MARK: Final = "TORCHLIKE_AS_TORCH"
 #: The libraries of torch that an extension names when it is built upon torch.
 _LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", b"libc10.so", b"torch_cpu.dll")
 
@@ -172,22 +173,35 @@ def _carry_over() -> None:
         line = plain(**kwargs)
         if "-c" in line:
             at = line.index("-c") + 1
-            line[at] = f"from {__name__} import install; install(); {line[at]}"
+            line[at] = f"import torchlike; torchlike.install_as_torch(); {line[at]}"
         return line
 
     spawn.get_command_line = get_command_line
+    os.environ[MARK] = "1"
     if "forkserver" in multiprocessing.get_all_start_methods():
-        os.environ[MARK] = "1"
         multiprocessing.set_forkserver_preload(["torchlike.surface.stand_in_now"])
 
 
-def install() -> None:
-    """Make this process import torchlike as ``torch``; raises ``RuntimeError`` where torch itself is imported already."""
+def install_as_torch() -> None:
+    """Make imports of ``torch`` give torchlike in this process, its workers and its children; call it before any of them.
+
+    Raises ``RuntimeError`` where torch itself is imported already.
+
+    >>> import torchlike
+    >>> torchlike.install_as_torch()  # doctest: +SKIP
+    >>> import torch  # doctest: +SKIP
+    """
     present = sys.modules.get("torch")
     if present is not None:
         if present.__name__ == "torchlike":
             return
-        raise RuntimeError("torch is imported already in this process, so torchlike cannot stand in for it")
+        where = getattr(present, "__file__", None)
+        raise RuntimeError(
+            f"torch is imported already in this process{f', from {where}' if where else ''}, so torchlike cannot stand in"
+            " for it; let it do so before anything imports torch"
+        )
+    if any(isinstance(each, Finder) for each in sys.meta_path):
+        return
     cpu = [] if importlib.util.find_spec(_CPU) is None else [_CPU]
     for name in [*_LATER.split(), *cpu]:
         importlib.import_module(name)
@@ -197,6 +211,11 @@ def install() -> None:
     _refuse_extensions()
     _carry_over()
     _take_names()
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Make imports of ``torch`` give torchlike in a notebook that says ``%load_ext torchlike``; see `install_as_torch`."""
+    install_as_torch()
 
 
 def _take_names() -> None:

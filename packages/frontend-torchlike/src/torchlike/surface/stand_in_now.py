@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .stand_in import MARK, install
+from .stand_in import MARK, install_as_torch
 
 # A tool that looks through all modules imports this one too.
 if MARK in os.environ:
-    install()
+    install_as_torch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from dispatch_core.tracebacks import trim_traceback
@@ -117,9 +118,7 @@ class Module(Registrar, Convertible, Loading, Hooked):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Give it the ``forward`` that `torchlike.compile` makes of its own (source: ``torch.nn.Module.compile``)."""
-        from ... import compiler  # most programs compile nothing
-
-        compiled = compiler.compile(self.forward, *args, **kwargs)
+        compiled = import_module("torchlike.compiler").compile(self.forward, *args, **kwargs)
         if compiled != self.forward:
             self.__dict__["forward"] = compiled
 
