@@ -107,11 +107,9 @@ def _capture(function: Callable[..., Any], *, fullgraph: bool, **options: Any) -
     from dispatch_core import capture
     from dispatch_core.errors import ArgumentError
 
-    from .capturing.optimized_module import OptimizedModule
-    from .nn import Module
-
-    if isinstance(function, Module):
-        return OptimizedModule(function, fullgraph=fullgraph, **options)
+    if hasattr(function, "_optimized"):  # a Module
+        made: Callable[..., Any] = function._optimized(fullgraph=fullgraph, **options)
+        return made
     try:
         return capture(function, fullgraph=fullgraph, **options)
     except ArgumentError as error:

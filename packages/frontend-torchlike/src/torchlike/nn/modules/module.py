@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from dispatch_core.tracebacks import trim_traceback
 
 from ...autograd.gradients import clear_gradient
+from ...compiler import compile as compile_function
 from ..conversions import Convertible
 from ..global_hooks import ANY as _ANY_HOOK
 from ..global_hooks import (
@@ -118,9 +118,13 @@ class Module(Registrar, Convertible, Loading, Hooked):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Give it the ``forward`` that `torchlike.compile` makes of its own (source: ``torch.nn.Module.compile``)."""
-        compiled = import_module("torchlike.compiler").compile(self.forward, *args, **kwargs)
+        compiled = compile_function(self.forward, *args, **kwargs)
         if compiled != self.forward:
             self.__dict__["forward"] = compiled
+
+    def _optimized(self, **options: Any) -> Module:
+        """Return the module whose calls are replays of captured calls of this one."""
+        return OptimizedModule(self, **options)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -208,3 +212,37 @@ _DICTS = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+
+
+class OptimizedModule(Module):
+    """Calls a module by its captured replays; everything else is the module's own (source: ``torch._dynamo``).
+
+    As in torch the names in its ``state_dict`` begin with ``_orig_mod.``.
+
+    >>> import torchlike
+    >>> layer = torchlike.nn.Linear(2, 3)
+    >>> compiled = torchlike.compile(layer, backend="capture")
+    >>> compiled(torchlike.ones(1, 2)).shape, compiled.out_features, compiled.weight is layer.weight
+    (torch.Size([1, 3]), 3, True)
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module, **options: Any) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        from dispatch_core import capture  # it imports the pipelines
+
+        self.__dict__["forward"] = capture(mod, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules[name]
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # While it is made, and after: the attributes that every module has are its own.
+        if name in self.__dict__ or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
