@@ -107,8 +107,8 @@ def _capture(function: Callable[..., Any], *, fullgraph: bool, **options: Any) -
     from dispatch_core import capture
     from dispatch_core.errors import ArgumentError
 
-    if hasattr(function, "_optimized"):  # a Module
-        made: Callable[..., Any] = function._optimized(fullgraph=fullgraph, **options)
+    if hasattr(function, "_make_optimized"):  # a Module
+        made: Callable[..., Any] = function._make_optimized(fullgraph=fullgraph, **options)
         return made
     try:
         return capture(function, fullgraph=fullgraph, **options)

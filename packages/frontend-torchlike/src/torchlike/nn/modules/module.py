@@ -122,7 +122,7 @@ class Module(Registrar, Convertible, Loading, Hooked):
         if compiled != self.forward:
             self.__dict__["forward"] = compiled
 
-    def _optimized(self, **options: Any) -> Module:
+    def _make_optimized(self, **options: Any) -> Module:
         """Return the module whose calls are replays of captured calls of this one."""
         return OptimizedModule(self, **options)
 
