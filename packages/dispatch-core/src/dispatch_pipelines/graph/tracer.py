@@ -66,6 +66,8 @@ class _Recorder:
         self.steps: list[GraphStep] = []
         self.constants: list[Any] = []
         self.values: list[Value] = []
+        #: Index of an input → its array.
+        self.given: dict[int, Any] = {}
         self._kinds: dict[OpOverload, type[RecordedStep]] = {}
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = forkable(Order.MEMORY)
@@ -124,6 +126,7 @@ class _Recorder:
         known = self._known.get(id(seen.tensor)) or self._known.get(id(seen.data))
         if known is None:
             value = self._new(seen.data, given=True)
+            self.given[value.index] = seen.data
         elif known[1] is owner:
             value = known[0]
         else:
@@ -264,6 +267,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self._graph = self._make_graph()
         self._recorder.open = False
         self._recorder._known.clear()
+        self._recorder.given.clear()
         for block in self._blocks:
             block.settle()
 
@@ -301,6 +305,15 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         else:
             self._outputs = self._find_values(tensors)
         self._has_outputs = True
+
+    def given_arrays(self) -> dict[int, Any]:
+        """Return the arrays of the inputs so far by the index of their values, inside the block.
+
+        >>> with trace() as t:
+        ...     t.given_arrays()
+        {}
+        """
+        return dict(self._recorder.given)
 
     def _find_values(self, tensors: Iterable[Any]) -> object:
         found = []
