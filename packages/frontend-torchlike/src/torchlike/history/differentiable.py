@@ -13,7 +13,7 @@ from dispatch_core.keys import AUTOGRAD
 
 from ..names.lazy_names import Tensor
 from . import tangents
-from .captures import see, see_gradient
+from .captures import CAPTURING, see, see_gradient
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
@@ -86,7 +86,8 @@ class Differentiable:
 
     def _require_grad(self, requires_grad: bool = True) -> Self:
         """Choose whether operators on the tensor are recorded, in transforms, too."""
-        see(self)
+        if CAPTURING:
+            see(self)
         state = getattr(self, "_autograd", None)
         if state is None:
             state = self._make_state()
@@ -111,7 +112,8 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
-        see_gradient(self)
+        if CAPTURING:
+            see_gradient(self)
         if not self._dispatch_mask & AUTOGRAD:  # which every tensor with a gradient has
             return None
         state = self._autograd
@@ -149,7 +151,8 @@ class Differentiable:
                     f"attempting to assign a gradient with dtype '{dc.dtype(value)}' to a tensor with dtype "
                     f"'{dc.dtype(self)}'."
                 )
-        see(self)
+        if CAPTURING:
+            see(self)
         self._state.grad = value
         if value is not None:
             self._dispatch_mask |= autograd_bit(self._dispatch_mask)
@@ -227,7 +230,8 @@ class Differentiable:
 
     def detach_(self) -> Self:
         """Cut the tensor off its history, in place."""
-        see(self)
+        if CAPTURING:
+            see(self)
         state = self._state
         if state.is_view and state.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
