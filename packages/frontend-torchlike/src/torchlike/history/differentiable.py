@@ -9,11 +9,12 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
+from dispatch_core.frontends import CAPTURING
 from dispatch_core.keys import AUTOGRAD
 
 from ..names.lazy_names import Tensor
 from . import tangents
-from .captures import CAPTURING, see, see_gradient
+from .captures import see, see_gradient
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
