@@ -8,7 +8,7 @@ import torchlike
 from dispatch_aten.torch_names import TORCH_NAMES
 
 #: Names of ours that torch has not, or has as attributes alone.
-OWN = {"capture", "npu", "pipeline", "synchronize"}
+OWN = {"capture", "install_as_torch", "npu", "pipeline", "synchronize"}
 MODULES = {"autograd", "nn", "ops", "optim"}
 
 

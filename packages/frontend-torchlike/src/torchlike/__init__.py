@@ -69,7 +69,7 @@ _NAMES = {
     "sparse": "",
     "sparse.construction": "sparse_coo_tensor",
     "special": "",
-    "surface.stand_in": "install_as_torch load_ipython_extension",
+    "surface.stand_in": "install_as_torch",
     "surface.absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",
@@ -116,6 +116,10 @@ def __getattr__(name: str) -> Any:
         import dispatch_core
 
         return getattr(dispatch_core, name)
+    if name == "load_ipython_extension":  # notebooks ask for it, and no program
+        from .surface.stand_in import load_ipython_extension
+
+        return load_ipython_extension
     if name == "types":  # the name of a module of Python's own, and so no file's here
         from .surface import annotations
 

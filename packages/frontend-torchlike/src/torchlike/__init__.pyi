@@ -88,7 +88,6 @@ from . import sparse as sparse
 from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
 from . import special as special
 from .surface.stand_in import install_as_torch as install_as_torch
-from .surface.stand_in import load_ipython_extension as load_ipython_extension
 from .surface.absent_devices import cpu as cpu
 from .surface.absent_devices import get_device_module as get_device_module
 from .surface.absent_devices import mps as mps
@@ -1739,7 +1738,6 @@ __all__ = [
     "lgamma",
     "linspace",
     "load",
-    "load_ipython_extension",
     "log",
     "log10",
     "log10_",

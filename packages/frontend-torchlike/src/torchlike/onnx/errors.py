@@ -10,4 +10,4 @@ class OnnxExporterError(RuntimeError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """Operators that have no node in ONNX here, all of a model's at once."""
+    """Operators that have no node in ONNX here, all of a model's at once (source: ``torch.onnx``)."""
