@@ -12,7 +12,7 @@ pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 
 import onnx
 
-from torchlike.onnx import OnnxExporterError, UnsupportedOperatorError, export, program
+from torchlike.onnx import OnnxExporterError, UnsupportedOperatorError, export, inputs, program
 
 VECTORS, IMAGES, WORDS = (2, 5, 16), (2, 3, 8, 8), None
 _ACTIVATIONS = """
@@ -176,7 +176,7 @@ def compare(model, arguments, made, *others):
     for each in (arguments, *others):
         wanted = model(*each)
         found = made(*each)
-        flat = [tensor for _, tensor in program._flatten({"output": wanted}) if isinstance(tensor, torchlike.Tensor)]
+        flat = [tensor for _, tensor in inputs.flatten({"output": wanted}) if isinstance(tensor, torchlike.Tensor)]
         assert len(found) == len(flat)
         for one, other in zip(found, flat, strict=True):
             array = other.detach().numpy()
