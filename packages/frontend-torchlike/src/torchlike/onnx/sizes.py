@@ -47,7 +47,7 @@ def find_size(numbers: Sequence[int], sizes: Mapping[str, Sequence[int]]) -> Dyn
     >>> str(find_size([6, 15, 28], {"batch": [2, 3, 4], "words": [3, 5, 7]}))
     'batch*words'
     >>> str(find_size([5, 9, 13], {"batch": [2, 3, 4], "words": [3, 5, 7]}))
-    '2*words-1'
+    '4*batch-3'
     """
     for each in _candidates(numbers, sizes):
         if all(each.value({name: own[trace] for name, own in sizes.items()}) == n for trace, n in enumerate(numbers)):

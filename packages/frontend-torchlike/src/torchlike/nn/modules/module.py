@@ -222,8 +222,8 @@ class OptimizedModule(Module):
     >>> import torchlike
     >>> layer = torchlike.nn.Linear(2, 3)
     >>> compiled = torchlike.compile(layer, backend="capture")
-    >>> compiled(torchlike.ones(1, 2)).shape, compiled.out_features, compiled.weight is layer.weight
-    (torch.Size([1, 3]), 3, True)
+    >>> tuple(compiled(torchlike.ones(1, 2)).shape), compiled.out_features, compiled.weight is layer.weight
+    ((1, 3), 3, True)
     """
 
     _orig_mod: Module
