@@ -15,6 +15,7 @@ def test_what_it_brings_beside_them_is_torchs_or_is_known():
         "ComplexDoubleTensor",
         "ComplexFloatTensor",
         "capture",
+        "install_as_torch",
         "is_autocast_available",
         "npu",
         "pipeline",
