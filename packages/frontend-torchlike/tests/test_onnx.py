@@ -279,6 +279,17 @@ def test_operators_without_a_node_are_named_all_at_once():
         export(model, (torchlike.rand(3, 3),))
 
 
+def test_what_is_the_same_for_all_inputs_is_computed_at_the_export():
+    def model(x):
+        table = torchlike.special.bessel_j0(torchlike.arange(4).float().detach().view(2, 2)[1])
+        return x * table[0] + torchlike.tensor([float("nan"), 1.0]).nan_to_num() * len(x)
+
+    x = torchlike.rand(3, 2)
+    made = export(model, (x,), dynamic_axes={"x": {0: "n"}})
+    compare(model, (x,), made, (torchlike.rand(7, 2),))
+    assert {node.op_type for node in made.model_proto.graph.node}.isdisjoint({"Range", "IsNaN"})
+
+
 class Grown(nn.Module):
     def forward(self, x):
         for _ in range(x.shape[0]):
@@ -306,6 +317,23 @@ class Counted(nn.Module):
             "there is aten::relu, then aten::exp",
         ),
         (lambda x: x * len(x) ** 2, {"dynamic_axes": {"x": [0]}}, r"the number 4, 9, 25 follows no dynamic dimension"),
+        (
+            lambda x: x + torchlike.special.bessel_j0(torchlike.arange(len(x)).float()),
+            {"dynamic_axes": {"x": [0]}},
+            "no node in ONNX here: aten::special_bessel_j0",
+        ),
+        (
+            lambda x: x * torchlike.special.bessel_j0(torchlike.full((1,), len(x), dtype=torchlike.float32)),
+            {"dynamic_axes": {"x": [0]}},
+            "no node in ONNX here: aten::special_bessel_j0",
+        ),
+        (lambda x: x + torchlike.tensor(len(x)), {"dynamic_axes": {"x": [0]}}, "made of Python.s or NumPy.s numbers"),
+        (
+            lambda x: x + torchlike.tensor(list(range(len(x)))),
+            {"dynamic_axes": {"x": [0]}},
+            "made of Python.s or NumPy.s numbers",
+        ),
+        (lambda x: x + torchlike.as_tensor(np.arange(len(x))), {"dynamic_axes": {"x": [0]}}, "use arange or full"),
         (Counted(), {}, "the model writes to a tensor that was there before, by aten::copy_"),
         (lambda x: x + torchlike.rand(2), {}, "draws random numbers, by aten::rand"),
         (lambda x: 3, {}, "returns no tensor, but int"),

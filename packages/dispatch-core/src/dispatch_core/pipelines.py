@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dispatch_pipelines.capture.capture_parts import CapturePart, Finish
     from dispatch_pipelines.capture.captured_function import capture
     from dispatch_pipelines.capture.capturing import Recording, current_recording
-    from dispatch_pipelines.graph.model import GraphStep
+    from dispatch_pipelines.graph.model import Constant, GraphStep
     from dispatch_pipelines.graph.nodes import Node, Value, filled
     from dispatch_pipelines.graph.picture import FORMS, Edge, Picture
     from dispatch_pipelines.graph.tracer import trace
@@ -28,6 +28,7 @@ __all__ = [
     "FORMS",
     "GIVEN_UP",
     "CapturePart",
+    "Constant",
     "Edge",
     "Finish",
     "GraphStep",
@@ -61,7 +62,7 @@ _NAMES: Final = {
     "capture.capture_parts": "CapturePart Finish",
     "capture.captured_function": "capture",
     "capture.capturing": "Recording current_recording",
-    "graph.model": "GraphStep",
+    "graph.model": "Constant GraphStep",
     "graph.nodes": "Node Value filled",
     "graph.picture": "FORMS Edge Picture",
     "graph.tracer": "trace",

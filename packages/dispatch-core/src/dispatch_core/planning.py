@@ -7,6 +7,6 @@
 
 from __future__ import annotations
 
-from .pipelines import GIVEN_UP, Node, PlannedStep, Program, Value, filled, on_read
+from .pipelines import GIVEN_UP, Constant, Node, PlannedStep, Program, Value, filled, on_read
 
-__all__ = ["GIVEN_UP", "Node", "PlannedStep", "Program", "Value", "filled", "on_read"]
+__all__ = ["GIVEN_UP", "Constant", "Node", "PlannedStep", "Program", "Value", "filled", "on_read"]

@@ -17,7 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import dispatch_core as dc
-from dispatch_core.planning import Value
+from dispatch_core.planning import Constant, Value
 
 from ..nn import Module
 from ..tensors.tensor import Tensor
@@ -33,6 +33,7 @@ __all__ = ["write_model"]
 
 #: The steps that are only another tensor around the same array.
 _WRAPS: Final = ("wrap", "unwrap")
+_FROM_NUMBERS: Final = "a tensor made of Python's or NumPy's numbers depends on a dynamic dimension; use arange or full"
 
 
 def write_model(
@@ -146,6 +147,8 @@ class _Export:
         self._output_names = list(output_names or ())
         sources = {dim: (name, axis) for name, dims in reversed(dynamic.items()) for axis, dim in dims.items()}
         self._w = Writer(sources, self._shape)
+        #: The steps of the traces side by side.
+        self._steps = list(zip(*(each.graph.steps for each in traces), strict=True))
         #: Index of a value that is the same for all inputs → the object.
         self._known: dict[int, Any] = {}
 
@@ -161,54 +164,66 @@ class _Export:
                 w.initializers[name] = numpy_helper.from_array(first.tensors[name].detach().cpu().numpy(), name)
         for index, array in first.given.items():
             if index not in w.names:
+                if not _are_same([trace.given[index] for trace in self._traces]):
+                    raise OnnxExporterError(_FROM_NUMBERS)
                 self._keep(index, array)
-        self._refuse()
-        for number in range(len(first.graph.steps)):
-            self._step([trace.graph.steps[number] for trace in self._traces])
+        constant = self._find_constant()
+        self._refuse(constant)
+        for steps, is_constant in zip(self._steps, constant, strict=True):
+            self._step(steps, is_constant)
         return self._finish()
 
     def _keep(self, index: int, value: Any) -> None:
         self._known[index] = value
         self._w.folded[index] = np.asarray(getattr(value, "_dispatch_data", value))
 
-    def _refuse(self) -> None:
+    def _find_constant(self) -> list[bool]:
+        """Return for each step whether it is the same for all inputs; see Note [What is the same for all inputs]."""
+        known, constant = set(self._known), []
+        for steps in self._steps:
+            step = steps[0]
+            if step.name in _WRAPS:
+                is_constant, made = step.source.index in known, [step.target]
+            else:
+                is_constant = all(each.index in known for each in step.inputs()) and _are_same(
+                    [*map(_arguments, steps)]
+                )
+                made = step.outputs
+            if is_constant:
+                known.update(each.index for each in made if each is not None)
+            constant.append(is_constant)
+        return constant
+
+    def _refuse(self, constant: list[bool]) -> None:
         """Refuse all operators without a node at once, and those that write or draw."""
-        known, missing = set(self._known), dict[str, None]()
-        steps: tuple[Any, ...] = self._traces[0].graph.steps
-        for step in steps:
+        missing = dict[str, None]()
+        for (step, *_), is_constant in zip(self._steps, constant, strict=True):
             if step.name in _WRAPS:
                 continue
-            is_same = self._is_same(step, known)
-            known.update(each.index for each in step.outputs if each is not None and is_same)
             if step.written:
                 raise OnnxExporterError(f"the model writes to a tensor that was there before, by {step.name}")
             if "nondeterministic_seeded" in step.tags:
                 raise OnnxExporterError(f"the model draws random numbers, by {step.name}")
-            if not is_same and step.name not in EMITTERS:
+            if not is_constant and step.name not in EMITTERS:
                 missing[step.name] = None
         if missing:
             raise UnsupportedOperatorError(f"operators that have no node in ONNX here: {', '.join(missing)}")
 
-    def _is_same(self, step: Any, known: Any) -> bool:
-        """Return whether one trace's call looks the same for all inputs; see Note [What is the same for all inputs]."""
-        return all(each.index in known for each in step.inputs())
-
-    def _step(self, steps: list[Any]) -> None:
+    def _step(self, steps: Sequence[Any], is_constant: bool) -> None:
         step, w = steps[0], self._w
         if step.name in _WRAPS:
-            source, target = step.source.index, step.target.index
-            if source in self._known:
-                self._keep(target, self._known[source])
+            if is_constant:
+                self._keep(step.target.index, self._known[step.source.index])
             else:
-                w.names[target] = lambda: w.name(step.source)
+                w.names[step.target.index] = lambda: w.name(step.source)
+            return
+        if is_constant:
+            self._fold(step)
             return
         try:
             arguments = [
                 self._merge([each[place] for each in map(_arguments, steps)]) for place in range(len(step.parameters))
             ]
-            if self._is_same(step, self._known) and not _has_sizes(arguments):
-                self._fold(step)
-                return
             w.results = step.outputs
             found = EMITTERS[step.name](w, *arguments)
         except OnnxExporterError as error:
@@ -238,10 +253,12 @@ class _Export:
             if len({len(each) for each in found}) > 1:
                 raise OnnxExporterError("a list among its arguments has another length for other inputs")
             return [self._merge(list(each)) for each in zip(*found, strict=True)]
-        if all(each is first or each == first for each in found):
+        if _are_same(found):
             return first
         if all(type(each) is int for each in found):
             return find_size(found, self._sizes)
+        if isinstance(first, Constant):
+            raise OnnxExporterError(_FROM_NUMBERS)
         raise OnnxExporterError(f"an argument is {' or '.join(map(repr, found))}")
 
     def _shape(self, value: Value) -> tuple[int | DynamicSize, ...]:
@@ -285,8 +302,16 @@ def _arguments(step: Any) -> list[Any]:
     return [*by_position, *(by_keyword.get(each.name, each.default) for each in rest)]
 
 
-def _has_sizes(value: Any) -> bool:
-    return isinstance(value, DynamicSize) or (isinstance(value, list) and any(map(_has_sizes, value)))
+def _are_same(found: Sequence[Any]) -> bool:
+    """Return whether the traces have the same argument; that values have the same place `_compare` has seen."""
+    first = found[0]
+    if isinstance(first, list | tuple):
+        return len({len(each) for each in found}) == 1 and all(map(_are_same, zip(*found, strict=True)))
+    if isinstance(first, Constant):
+        return _are_same([each.value for each in found])
+    if isinstance(first, np.ndarray):
+        return len({(each.dtype, each.shape, each.tobytes()) for each in found}) == 1
+    return isinstance(first, Value) or all(each is first or each == first for each in found)
 
 
 def _spell(size: int | DynamicSize) -> int | str:

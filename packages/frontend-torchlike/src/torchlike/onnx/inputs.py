@@ -67,12 +67,12 @@ class ExportedCall:
         self, dynamic: Mapping[str, Mapping[int, str]], sizes: Mapping[str, int]
     ) -> tuple[Any, list[Tensor]]:
         """Return a bound call whose dynamic dimensions have these sizes, and its tensors."""
+        import torchlike
+
         made: dict[int, Tensor] = {}
         for name, tensor in zip(self.names, self.tensors, strict=True):
             resized = tensor.detach()
             for axis, dim in dynamic.get(name, {}).items():
-                import torchlike
-
                 index = torchlike.arange(sizes[dim]) % tensor.shape[axis]
                 resized = resized.index_select(axis, index.to(tensor.device))
             made.setdefault(id(tensor), resized)
