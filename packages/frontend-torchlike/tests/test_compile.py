@@ -4,6 +4,7 @@ import copy
 import random
 import warnings
 
+import numpy as np
 import pytest
 
 import torchlike
@@ -243,6 +244,28 @@ def test_backends_have_names():
     finally:
         torchlike.compiler.set_default_backend(None)
     assert torchlike.compiler.get_default_backend() == "inductor"
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.0, True, "8"])
+def test_a_limit_of_recordings_is_a_positive_integer(limit):
+    with pytest.raises(ValueError, match="recompile_limit must be an integer from 1 on"):
+        torchlike.compile(lambda x: x, backend="capture", recompile_limit=limit)
+
+
+def test_a_function_of_arrays_becomes_one_of_tensors():
+    @torchlike.compiler.wrap_numpy
+    def scale(pair, *, by=1):
+        assert all(isinstance(each, np.ndarray) for each in pair)
+        return {"sum": np.add(*pair) * by, "same": pair[0], "kind": "sum", "total": float(pair[0].sum())}
+
+    x, y = torchlike.ones(2, 3), torchlike.full((2, 1), 4, dtype=torchlike.int32)
+    made = scale((x, y), by=torchlike.tensor([1.0, 2.0, 3.0]))
+    assert made["sum"].tolist() == [[5, 10, 15]] * 2 and made["sum"].dtype is torchlike.float64
+    assert (made["kind"], made["total"], scale.__name__) == ("sum", 6.0, "scale")
+    made["same"][0, 0] = 7  # the same memory
+    assert x[0, 0] == 7
+    with pytest.raises(RuntimeError, match="requires grad"):
+        scale((x.requires_grad_(), y))
 
 
 def test_traces_are_captures():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -87,6 +88,8 @@ def compile(
             raise RuntimeError("Model can't be None")
         if disable or chosen != _CAPTURE:
             return function
+        if recompile_limit is not None and (type(recompile_limit) is not int or recompile_limit < 1):
+            raise ValueError(f"recompile_limit must be an integer from 1 on (got {recompile_limit!r})")
         limit = {} if recompile_limit is None else {"max_variants": recompile_limit}
         return _capture(function, fullgraph=fullgraph, **limit)
 
@@ -113,7 +116,7 @@ def _capture(function: Callable[..., Any], *, fullgraph: bool, **options: Any) -
     try:
         return capture(function, fullgraph=fullgraph, **options)
     except ArgumentError as error:
-        if fullgraph or not callable(function) or "max_variants" in str(error):
+        if fullgraph or not callable(function):
             raise
         # A generator function, or a coroutine's.
         warnings.warn(f"{function} runs eagerly: {error}", RuntimeWarning, stacklevel=4)
@@ -156,7 +159,31 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-assume_constant_result = wrap_numpy = allow_in_graph
+assume_constant_result = allow_in_graph
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tensors that calls a function of NumPy's arrays; the tensors share the arrays' memory.
+
+    Raises ``RuntimeError`` at a call with a tensor that needs a gradient, as `torchlike.Tensor.numpy` does.
+
+    >>> import numpy as np, torchlike
+    >>> torchlike.compiler.wrap_numpy(np.cumsum)(torchlike.tensor([1, 2, 3]))
+    tensor([1, 3, 6])
+    """
+    import numpy as np
+
+    from . import as_tensor
+    from .tensors.tensor import Tensor
+    from .values.pytree import tree_map_only
+
+    @functools.wraps(fn)
+    def call_with_arrays(*args: Any, **kwargs: Any) -> Any:
+        by_position, by_keyword = tree_map_only(Tensor, Tensor.numpy, (args, kwargs))
+        result = fn(*by_position, **by_keyword)
+        return tree_map_only(np.ndarray, as_tensor, result)
+
+    return call_with_arrays
 
 
 def substitute_in_graph(original_fn: Any, **_: Any) -> Callable[[Any], Any]:
