@@ -58,6 +58,7 @@ ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "register_parameter": (KeyError,),
     "register_buffer": (KeyError,),
     "pop": (KeyError,),
+    "popitem": (KeyError,),
     "embedding": (AssertionError,),
     "embedding_bag": (AssertionError,),
     "Embedding": (AssertionError,),
