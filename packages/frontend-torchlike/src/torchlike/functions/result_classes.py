@@ -23,7 +23,9 @@ def _make(name: str) -> Callable[..., Any]:
         inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
         return f"{dtypes.TYPE_PREFIX}return_types.{name}(\n{inner})"
 
-    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
+    # torch's are struct sequences, which say so by these numbers.
+    counts = {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}
+    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types", **counts})
 
 
 #: The classes by the operators' names.
