@@ -87,7 +87,7 @@ def make_samples():
         "Subset": data.Subset(dataset, list(range(3)) * 100),
         "Stream": stream,
         "DataLoader": data.DataLoader(dataset, batch_size=2, shuffle=True),
-        "LocalIterator": iter(data.DataLoader(dataset)),
+        "_SingleProcessDataLoaderIter": iter(data.DataLoader(dataset)),
         "SequentialSampler": data.SequentialSampler(dataset),
         "RandomSampler": data.RandomSampler(dataset),
         "SubsetRandomSampler": data.SubsetRandomSampler(range(100)),
@@ -145,7 +145,7 @@ def test_the_facts_are_those_of_the_object():
     assert made["include_keys"] == "include_keys(Profiler, Tracer)"
     assert made["KernelHandle"].startswith("<KernelHandle aten::add.Tensor CPU: kernel")
     assert made["StepLR"].startswith("StepLR(step_size=30, gamma=0.1, base_lrs=[0.5], last_epoch=0")
-    assert made["LocalIterator"] == "LocalIterator(loader=DataLoader, yielded=0)"
+    assert made["_SingleProcessDataLoaderIter"] == "_SingleProcessDataLoaderIter(loader=DataLoader, num_yielded=0)"
     assert repr(torchlike.set_grad_enabled(True)) == "set_grad_enabled(mode=True)"
     assert repr(torchlike.inference_mode(False)) == "inference_mode(mode=False)"
 

@@ -306,3 +306,31 @@ def test_marked_tensors_are_inputs_and_results(recorded, returned, marked):
             Write.apply(*inputs)
     else:
         assert Write.apply(*inputs)[0].requires_grad == recorded
+
+
+def test_contexts_are_of_the_class_that_annotations_name():
+    from torchlike.autograd import function
+
+    class Double(torchlike.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(ctx)
+            return grad * 2
+
+    seen = []
+    Double.apply(torchlike.ones(1, requires_grad=True)).backward()
+    assert all(isinstance(ctx, function.FunctionCtx) and type(ctx) is Double._backward_cls for ctx in seen)
+    assert issubclass(Double, function.FunctionCtx) and type(Double) is function.FunctionMeta
+    assert issubclass(Double._backward_cls, function.BackwardCFunction)
+    ctx = function.FunctionCtx()
+    ctx.save_for_backward(1, 2)
+    assert ctx.to_save == (1, 2)
+    with pytest.warns(FutureWarning, match="automatically tracked"):
+        ctx.mark_shared_storage()
+    with pytest.raises(NotImplementedError, match="oldest style"):
+        function.NestedIOFunction.apply(1)

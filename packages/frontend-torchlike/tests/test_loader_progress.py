@@ -75,7 +75,7 @@ def test_each_batch_is_reported_with_their_number(monkeypatch):
         list(DataLoader(Rows(2), batch_size=None))
     assert told == [(1, 3), (2, 3), (3, 3), (1, None), (2, None), (3, None), (1, 2), (2, 2), (1, 2), (2, 2)]
     # A length that the program asked for would be compared with the number of samples.
-    assert sized._length_told is None
+    assert sized._IterableDataset_len_called is None
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -35,18 +35,18 @@ _FORWARD_MODE: Final = dc.DispatchKey.FuncTorchGradWrapper
 _NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
 
 
-class Context(Node):
-    """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""
+class FunctionCtx:
+    """The methods by which ``forward`` and ``setup_context`` tell of a call; nodes of `Function` have them.
 
-    function: ClassVar[Any]
-    #: How many inputs stand before those that the author counts.
-    unnumbered: ClassVar[int] = 0
-    #: The tensors given to ``save_for_backward``, each with its version; None once they were freed.
-    saved: tuple[Any, ...] | None = ()
-    needs_input_grad: tuple[bool, ...] = ()
+    Annotations name it, and programs call their own ``backward`` with a context of this class.
+
+    >>> ctx = FunctionCtx()
+    >>> ctx.save_for_backward(3)
+    >>> ctx.to_save
+    (3,)
+    """
+
     materialize = True
-    #: Whether a result that has no gradient gets zeros too.
-    _materialize_non_diff_grads = True
     dirty: tuple[Tensor, ...] = ()
     without_grad: tuple[Tensor, ...] = ()
     to_save: tuple[Any, ...] = ()
@@ -64,6 +64,15 @@ class Context(Node):
         """Name the inputs that ``forward`` changed in place."""
         self.dirty = tensors
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Warn that nothing is left to do: tensors that share memory are known."""
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Name the results that have no gradient."""
         self.without_grad = tensors
@@ -71,6 +80,19 @@ class Context(Node):
     def set_materialize_grads(self, value: bool) -> None:
         """Choose whether ``backward`` gets zeros (the default) or None for gradients that never arrive."""
         self.materialize = value
+
+
+class Context(FunctionCtx, Node):
+    """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""
+
+    function: ClassVar[Any]
+    #: How many inputs stand before those that the author counts.
+    unnumbered: ClassVar[int] = 0
+    #: The tensors given to ``save_for_backward``, each with its version; None once they were freed.
+    saved: tuple[Any, ...] | None = ()
+    needs_input_grad: tuple[bool, ...] = ()
+    #: Whether a result that has no gradient gets zeros too.
+    _materialize_non_diff_grads = True
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -127,7 +149,27 @@ class Context(Node):
         self.saved = None
 
 
-class Function:
+#: torch's name of it.
+BackwardCFunction = Context
+#: torch's former name of it.
+_ContextMethodMixin = FunctionCtx
+
+
+class FunctionMeta(type):
+    """The class of functions' classes, each of which has a class of nodes."""
+
+    @property
+    def _backward_cls(cls) -> type[Context]:
+        """The class of the function's nodes."""
+        made: type[Context] = cls._make_context()  # type: ignore[attr-defined]  # that of Function
+        return made
+
+
+class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
+    """The base that functions have in torch besides those of contexts."""
+
+
+class Function(_SingleLevelFunction):
     """A differentiable function defined by two static methods.
 
     ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` returns one gradient for every argument of ``forward``, None
@@ -361,7 +403,20 @@ class InplaceFunction(Function):
     """A function with the attribute ``inplace`` (source: ``torch.autograd.function.InplaceFunction``)."""
 
     def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
         self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A function with nested arguments in torch's oldest style, which torch refuses to run, too."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Raise ``NotImplementedError``: such functions are objects, and are not called any more."""
+        raise NotImplementedError(
+            f"{cls.__name__} is a NestedIOFunction, a function of torch's oldest style, whose forward is no static method\n"
+            "Hint: subclass Function, and flatten the arguments by torch.utils._pytree.tree_flatten"
+        )
 
 
 def _record(

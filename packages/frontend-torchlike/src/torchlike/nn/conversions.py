@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core import Device
 from dispatch_core.tracebacks import api_boundary
 
 from ..functions.operator_functions import FUNCTIONS
@@ -13,6 +14,7 @@ from ..history.grad_mode import no_grad
 from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike, DTypeLike
+from ..values.devices import as_device
 from .tree import Tree
 
 if TYPE_CHECKING:
@@ -115,3 +117,53 @@ class Convertible(Tree):
 
     def _cast(self, dtype: ScalarType) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+
+#: The arguments of `Module.to`, by the first of them; torch does not copy modules.
+_FORMS: Final = {
+    "device": ("device", "dtype", "non_blocking", "copy"),
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "tensor": ("tensor", "non_blocking", "copy"),
+}
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Return the device, the dtype, ``non_blocking`` and the memory format that a call of `Module.to` asks for.
+
+    Libraries whose classes have a ``to`` of their own read its arguments by it (source: ``torch._C._nn._parse_to``).
+    Raises ``TypeError`` for arguments that do not fit, ``RuntimeError`` for ``copy`` and for a device that is not there.
+
+    >>> import torchlike
+    >>> parse_to("cpu", torchlike.float64)
+    (device(type='cpu'), torchlike.float64, False, None)
+    """
+    first = args[0] if args else None
+    is_tensor = isinstance(first, Tensor) or (not args and "tensor" in kwargs)
+    form = _FORMS["tensor" if is_tensor else "dtype" if isinstance(first, ScalarType) else "device"]
+    given = dict(zip(form, args, strict=False))
+    memory_format = kwargs.pop("memory_format", None)
+    if len(args) > len(form) or given.keys() & kwargs or kwargs.keys() - {*form}:
+        raise _refuse_arguments(args, kwargs)
+    given.update(kwargs)
+    if given.pop("copy", None) is not None:
+        raise RuntimeError(".to() does not accept copy argument")
+    tensor, device, dtype = given.get("tensor"), given.get("device"), given.get("dtype")
+    non_blocking = given.get("non_blocking", False)
+    if is_tensor:
+        fits = isinstance(tensor, Tensor)
+        device, dtype = (tensor.device, tensor.dtype) if isinstance(tensor, Tensor) else (None, None)
+    else:
+        fits = device is None or isinstance(device, (str, int, Device))
+    if not fits or not isinstance(non_blocking, bool) or not (dtype is None or isinstance(dtype, ScalarType)):
+        raise _refuse_arguments(args, kwargs)
+    return as_device(device), dtype, non_blocking, memory_format
+
+
+def _refuse_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    """Return the error for arguments that are none of `Module.to`."""
+    given = [type(each).__name__ for each in args] + [f"{name}={type(each).__name__}" for name, each in kwargs.items()]
+    forms = " or ".join(f"({', '.join(form[:-1])})" for form in _FORMS.values())
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but expected {forms}, and "
+        "memory_format"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ default_collate_err_msg_format: Final = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 #: Kinds of NumPy's elements that are no numbers: text, bytes, objects.
-_NO_NUMBERS: Final = "SaUO"
+np_str_obj_array_pattern: Final = re.compile(r"[SaUO]")
 
 
 def _rebuild_mapping(sample: Any, convert: Callable[[Any], Any]) -> Any:
@@ -49,7 +50,7 @@ def _rebuild_sequence(sample: Any, values: list[Any]) -> Any:
 
 def default_convert(data: Any) -> Any:
     """Convert NumPy's arrays and numbers to tensors, also in containers (source: ``torch.utils.data.default_convert``)."""
-    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in _NO_NUMBERS:
+    if isinstance(data, (np.ndarray, np.generic)) and not np_str_obj_array_pattern.search(data.dtype.str):
         return as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuild_mapping(data, lambda key: default_convert(data[key]))
@@ -89,28 +90,47 @@ def collate(batch: Any, *, collate_fn_map: Mapping[Any, Callable[..., Any]] | No
     raise TypeError(default_collate_err_msg_format.format(type(sample)))
 
 
-def _collate_arrays(batch: Any, *, collate_fn_map: Any = None) -> Any:
-    if batch[0].dtype.kind in _NO_NUMBERS:
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Make a batch of NumPy's arrays; raises ``TypeError`` for text and objects."""
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([as_tensor(each) for each in batch], collate_fn_map=collate_fn_map)
 
 
-def _leaf(function: Callable[[Any], Any]) -> Callable[..., Any]:
-    def convert(batch: Any, *, collate_fn_map: Any = None) -> Any:
-        return function(batch)
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Stack tensors along a new first dimension."""
+    return FUNCTIONS["stack"](list(batch), 0)
 
-    return convert
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Make a tensor of NumPy's numbers."""
+    return as_tensor(batch)
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Make a tensor of floats, of dtype float64."""
+    return tensor(batch, dtype=float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Make a tensor of integers, or of booleans."""
+    return tensor(batch)
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Return texts, or bytes, as they are."""
+    return batch
 
 
 #: Type → the function for a batch of it.
 default_collate_fn_map: Final[dict[Any, Callable[..., Any]]] = {
-    Tensor: _leaf(lambda batch: FUNCTIONS["stack"](list(batch), 0)),
-    np.ndarray: _collate_arrays,
-    (np.bool_, np.number, np.object_): _leaf(as_tensor),
-    float: _leaf(lambda batch: tensor(batch, dtype=float64)),
-    int: _leaf(tensor),
-    str: _leaf(lambda batch: batch),
-    bytes: _leaf(lambda batch: batch),
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 
 

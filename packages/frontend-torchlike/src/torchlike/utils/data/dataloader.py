@@ -14,7 +14,8 @@ from dispatch_core.tracebacks import api_boundary
 
 from .collation import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Samples
-from .iterators import LocalIterator, WorkerIterator
+from .fetching import _DatasetKind
+from .iterators import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .worker import get_worker_info
 
@@ -23,7 +24,7 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 _T_co = TypeVar("_T_co", covariant=True)
 
 
-class _Endless:
+class _InfiniteConstantSampler:
     """The indices of a stream, which has none."""
 
     __repr__ = repr_by_attributes()
@@ -51,7 +52,9 @@ class DataLoader(Generic[_T_co]):
 
     #: The settings that cannot be changed once the loader is made.
     _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-    _is_ready = False
+    __initialized = False
+    #: The length that `len` told last, where it is that of a stream.
+    _IterableDataset_len_called: int | None = None
 
     __repr__ = repr_by_attributes("dataset", "batch_size", "sampler", "num_workers", "drop_last")
 
@@ -95,8 +98,9 @@ class DataLoader(Generic[_T_co]):
         self.pin_memory, self.pin_memory_device, self.timeout = pin_memory, pin_memory_device, timeout
         self.worker_init_fn, self.in_order, self.generator = worker_init_fn, in_order, generator
         self.multiprocessing_context = multiprocessing_context
-        self.is_stream = isinstance(dataset, IterableDataset)
-        if self.is_stream:
+        is_stream = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if is_stream else _DatasetKind.Map
+        if is_stream:
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 _refuse(
                     value is not None,
@@ -116,8 +120,8 @@ class DataLoader(Generic[_T_co]):
             )
         order: Any = sampler
         if sampler is None:
-            if self.is_stream:
-                order = _Endless()
+            if is_stream:
+                order = _InfiniteConstantSampler()
             else:
                 order = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
@@ -131,8 +135,7 @@ class DataLoader(Generic[_T_co]):
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self.persistent_workers = persistent_workers
         self._iterator: Any = None
-        self._length_told: int | None = None
-        self._is_ready = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     @property
@@ -164,7 +167,7 @@ class DataLoader(Generic[_T_co]):
         self._context = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._is_ready and name in self._FIXED:
+        if self.__initialized and name in self._FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
@@ -177,37 +180,34 @@ class DataLoader(Generic[_T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __iter__(self) -> Iterator[Any]:
-        if self.num_workers == 0:
-            return LocalIterator(self)
-        self.check_worker_number_rationality()
-        if not self.persistent_workers:
-            return WorkerIterator(self)
+        if self.num_workers == 0 or not self.persistent_workers:
+            return self._get_iterator()
         if self._iterator is None:
-            self._iterator = WorkerIterator(self)
+            self._iterator = self._get_iterator()
         else:
-            self._iterator.restart(self)
+            self._iterator._reset(self)
         return self._iterator
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        """Return an iterator of one pass; loaders of libraries wrap it."""
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
     def __len__(self) -> int:
         length = self._measure()
-        if self.is_stream:
-            self._length_told = len(self.dataset)
+        if self._dataset_kind == _DatasetKind.Iterable:
+            self._IterableDataset_len_called = len(self.dataset)
         return length
 
     def _measure(self) -> int:
-        if not self.is_stream:
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
         length = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
-
-    def _count(self) -> int | None:
-        """Return how many batches there will be, None where a sampler or a stream does not tell."""
-        try:
-            return self._measure()
-        except (TypeError, NotImplementedError):
-            return None
 
     def check_worker_number_rationality(self) -> None:
         """Warn where there are more workers than processors."""

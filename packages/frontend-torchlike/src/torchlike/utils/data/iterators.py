@@ -15,8 +15,10 @@ from dispatch_core.display import begin_report
 from dispatch_core.lazy_text import repr_by_attributes
 
 from ...names.lazy_names import import_lazily
+from ..failures import ExceptionWrapper
+from .fetching import _DatasetKind
 from .sampler import draw_seed
-from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, decode, encode, work
+from .worker import INTERVAL, Resume, StreamEnd, decode, encode, work
 
 if TYPE_CHECKING:
     from .dataloader import DataLoader
@@ -28,25 +30,40 @@ else:
 _NONE: Final = object()
 
 
-class _Iterator:
+def _count(loader: Any) -> int | None:
+    """Return how many batches there will be, None where a sampler, a stream or a loader of another class does not tell."""
+    try:
+        return int(loader._measure())
+    except (AttributeError, TypeError, NotImplementedError):
+        return None
+
+
+class _BaseDataLoaderIter:
     """The part that both have in common: the indices, and a seed that the workers' are made from."""
 
-    __repr__ = repr_by_attributes("_loader", "_yielded")
+    __repr__ = repr_by_attributes("_loader", "_num_yielded")
 
     def __init__(self, loader: _Loader) -> None:
         self._loader = loader
-        self._indices = iter(loader._index_sampler)
+        self._sampler_iter = iter(loader._index_sampler)
         self._base_seed = draw_seed(loader.generator)
-        self._yielded = 0
+        self._num_yielded = 0
+        self._dataset, self._dataset_kind, self._num_workers = loader.dataset, loader._dataset_kind, loader.num_workers
+        self._auto_collation, self._collate_fn = loader._auto_collation, loader.collate_fn
         self._make_fetcher = partial(
-            Fetcher, loader.dataset, loader.is_stream, loader._auto_collation, loader.collate_fn, loader.drop_last
+            _DatasetKind.create_fetcher,
+            self._dataset_kind,
+            self._dataset,
+            self._auto_collation,
+            self._collate_fn,
+            loader.drop_last,
         )
         self._begin_report()
 
     def _begin_report(self) -> None:
         """Begin to report progress, if a block of `dispatch_core.show_progress` is open."""
         unit = "batches" if self._loader._auto_collation else "samples"
-        self._report = begin_report("DataLoader", unit, self._loader._count)
+        self._report = begin_report("DataLoader", unit, partial(_count, self._loader))
 
     def _end_report(self) -> None:
         if self._report is not None:
@@ -65,17 +82,21 @@ class _Iterator:
         except BaseException:
             self._end_report()
             raise
-        self._yielded += 1
+        self._num_yielded += 1
         if self._report is not None:
-            self._report(self._yielded)
-        told = self._loader._length_told
-        if told is not None and self._yielded > told:
+            self._report(self._num_yielded)
+        told = self._loader._IterableDataset_len_called
+        is_told = self._dataset_kind == _DatasetKind.Iterable and told is not None
+        if is_told and self._num_yielded > told:
             warnings.warn(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {told}(when accessing "
-                f"len(dataloader)), but {self._yielded} samples have been fetched. ",
+                f"len(dataloader)), but {self._num_yielded} samples have been fetched. ",
                 stacklevel=2,
             )
         return data
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
 
     def _next_data(self) -> Any:
         raise NotImplementedError
@@ -84,23 +105,23 @@ class _Iterator:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
 
-class LocalIterator(_Iterator):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Fetches each batch when it is asked for."""
 
     def __init__(self, loader: _Loader) -> None:
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._fetcher = self._make_fetcher()
+        self._dataset_fetcher = self._make_fetcher()
 
     def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._indices))
+        return self._dataset_fetcher.fetch(self._next_index())
 
 
 class _Pool:
     """Workers with their queues, which end with the iterator."""
 
-    def __init__(self, iterator: WorkerIterator, loader: _Loader) -> None:
+    def __init__(self, iterator: _MultiProcessingDataLoaderIter, loader: _Loader) -> None:
         context = loader.multiprocessing_context or multiprocessing
         self._process = os.getpid()
         self.answers = context.Queue()
@@ -134,7 +155,7 @@ class _Pool:
             each.close()
 
 
-class WorkerIterator(_Iterator):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Lets workers fetch batches ahead, and gives them out in order."""
 
     def __init__(self, loader: _Loader) -> None:
@@ -146,11 +167,25 @@ class WorkerIterator(_Iterator):
         self._close = weakref.finalize(self, self._pool.close)
         self._start()
 
-    def restart(self, loader: _Loader) -> None:
+    @property
+    def _workers(self) -> list[Any]:
+        return self._pool.workers
+
+    def _shutdown_workers(self) -> None:
+        """End the workers, as the iterator's own end does; a second time it does nothing."""
+        self._close()
+
+    def __del__(self) -> None:
+        """End the workers; programs call it by name."""
+        close = getattr(self, "_close", None)  # None where the workers were never made
+        if close is not None:
+            close()
+
+    def _reset(self, loader: _Loader) -> None:
         """Begin the next pass with the same workers."""
         self._end_report()
-        self._indices = iter(loader._index_sampler)
-        self._yielded = 0
+        self._sampler_iter = iter(loader._index_sampler)
+        self._num_yielded = 0
         self._begin_report()
         for questions in self._pool.questions:
             questions.put(Resume())
@@ -174,7 +209,7 @@ class WorkerIterator(_Iterator):
         if not any(self._is_active):
             return
         try:
-            index = next(self._indices)
+            index = self._next_index()
         except StopIteration:
             return
         question = self._sent, encode(index, "the sampler's index")
@@ -240,6 +275,6 @@ class WorkerIterator(_Iterator):
     def _give(self, found: Any) -> Any:
         self._ask()
         answer = decode(found)
-        if isinstance(answer, WorkerFailure):
+        if isinstance(answer, ExceptionWrapper):
             answer.reraise()
         return answer

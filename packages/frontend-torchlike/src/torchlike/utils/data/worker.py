@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import queue
 import random
-import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
@@ -16,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...random import manual_seed
+from ..failures import ExceptionWrapper
+from .fetching import _BaseDatasetFetcher
 
 #: A process looks this often, in seconds, whether the other one lives.
 INTERVAL: Final = 5.0
@@ -33,12 +33,13 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
-_info: WorkerInfo | None = None
+#: Programs set it to None where a thread takes a worker's place.
+_worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
     """Return the worker's number, the number of workers, its seed and its data set; None in the main process."""
-    return _info
+    return _worker_info
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +52,6 @@ class StreamEnd:
 @dataclass(frozen=True, slots=True)
 class Resume:
     """Sent where workers begin the next epoch, and back."""
-
-
-class _Message(str):
-    """The text of a ``KeyError``, which would show its ``repr``."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class WorkerFailure:
-    """An error of another process, which is raised again here with its class and its traceback as text."""
-
-    def __init__(self, where: str) -> None:
-        kind, error, trace = sys.exc_info()
-        self.kind, self.where = kind, where
-        self.name = getattr(kind, "__name__", "")
-        self.text = "".join(traceback.format_exception(kind, error, trace))
-
-    def reraise(self) -> None:
-        """Raise the error; one that takes other arguments than a text becomes a ``RuntimeError``."""
-        kind: Any = self.kind
-        text = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
-        try:
-            error = kind(message=text) if getattr(kind, "message", None) else kind(_Message(text))
-        except Exception:  # noqa: BLE001  # a class of the user's may raise anything
-            raise RuntimeError(text) from None
-        if kind is not KeyError and not getattr(kind, "message", None):
-            error.args = (text,)
-        raise error
 
 
 def encode(value: Any, name: str) -> bytes:
@@ -118,67 +88,30 @@ def _find_unpicklable(value: Any, place: str) -> tuple[str, Any]:
 
 def encode_answer(value: Any, where: str) -> bytes:
     """Return a batch, or a failure, as bytes; instead of a value that cannot be pickled, the failure that says so."""
-    if isinstance(value, WorkerFailure):
+    if isinstance(value, ExceptionWrapper):
         try:
             return encode(value, "the error")
         except PicklingError:  # its class is none that the parent could find
-            value.kind = RuntimeError
+            value.exc_type = RuntimeError
             return encode(value, "the error")
     try:
         return encode(value, "batch")
     except PicklingError:
-        return encode(WorkerFailure(where), "the error")
+        return encode(ExceptionWrapper(where=where), "the error")
 
 
 #: Read the bytes of `encode`.
 decode: Final[Callable[[bytes], Any]] = ForkingPickler.loads
 
 
-class Fetcher:
-    """Fetches batches: by index, or the next ones of a stream."""
-
-    def __init__(self, dataset: Any, is_stream: bool, has_batches: bool, collate: Any, drop_last: bool) -> None:
-        self._dataset, self._has_batches, self._collate, self._drop_last = dataset, has_batches, collate, drop_last
-        self._stream = iter(dataset) if is_stream else None
-        self._is_over = False
-
-    def fetch(self, index: Any) -> Any:
-        """Return the batch of a list of indices, or the sample of one index; ``StopIteration`` at a stream's end."""
-        return self._collate(self._next(index) if self._stream is not None else self._get(index))
-
-    def _get(self, index: Any) -> Any:
-        if not self._has_batches:
-            return self._dataset[index]
-        if getattr(self._dataset, "__getitems__", None):
-            return self._dataset.__getitems__(index)
-        return [self._dataset[each] for each in index]
-
-    def _next(self, index: Any) -> Any:
-        stream: Any = self._stream
-        if self._is_over:
-            raise StopIteration
-        if not self._has_batches:
-            return next(stream)
-        found = []
-        for _ in index:
-            try:
-                found.append(next(stream))
-            except StopIteration:
-                self._is_over = True
-                break
-        if not found or (self._drop_last and len(found) < len(index)):
-            raise StopIteration
-        return found
-
-
-def _hash_seeds(base: int, worker: int) -> list[int]:
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """Return NumPy's seed of a worker: that of ``SeedSequence([worker, base % 2**32, base >> 32, 0])`` in 32-bit words."""
-    entropy = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return [int(word) for word in np.random.SeedSequence(entropy).generate_state(4)]
 
 
 def work(
-    make_fetcher: Callable[[], Fetcher],
+    make_fetcher: Callable[[], _BaseDatasetFetcher],
     info: tuple[int, int, int, Any],
     init: Callable[[int], object] | None,
     questions: Any,
@@ -186,23 +119,23 @@ def work(
     done: Any,
 ) -> None:
     """Answer questions, pairs of a number and an encoded index, until None comes or the parent is gone."""
-    global _info
+    global _worker_info
     worker, count, base, dataset = info
     try:
         seed = base + worker
         random.seed(seed)
         manual_seed(seed)
-        np.random.seed(_hash_seeds(base, worker))  # noqa: NPY002  # the one that programs draw from
-        _info = WorkerInfo(worker, count, seed, dataset)
+        np.random.seed(_generate_state(base, worker))  # noqa: NPY002  # the one that programs draw from
+        _worker_info = WorkerInfo(worker, count, seed, dataset)
         where = f"in DataLoader worker process {worker}"
-        failure: WorkerFailure | None = None
+        failure: ExceptionWrapper | None = None
         fetcher: Any = None
         try:
             if init is not None:
                 init(worker)
             fetcher = make_fetcher()
         except Exception:  # noqa: BLE001  # whatever it is, it is raised in the parent
-            failure = WorkerFailure(where)
+            failure = ExceptionWrapper(where=where)
         parent, is_over = os.getppid(), False
         while os.getppid() == parent:
             try:
@@ -228,7 +161,7 @@ def work(
                     is_over = True
                     answer = StreamEnd(worker)
                 except Exception:  # noqa: BLE001  # as above
-                    answer = WorkerFailure(where)
+                    answer = ExceptionWrapper(where=where)
             answers.put((number, answer if isinstance(answer, StreamEnd) else encode_answer(answer, where)))
             del answer, question, number, index
     except KeyboardInterrupt:
