@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .calls.signature import CallSignature
     from .operators.kernel_handle import find_composite, find_functional
     from .operators.overloads import OpOverload
+    from .operators.registration import registers_for_callers
     from .pipelines import (
         CapturePart,
         Finish,
@@ -116,6 +117,7 @@ __all__ = [
     "recording",
     "refuse_mixed",
     "register_frontend",
+    "registers_for_callers",
     "reset_masks",
     "run_outside",
     "run_random_steps",
@@ -132,6 +134,7 @@ __all__ = [
 _LATE = {
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
+    "registers_for_callers": ".operators.registration",
     "CapturePart": ".pipelines",
     "Finish": ".pipelines",
     "Pending": ".pipelines",

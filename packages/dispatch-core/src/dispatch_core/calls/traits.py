@@ -62,6 +62,8 @@ class KernelTraits(Record):
     serves: Callable[[bool, bool], bool] | None = None
     #: Of a composite below Autograd: whether its results are tensors as its schema promises, and stay as they are.
     answers_for_results: bool = False
+    #: Of a kernel under a device's key: whether it takes the caller's tensors, as a composite does, instead of arrays.
+    takes_tensors: bool = False
     #: Of a hook or a custom autograd function: whether the operators that it calls are all that it does, as
     #: `capture.traceable` declares. A class declares it for its subclasses and their instances, too.
     is_traceable: bool = False

@@ -92,6 +92,12 @@ COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
 #: Those that run below Autograd: their operators have a derivative of their own, or none.
 EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
 
+
+def is_composite(registration: Registration | None) -> bool:
+    """Return whether a kernel sees the caller's arguments, and calls other operators: a composite, or one of tensors."""
+    return registration is not None and (registration.key in COMPOSITES or registration.takes_tensors)
+
+
 MISSING: Final = Slot("missing")
 #: The slot of an alternative in a call that is not for its device's arrays.
 OTHER_DEVICE: Final = Slot("not for its device")

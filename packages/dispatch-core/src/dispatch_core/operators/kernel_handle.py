@@ -18,7 +18,7 @@ from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..lazy_text import fit_line
 from ..schema.check import bind
 from ..tracebacks import api_boundary
-from .dispatch_table import COMPOSITES, Slot
+from .dispatch_table import Slot, is_composite
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .namespaces import OpOverloadPacket
@@ -226,7 +226,7 @@ _KEPT: Final = 4096
 
 def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Runner | None:
     registration = entry.slot(key).registration
-    if registration is None or registration.key not in COMPOSITES:
+    if registration is None or not is_composite(registration):
         return None
     keyset = DispatchKeySet(key)
     prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed

@@ -50,7 +50,8 @@ class OpOverload(Protocol):
     tags: frozenset[str]
     #: All overloads of this name.
     packet: OpOverloadPacket
-    #: The same, by torch's name, which handlers of modes that are written for torch ask for.
+    #: The same, by torch's name, which handlers of modes that are written for torch ask for; those of the other names are
+    #: ``_schema``, ``_name``, ``_namespace``, ``_opname`` and ``_overloadname``.
     overloadpacket: OpOverloadPacket
     #: Another number whenever a registration has changed that could change which kernels run.
     generation: int
@@ -99,7 +100,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
     op.packet = op.overloadpacket = entry.registry.ops.packet_of(name.packet)
-    op._overloadname = op.overload_name
+    op._overloadname, op._name, op._opname, op._namespace = op.overload_name, entry.name, name.name, op.namespace
     op.generation, op.registrations = entry.generation, entry.registrations
     op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
     describe(op)

@@ -38,10 +38,16 @@ class KernelFactory(Record):
     is_derived: bool = False
     #: Whether it calls a fake; see Note [Kernels under Meta that are shape rules] in `conformance`.
     is_fake: bool = False
+    #: Whether the function takes the caller's tensors instead of arrays, and answers for its results.
+    takes_tensors: bool = False
 
 
 def kernel_factory(
-    make: Callable[[OpOverload, DispatchKeySet], Kernel], *, in_order: bool = False, is_derived: bool = False
+    make: Callable[[OpOverload, DispatchKeySet], Kernel],
+    *,
+    in_order: bool = False,
+    is_derived: bool = False,
+    takes_tensors: bool = False,
 ) -> KernelFactory:
     """Register the kernel that ``make(op, keyset)`` returns, made on first use for each effective keyset.
 
@@ -49,21 +55,31 @@ def kernel_factory(
     ``in_order`` the function takes all arguments by position, as the schema orders them, which saves a call for operators
     with keyword-only arguments; a fallback is then not given the operator either. ``is_derived`` says of a composite kernel
     of an in-place overload that it calls the functional one and copies the result: where arrays cannot be written to, the
-    dispatcher binds that result instead.
+    dispatcher binds that result instead. A kernel that ``takes_tensors`` sees the caller's arguments under a device's key,
+    too, as a composite does, and its results are the call's.
 
     >>> kernel_factory(lambda op, keyset: print).in_order
     False
     """
-    return KernelFactory(make, in_order, is_derived)
+    return KernelFactory(make, in_order, is_derived, takes_tensors=takes_tensors)
 
 
-_OWN_FOLDER: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # pathlib is slow to import
+#: The folders of code that registers for its callers: the core's own, and those of `registers_for_callers`.
+_folders: Final = [os.path.dirname(os.path.dirname(__file__))]  # noqa: PTH120  # pathlib is slow to import
+
+
+def registers_for_callers(folder: str) -> None:
+    """Take what the code in a folder registers for its callers': errors and warnings name the place that called it.
+
+    >>> registers_for_callers("/an/example")
+    """
+    _folders.append(folder)
 
 
 def caller_origin() -> Origin:
     """Return the place of the code outside the core that is registering now."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
+    frame, folders = sys._getframe(1), tuple(_folders)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(folders):
         frame = frame.f_back
     transaction = current_transaction()
     return Origin(frame.f_code.co_filename, frame.f_lineno, None if transaction is None else transaction.distribution)
@@ -126,6 +142,11 @@ class Registration(Record):
     def traits(self) -> KernelTraits:
         """Return the traits that the kernel's author has declared."""
         return traits_of(self.fn)
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Return whether it takes the caller's tensors under whatever key."""
+        return self.fn.takes_tensors if isinstance(self.fn, KernelFactory) else self.traits.takes_tensors
 
     @property
     def may_decline(self) -> bool:

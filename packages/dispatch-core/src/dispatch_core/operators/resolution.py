@@ -40,7 +40,7 @@ from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, altern
 from ..schema.check import bind
 from . import runners
 from .candidates import list_candidates
-from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot
+from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, OTHER_LAYOUT, Slot, is_composite
 from .kernel_names import describe_kernel, kernel_keys, kernel_name
 from .registration import KernelFactory
 from .result_watch import make_watch
@@ -140,7 +140,7 @@ class Resolution(Record):
 
     def is_composite(self) -> bool:
         """Return whether a composite has won."""
-        return self.slot.registration is not None and self.slot.registration.key in COMPOSITES
+        return is_composite(self.slot.registration)
 
     def functional(self) -> OperatorEntry | None:
         """Return the overload that runs instead, because the call writes to arrays that cannot be written; or None.
@@ -190,7 +190,8 @@ class Resolution(Record):
         keyset = DispatchKeySet(self.effective if boundary is not None else self.effective | self.idle)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = runners.make_kernel(registration.fn, entry, keyset)
-        if boundary is not None and key is not None and registration.key is key.registered_as:
+        of_tensors = registration.takes_tensors
+        if boundary is not None and key is not None and registration.key is key.registered_as and not of_tensors:
             specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
             run = engine.make_backend_runner(KernelCall(entry, boundary, fn, prefix, specialized, watch, below))
@@ -198,14 +199,14 @@ class Resolution(Record):
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         who = partial(describe_kernel, key or registration.key, registration)
         # Those of libraries and frontends answer for themselves, once a first call has passed.
-        is_held = registration.level is Level.PROGRAM and not isinstance(registration.fn, KernelFactory)
+        is_held = registration.level is Level.PROGRAM and (of_tensors or not isinstance(registration.fn, KernelFactory))
         check = runners.make_result_check(entry, self.mask, who) if is_held else None
         run = fn if in_order else engine.make_caller_runner(entry, fn, prefix, check)
         # The kernels of a layout call operators on its components, as composites do on their arguments.
         of_layout = registration.key.kind == "layout"
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
-        if conforms and not registration.traits.answers_for_results:
+        if conforms and not (of_tensors or registration.traits.answers_for_results):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run

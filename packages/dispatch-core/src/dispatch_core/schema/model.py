@@ -79,6 +79,11 @@ class _Annotated:
         return outermost_alias(self.type)
 
     @property
+    def alias_info(self) -> AliasInfo | None:
+        """Return the same, by torch's name."""
+        return outermost_alias(self.type)
+
+    @property
     def is_write(self) -> bool:
         """Return whether the call writes to the value or to something in it."""
         return is_written(self.type)
@@ -105,6 +110,13 @@ class Argument(Record, _Annotated, aside=("default_text",)):
     def has_default(self) -> bool:
         """Return whether a call may leave the argument out."""
         return self.default is not MISSING
+
+    @property
+    def default_value(self) -> object:
+        """Return the default by torch's name, None where there is none, lists as lists."""
+        if self.default is MISSING:
+            return None
+        return list(self.default) if isinstance(self.default, tuple) else self.default
 
     @property
     def value(self) -> object:

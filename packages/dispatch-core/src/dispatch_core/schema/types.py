@@ -21,6 +21,16 @@ class AliasInfo(Record):
     after: frozenset[str]
     is_write: bool = False
 
+    @property
+    def before_set(self) -> set[str]:
+        """Return the sets before the call, by torch's name."""
+        return set(self.before)
+
+    @property
+    def after_set(self) -> set[str]:
+        """Return the sets after the call, by torch's name."""
+        return set(self.after)
+
     def __str__(self) -> str:
         if not self.before:
             return "!"
