@@ -46,7 +46,7 @@ VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune. Its
 #: profile is the core's under torch's options.
-SHARED = frozenset(["Distribution", "Identity", "Node", "Tensor", "profile"])
+SHARED = frozenset(["CustomOpDef", "Distribution", "Identity", "Library", "Node", "Tensor", "profile"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

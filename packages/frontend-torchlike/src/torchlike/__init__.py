@@ -87,6 +87,8 @@ _NAMES = {
     "distributions": "",
     "hub": "",
     "jit": "",
+    "library": "",
+    "library.tags": "Tag",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

@@ -140,6 +140,8 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import hub as hub
 from . import jit as jit
+from . import library as library
+from .library.tags import Tag as Tag
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1369,6 +1371,7 @@ __all__ = [
     "OutOfMemoryError",
     "ShortTensor",
     "Size",
+    "Tag",
     "Tensor",
     "TypedStorage",
     "UntypedStorage",

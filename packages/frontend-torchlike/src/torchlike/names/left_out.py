@@ -46,7 +46,7 @@ _REASONS: Final = {
         r"|AliasDb|Capsule|DeepCopyMemoTable|TracingState|StaticModule|OperatorInfo|parse_\w+|import_ir_module\w*|unify_type_list"
         r"|merge_type_from_type_comment|fork|wait|LoggerBase|LockingLogger|NoopLogger|torch\.(Buffer|Parameter|Module)Dict"
         r"|BroadcastingList\d|boolean_dispatch|PyTorchFile\w+|\w+StorageContext|Type|ThroughputBenchmark|BenchmarkConfig"
-        r"|BenchmarkExecutionStats|AggregationType|AVG|SUM|Tag"
+        r"|BenchmarkExecutionStats|AggregationType|AVG|SUM"
     ),
     "shapes are numbers here, never symbols": r"sym_\w+|Sym(Bool|Float|Int)",
     "a program is Python here, with its own branches and loops": r"cond|while_loop",

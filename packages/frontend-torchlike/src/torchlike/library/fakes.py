@@ -1,0 +1,141 @@
+"""Fakes: an operator's effect on shapes and dtypes, run for meta tensors (source: ``torch.library.register_fake``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn
+
+import dispatch_core as dc
+
+from .callers import find_caller
+
+__all__ = ["FakeImplCtx", "FakeKernel", "find_fake", "get_ctx", "register_fake_kernel"]
+
+
+class FakeKernel:
+    """A fake, and the place of the code that registered it."""
+
+    def __init__(self, func: Callable[..., Any], source: str) -> None:
+        self.func, self.source = func, source
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the fake."""
+        return self.func(*args, **kwargs)
+
+
+class FakeImplCtx:
+    """The context of a running fake, by `get_ctx`: it refuses sizes that depend on values, which meta tensors have not.
+
+    (source: ``torch._library.fake_impl.FakeImplCtx``)
+    """
+
+    def __init__(self, name: str, place: str) -> None:
+        self._name, self._place = name, place
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
+        """Refuse a size that only values know.
+
+        Raises ``ValueError`` for limits that no size has, and ``RuntimeError`` otherwise: tensors here have sizes that are
+        numbers.
+        """
+        for limit in (min, max):
+            if limit is not None and type(limit) is not int:
+                raise ValueError(f"new_dynamic_size takes plain numbers, and no SymInt: min={min}, max={max}")
+        if min < 0:
+            raise ValueError(f"expected min to be greater than or equal to 0, got {min}: sizes are not negative")
+        raise RuntimeError(
+            f"The fake of {self._name}, registered at {self._place}, asks for a size by get_ctx(): the operator has a "
+            "data-dependent shape, and a tensor on the device meta has no values that would say which"
+        )
+
+    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
+        """Do as `new_dynamic_size`, by its former name."""
+        self.new_dynamic_size(min=min, max=max)
+
+
+_current: Final[ContextVar[FakeImplCtx | None]] = ContextVar("torchlike.fake", default=None)
+#: Operator → its fakes that libraries have registered, the newest last.
+_fakes: Final[dict[str, list[FakeKernel]]] = {}
+
+
+def get_ctx() -> FakeImplCtx:
+    """Return the context of the fake that runs (source: ``torch.library.get_ctx``).
+
+    Raises ``RuntimeError`` outside of a fake.
+    """
+    found = _current.get()
+    if found is None:
+        raise RuntimeError(
+            "get_ctx() was called outside of a fake impl\nHint: call it in a function that is registered with "
+            "torch.library.register_fake"
+        )
+    return found
+
+
+def find_fake(name: str) -> FakeKernel | None:
+    """Return the fake that an operator's calls on meta tensors run, or None."""
+    found = _fakes.get(name)
+    return found[-1] if found else None
+
+
+def list_fakes(name: str) -> list[FakeKernel]:
+    """Return an operator's fakes, the newest last."""
+    return list(_fakes.get(name, ()))
+
+
+@contextmanager
+def _within(context: FakeImplCtx) -> Iterator[None]:
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def register_fake_kernel(
+    library: dc.Library, name: str, fn: Callable[..., Any], *, allow_override: bool = True
+) -> Callable[[], None]:
+    """Register a fake of an operator, through a library of the dispatcher's; return the function that forgets it.
+
+    Raises ``RuntimeError`` where the operator has a fake and ``allow_override`` is False, or where meta tensors go through
+    its parts.
+    """
+    entry = dc.registry.get(name)
+    held = _fakes.get(name, [])
+    if not allow_override:
+        if held:
+            raise RuntimeError(
+                f"register_fake(...): the operator {name} already has a fake impl registered at {held[-1].source}."
+            )
+        if dc.DispatchKey.Meta in entry.kernels:
+            raise RuntimeError(
+                f"register_fake(...): the operator {name} already has a DispatchKey::Meta implementation via a "
+                "pre-existing torch.library registration. Please either remove that registration or don't call "
+                "register_fake."
+            )
+    if dc.DispatchKey.CompositeImplicitAutograd in entry.kernels:
+        raise RuntimeError(
+            f"register_fake(...): the operator {name} already has an implementation via a pre-existing registration to "
+            "DispatchKey::CompositeImplicitAutograd. Such operators do not need a fake: they decompose, and their parts "
+            "can have fakes."
+        )
+    place = str(find_caller())
+    made = FakeKernel(fn, place)
+    context = FakeImplCtx(name, place)
+
+    @functools.wraps(fn)
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        with _within(context):
+            return fn(*args, **kwargs)
+
+    dc.register_fake(entry.op, fake, lib=library)
+    _fakes.setdefault(name, []).append(made)
+
+    def forget() -> None:
+        if made in _fakes.get(name, ()):
+            _fakes[name].remove(made)
+
+    return forget
