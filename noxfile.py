@@ -282,6 +282,17 @@ def arrays(session: nox.Session) -> None:
     _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
+@nox.session(requires=["wheels"], default=False)
+def libraries(session: nox.Session) -> None:
+    """Run jobs of torch's libraries under torch and under torchlike, and write their page; words after ``--`` choose."""
+    _install_wheels(session)
+    needs = Path(session.create_tmp()) / "needs.txt"
+    lines = session.run("python", "tools/try_libraries.py", "--needs", silent=True)
+    needs.write_text(str(lines), encoding="utf-8")
+    session.install("--no-compile", "--prefer-binary", "-r", str(needs))
+    session.run("python", "tools/try_libraries.py", *session.posargs)
+
+
 @nox.session(requires=["wheels"])
 def bench(session: nox.Session) -> None:
     """Run the benchmarks, each a script that compares with torch."""

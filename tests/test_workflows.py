@@ -55,7 +55,7 @@ def groups() -> dict:
 
 
 def test_there_are_workflows_for_tests_docs_and_releases():
-    assert {path.stem for path in WORKFLOWS} == {"docs", "nightly", "release", "tests"}
+    assert {path.stem for path in WORKFLOWS} == {"docs", "libraries", "nightly", "release", "tests"}
 
 
 @each_workflow
