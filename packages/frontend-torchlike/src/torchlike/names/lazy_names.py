@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -38,9 +39,9 @@ def missing_name(package: str, name: str) -> MissingNameError:
     """Return the error for a public name that a package does not have, and tell the observers."""
     for observe in observers:
         observe(package, name)
-    namespace = package.removeprefix("torchlike.") if "." in package else "torch"
+    namespace = package.partition(".")[2] or "torch"
     text = f"module {package!r} has no attribute {name!r}"
-    return MissingNameError(text, namespace.removesuffix(".modules"), name, import_module(package))
+    return MissingNameError(text, namespace.removesuffix(".modules"), name, sys.modules.get(package))
 
 
 class LeftOut:

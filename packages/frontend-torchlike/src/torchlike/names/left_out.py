@@ -13,7 +13,7 @@ from dispatch_aten.torch_names import TORCH_NAMES
 
 from .torch_modules import REFUSED
 
-__all__ = ["NOT_YET", "explain_missing", "list_left_out", "reason_for"]
+__all__ = ["NOT_YET", "explain_missing", "explain_shell", "list_left_out", "reason_for"]
 
 #: The reason for names that fit no pattern.
 NOT_YET: Final = "it is not written yet"
@@ -137,6 +137,25 @@ def explain_missing(namespace: str, name: str) -> str:
     if reason is None:
         return f"; did you mean {' or '.join(near)}?" if near else ""
     return f": torch has it, and it is left out, because {reason}" + (f"; near it {_are(near)}" if near else "")
+
+
+def explain_shell(path: str) -> str:
+    """Return the end of an error's text about a use of a name that is there by name only; ``path`` is torch's.
+
+    >>> explain_shell("torch.ao.quantization.prepare")
+    ': torch has it, and it is left out, because no tensor is quantized here'
+    """
+    module, _, name = path.rpartition(".")
+    reason = next((REFUSED[each] for each in _prefixes(module) if each in REFUSED), None)
+    reason = reason or reason_for(module.removeprefix("torch.") if "." in module else "torch", name) or NOT_YET
+    near = [_spell(other, name) for other in TORCH_NAMES if _has(other, name)][:2]
+    return f": torch has it, and it is left out, because {reason}" + (f"; near it {_are(near)}" if near else "")
+
+
+def _prefixes(path: str) -> list[str]:
+    """Return a module's name and those of its packages, the nearest first."""
+    parts = path.split(".")
+    return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
 
 
 def _are(near: list[str]) -> str:

@@ -18,7 +18,6 @@ _GROUPS: Final = {
     "torchlike.amp.scaler": "amp.grad_scaler",
     "torchlike.surface.annotations": "types",
     "torchlike.autograd.numerical_check": "autograd.gradcheck",
-    "torchlike.compiler": "_dynamo",
     "torchlike.surface.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
     "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
@@ -49,9 +48,18 @@ _GROUPS: Final = {
 }
 #: torch's module → ours, for those whose names differ.
 MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for name in names.split()}
-#: torch's modules that are refused, with the reason.
+#: torch's modules that are there by name only where torchlike stands in for torch, with the reason.
 REFUSED: Final = {
     "torch._C": "it is torch's machine code",
+    "torch._dynamo": "functions are not compiled to graphs here",
+    "torch._functorch": "functions are not compiled to graphs here",
+    "torch._higher_order_ops": "functions are not compiled to graphs here",
+    "torch._inductor": "no code is generated for graphs of torch's kind here",
+    "torch._export": "programs are not exported to graphs of torch's operators",
+    "torch._subclasses": "the device meta has shapes without values, and there are no fake tensors",
+    "torch.distributed": "a program is one process here",
+    "torch.nn.attention": "attention is torchlike.nn.functional.scaled_dot_product_attention",
+    "torch.jit": "a program is Python here, and there is no TorchScript",
     "torch.ao": "no tensor is quantized here",
     "torch.export": "programs are not exported to graphs of torch's operators",
     "torch.fx": "modules are Python here, and not traced into graphs of torch's kind",

@@ -2,8 +2,8 @@
 
 Note [One module, two names]
     ``torch.nn`` is the module ``torchlike.nn``, under a second name in ``sys.modules``, never a second copy of it: a class
-    has one identity. Modules that torch has and torchlike has not cannot be imported; those that carry torch's own machine
-    code, and extensions that are built upon it, are refused by name.
+    has one identity. Modules that torch has and torchlike has not are there by name only (`shells`). Extensions that are
+    built upon torch's machine code are refused by name.
 
 Note [Imports before the program's]
     A program's folder is the first on its path, so a file of the program's would be found instead of those that our modules
@@ -31,8 +31,9 @@ from dispatch_aten.dtypes import ScalarType
 from ..backends.libraries import LIBRARIES
 from ..names import lazy_names
 from ..names.public_paths import PublicLoader
-from ..names.torch_modules import MODULES, REFUSED
+from ..names.torch_modules import MODULES
 from ..values.size import Size
+from .completion import complete, complete_loaded, torch_name
 
 __all__ = ["Finder", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
 
@@ -52,12 +53,14 @@ _LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", 
 
 #: The names of torch that a program asked for in vain.
 _missing: Final[dict[str, None]] = {}
+#: Those of them that are there by name only.
+_used: Final[set[str]] = set()
 
 
 def list_missing() -> list[str]:
     """Return the names of torch that were asked for and are missing, in the order of asking."""
     names = {name.replace(".nn.modules.", ".nn."): None for name in _missing}
-    return [name for name in names if not _exists(name)]
+    return [name for name in names if name in _used or not _exists(name)]
 
 
 def _exists(name: str) -> bool:
@@ -74,6 +77,12 @@ def _note(module: str, name: str) -> None:
     """Note a name that a module of ours does not have, unless Python or a test asks for it and not a program."""
     if not (name.startswith("__") and name.endswith("__")):
         _missing[f"{_to_torch(module)}.{name}"] = None
+
+
+def _note_use(path: str) -> None:
+    """Note a name of a shell that a program uses."""
+    _missing[path] = None
+    _used.add(path)
 
 
 def name_missing(error: BaseException | None) -> None:
@@ -101,10 +110,11 @@ class _Loader(PublicLoader):
         self._name = name
 
     def exec_module(self, module: ModuleType) -> None:
-        """Make it a package, and keep the function of its parent that has its name."""
+        """Make it a package that has torch's names, and keep the function of its parent that has its name."""
         super().exec_module(module)
         # torch's module may be a package where ours is not.
         module.__dict__.setdefault("__path__", [])
+        complete(module, self._name)
         parent, _, child = self._name.rpartition(".")
         owner = sys.modules.get(parent)
         if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
@@ -123,18 +133,45 @@ class Finder:
     """Finds ``torch`` and its submodules among the modules of this package."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        """Return the spec of a module of torch, None where there is none; ``ImportError`` for one that is refused."""
-        top, _, rest = name.partition(".")
-        if top != "torch":
-            return None
-        for refused, reason in REFUSED.items():
-            if name == refused or name.startswith(f"{refused}."):
-                raise ModuleNotFoundError(f"{name} is not there under torchlike: {reason}", name=name)
-        ours = MODULES.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
-        if ":" not in ours and ours not in sys.modules and importlib.util.find_spec(ours) is None:
-            _missing[name] = None
-            return None
-        return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has a loader's methods
+        """Return the spec of a module of torch, ours or a shell, and of one of ours; None where there is none."""
+        top = name.partition(".")[0]
+        if top == "torch":
+            ours = find_ours(name)
+            if ours is not None:
+                return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has a loader's methods
+            from ..shells.loading import find_shell  # with a table of names, which only it needs
+
+            spec = find_shell(name, _note_use)
+            if spec is None:
+                _missing[name] = None
+            return spec
+        return self._find_own(name, path, target) if top == "torchlike" and torch_name(name) else None
+
+    def _find_own(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> Any:
+        """Return the spec of a module of ours that torch has too; it is completed when it has been executed."""
+        others = (each for each in sys.meta_path if each is not self)
+        spec = next((spec for each in others if (spec := each.find_spec(name, path, target)) is not None), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_complete(module: ModuleType) -> None:
+                execute(module)
+                complete(module, name)
+
+            spec.loader.exec_module = execute_and_complete  # type: ignore[method-assign]  # each spec has its own loader
+        return spec
+
+
+def find_ours(name: str) -> str | None:
+    """Return the module of ours that a module of torch is, with an object in it after a colon; None where there is none."""
+    rest = name.partition(".")[2]
+    ours = MODULES.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
+    if ":" in ours or ours in sys.modules:
+        return ours
+    try:
+        return None if importlib.util.find_spec(ours) is None else ours
+    except ModuleNotFoundError:  # its parent is not a package of ours
+        return None
 
 
 def _find_library(name: str) -> str | None:
@@ -208,6 +245,7 @@ def install_as_torch() -> None:
     sys.meta_path.insert(0, Finder())
     lazy_names.observers.append(_note)
     lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
+    complete_loaded()
     _refuse_extensions()
     _carry_over()
     _take_names()

@@ -1,0 +1,38 @@
+"""Names of torch's private modules that are real here: small functions, under a public name or in a module of ours.
+
+A module of torch that is ours has its names from its own file; here are those of modules that are shells otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["OURS", "REAL"]
+
+#: A shell → the module of ours whose names go before its own.
+OURS: Final = {
+    "torch._dynamo": "torchlike.compiler",
+    "torch._dynamo.decorators": "torchlike.compiler",
+    "torch._dynamo.eval_frame": "torchlike.compiler",
+    "torch._C._VariableFunctions": "torchlike",
+    "torch._C._special": "torchlike.special",
+    "torch._C._linalg": "torchlike.linalg",
+    "torch._C._fft": "torchlike.fft",
+}
+#: A name of a shell → the object of ours: a module's, or after the colon one in it.
+REAL: Final = {
+    "torch.torch": "torchlike",
+    "torch._C.Generator": "torchlike:Generator",
+    "torch._C.Size": "torchlike:Size",
+    "torch._C.TensorBase": "torchlike:Tensor",
+    "torch._C._TensorBase": "torchlike:Tensor",
+    "torch._C.device": "torchlike:device",
+    "torch._C.dtype": "torchlike:dtype",
+    "torch._C.layout": "torchlike:layout",
+    "torch._C.memory_format": "torchlike:memory_format",
+    "torch._C._set_grad_enabled": "torchlike:set_grad_enabled",
+    "torch._C.is_grad_enabled": "torchlike:is_grad_enabled",
+    "torch._C.is_inference_mode_enabled": "torchlike:is_inference_mode_enabled",
+    "torch._C.get_num_threads": "torchlike:get_num_threads",
+    "torch._C.set_num_threads": "torchlike:set_num_threads",
+}
