@@ -78,8 +78,6 @@ def test_fetchers_know_both_kinds_of_data_sets():
     assert stream.fetch([None] * 2) == "ab"
     with pytest.raises(StopIteration):
         stream.fetch([None] * 2)
-    with pytest.raises(TypeError, match="no objects"):
-        _DatasetKind()
     assert dataloader.default_collate is _utils.collate.default_collate and _utils.MP_STATUS_CHECK_INTERVAL == 5.0
 
 

@@ -18,7 +18,33 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.captures import OPTIMIZERS, current_part
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..tensors.tensor import Tensor
-from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_optimizer_step_pre_hook, with_hooks
+from ..utils._foreach_utils import _foreach_supported_types, _group_tensors_by_device_and_dtype  # noqa: F401  # as below
+from .authors import (  # noqa: F401  # torch has them here
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _device_dtype_check_for_fused,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _foreach_doc,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
+from .hooks import (
+    HOOKS,
+    STEP_HOOKS,
+    Hooks,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+    with_hooks,
+)
 from .numbers import make_number, read_number, to_plain, write_number
 from .settings import check_capturable, check_implementation
 
@@ -36,14 +62,15 @@ ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tupl
 params_t = ParamsT
 
 
-class _Required:
+class _RequiredParameter:
     """The default of a setting that every group must have."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required: Final = _Required()
+required: Final = _RequiredParameter()
+_global_optimizer_pre_hooks, _global_optimizer_post_hooks = STEP_HOOKS
 
 
 class Optimizer(Hooks):
@@ -113,6 +140,13 @@ class Optimizer(Hooks):
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = with_hooks(kind.step)  # type: ignore[method-assign]
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: list[list[Any]], with_indices: bool = False
+    ) -> dict[Any, tuple[list[list[Any]], list[int]]]:
+        """Return lists of tensors in groups of one device and dtype; steps of libraries treat each group by one call."""
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with settings of their own.

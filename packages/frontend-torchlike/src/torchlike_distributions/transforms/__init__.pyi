@@ -8,6 +8,7 @@ from .composition import ComposeTransform as ComposeTransform
 from .composition import IndependentTransform as IndependentTransform
 from .composition import ReshapeTransform as ReshapeTransform
 from .composition import Transform as Transform
+from .composition import _InverseTransform as _InverseTransform
 from .composition import identity_transform as identity_transform
 from . import composition as composition
 from .elementwise import AbsTransform as AbsTransform
@@ -18,6 +19,7 @@ from .elementwise import PowerTransform as PowerTransform
 from .elementwise import SigmoidTransform as SigmoidTransform
 from .elementwise import SoftplusTransform as SoftplusTransform
 from .elementwise import TanhTransform as TanhTransform
+from .elementwise import _clipped_sigmoid as _clipped_sigmoid
 from . import elementwise as elementwise
 from .joining import CatTransform as CatTransform
 from .joining import StackTransform as StackTransform

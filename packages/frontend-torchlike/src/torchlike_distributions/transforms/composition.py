@@ -48,7 +48,7 @@ class Transform:
         """The inverse."""
         found = None if self._inv is None else self._inv()
         if found is None:
-            found = _Inverse(self)
+            found = _InverseTransform(self)
             self._inv = ref(found)
         return found
 
@@ -112,7 +112,7 @@ class Transform:
         return Size(shape)
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
         self._inv_of = transform
@@ -146,7 +146,7 @@ class _Inverse(Transform):
         return self._inv_of.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Inverse) and self._inv_of == other._inv_of
+        return isinstance(other, _InverseTransform) and self._inv_of == other._inv_of
 
     __hash__ = Transform.__hash__
 

@@ -16,6 +16,12 @@ from ..utils import broadcast_all, lazy_property
 from .composition import Transform
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """Return the sigmoid, kept off zero and one by the least that the dtype tells apart."""
+    info = torchlike.finfo(x.dtype)
+    return torchlike.clamp(torchlike.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+
+
 class _NumberTransform(Transform):
     """A rising function of numbers, equal to all of its kind."""
 
@@ -87,8 +93,7 @@ class SigmoidTransform(_NumberTransform):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        info = torchlike.finfo(x.dtype)
-        return torchlike.clamp(torchlike.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = torchlike.finfo(y.dtype)

@@ -4,4 +4,4 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 from torchlike_distributions.transforms.composition import *
-from torchlike_distributions.transforms.composition import _Inverse as _Inverse
+from torchlike_distributions.transforms.composition import _InverseTransform as _InverseTransform

@@ -9,6 +9,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ...autograd.gradients import clear_gradient
 from ...compiler import compile as compile_function
+from .. import global_hooks as _tables
 from ..conversions import Convertible
 from ..global_hooks import ANY as _ANY_HOOK
 from ..global_hooks import (
@@ -27,6 +28,7 @@ from ..loading import (
     _IncompatibleKeys,  # noqa: F401  # torch has it here
 )
 from ..registration import Registrar
+from ..saving import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  # torch has it here
 
 __all__ = [
     "Module",
@@ -39,6 +41,20 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+#: The tables of hooks under torch's names.
+_global_backward_hooks, _global_backward_pre_hooks = _tables.BACKWARD, _tables.BACKWARD_PRE
+_global_forward_hooks, _global_forward_pre_hooks = _tables.FORWARD, _tables.FORWARD_PRE
+_global_forward_hooks_always_called = _tables.FORWARD_ALWAYS
+_global_forward_hooks_with_kwargs = _tables.FORWARD_WITH_KWARGS
+_global_parameter_registration_hooks = _tables.REGISTRATION["_parameters"]
+_global_buffer_registration_hooks = _tables.REGISTRATION["_buffers"]
+_global_module_registration_hooks = _tables.REGISTRATION["_modules"]
+
+
+def _has_any_global_hook() -> bool:
+    """Return whether a hook is called at every module's call."""
+    return bool(_ANY_HOOK)
 
 
 _P = ParamSpec("_P")

@@ -14,7 +14,10 @@ _NAMES: Final = {
     "factors": "ConstantLR ExponentialLR LambdaLR LinearLR MultiStepLR MultiplicativeLR PolynomialLR StepLR",
     "joined": "ChainedScheduler SequentialLR",
     "plateau": "ReduceLROnPlateau",
-    "scheduler": "EPOCH_DEPRECATION_WARNING LRScheduler _LRScheduler",
+    "scheduler": (
+        "EPOCH_DEPRECATION_WARNING LRScheduler _LRScheduler _enable_get_lr_call _format_param _initial_mode"
+        " _param_groups_val_list _update_param_group_val _warn_get_lr_called_within_step"
+    ),
 }
 _listed, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="optim.lr_scheduler"))
 __all__ = [name for name in _listed if not name.startswith(("_", "EPOCH"))]

@@ -27,6 +27,12 @@ from . import plateau as plateau
 from .scheduler import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .scheduler import LRScheduler as LRScheduler
 from .scheduler import _LRScheduler as _LRScheduler
+from .scheduler import _enable_get_lr_call as _enable_get_lr_call
+from .scheduler import _format_param as _format_param
+from .scheduler import _initial_mode as _initial_mode
+from .scheduler import _param_groups_val_list as _param_groups_val_list
+from .scheduler import _update_param_group_val as _update_param_group_val
+from .scheduler import _warn_get_lr_called_within_step as _warn_get_lr_called_within_step
 from . import scheduler as scheduler
 __all__ = [
     "ChainedScheduler",

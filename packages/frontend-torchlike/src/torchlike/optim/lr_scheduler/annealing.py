@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler
+from .scheduler import LRScheduler, _enable_get_lr_call
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -85,7 +85,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur -= self.T_i
                 self.T_i *= self.T_mult
         self.last_epoch = math.floor(epoch)
-        with self._within_step():
+        with _enable_get_lr_call(self):
             values = self.get_lr()
         self._set_rates(values)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 from weakref import ref
 
 from dispatch_core.lazy_text import repr_by_attributes
@@ -52,6 +51,10 @@ def spread(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return [each.clone() if isinstance(each, Tensor) else each for each in value]
 
 
+#: torch's names of these.
+_param_groups_val_list, _update_param_group_val, _format_param = copy_values, set_value, spread
+
+
 def check_optimizer(optimizer: object) -> None:
     """Raise ``TypeError`` for anything but an optimizer."""
     if not isinstance(optimizer, Optimizer):
@@ -90,6 +93,38 @@ def _with_capture(step: Callable[..., Any]) -> Callable[..., Any]:
         return step(*args, **kwargs)
 
     return call
+
+
+class _enable_get_lr_call:  # noqa: N801  # torch's name
+    """A block in which a schedule's ``get_lr`` may be called without a warning; libraries' schedules open it."""
+
+    _mark: ClassVar[str] = "_get_lr_called_within_step"
+
+    def __init__(self, o: Any) -> None:
+        self.o = o
+
+    def __enter__(self) -> Self:
+        setattr(self.o, self._mark, True)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        setattr(self.o, self._mark, False)
+
+
+class _initial_mode(_enable_get_lr_call):  # noqa: N801  # torch's name
+    """The block of a schedule's first step, which its constructor makes."""
+
+    _mark = "_is_initial"
+
+
+def _warn_get_lr_called_within_step(lr_scheduler: Any, level: int = 3) -> None:
+    """Warn where ``get_lr`` was called by a program, and not by ``step``."""
+    if not lr_scheduler._get_lr_called_within_step:
+        warnings.warn(
+            "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+            UserWarning,
+            stacklevel=level,
+        )
 
 
 class LRScheduler:
@@ -133,11 +168,8 @@ class LRScheduler:
 
     def _initial_step(self) -> None:
         self._step_count = 0
-        self._is_initial = True
-        try:
+        with _initial_mode(self):
             self.step()
-        finally:
-            self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimizer."""
@@ -156,12 +188,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def _warn_outside_step(self) -> None:
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
+        _warn_get_lr_called_within_step(self, level=4)
 
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step of the schedule."""
@@ -189,16 +216,8 @@ class LRScheduler:
                 stacklevel=3,
             )
 
-    @contextmanager
-    def _within_step(self) -> Iterator[None]:
-        self._get_lr_called_within_step = True
-        try:
-            yield
-        finally:
-            self._get_lr_called_within_step = False
-
     def _update_lr(self, epoch: int | None = None) -> None:
-        with self._within_step():
+        with _enable_get_lr_call(self):
             if epoch is None:
                 self.last_epoch += 1
                 values = self.get_lr()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Never
+from typing import Any, Final
 
 
 class _BaseDatasetFetcher:
@@ -68,14 +68,10 @@ class _DatasetKind:
     Map: Final = 0
     Iterable: Final = 1
 
-    def __new__(cls) -> Never:
-        """Refuse an object: the kinds are numbers."""
-        raise TypeError("_DatasetKind has the numbers Map and Iterable, and no objects")
-
     @staticmethod
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> _BaseDatasetFetcher:
         """Return the object that fetches batches of a data set of this kind."""
-        found = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
+        found: type[_BaseDatasetFetcher] = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
         return found(dataset, auto_collation, collate_fn, drop_last)

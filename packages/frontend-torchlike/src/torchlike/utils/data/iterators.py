@@ -85,9 +85,9 @@ class _BaseDataLoaderIter:
         self._num_yielded += 1
         if self._report is not None:
             self._report(self._num_yielded)
-        told = self._loader._IterableDataset_len_called
-        is_told = self._dataset_kind == _DatasetKind.Iterable and told is not None
-        if is_told and self._num_yielded > told:
+        is_stream = self._dataset_kind == _DatasetKind.Iterable
+        told = self._loader._IterableDataset_len_called if is_stream else None
+        if told is not None and self._num_yielded > told:
             warnings.warn(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {told}(when accessing "
                 f"len(dataloader)), but {self._num_yielded} samples have been fetched. ",
