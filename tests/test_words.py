@@ -45,8 +45,11 @@ VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
 
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune. Its
-#: profile is the core's under torch's options.
-SHARED = frozenset(["CustomOpDef", "Distribution", "Identity", "Library", "Node", "Tensor", "profile"])
+#: profile is the core's under torch's options. A Graph is a recorded program, or one of torch.fx, which has a Transformer
+#: of graphs beside the network of this name.
+SHARED = frozenset(
+    ["CustomOpDef", "Distribution", "Graph", "Identity", "Library", "Node", "Tensor", "Transformer", "profile"]
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

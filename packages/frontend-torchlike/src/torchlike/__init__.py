@@ -57,6 +57,7 @@ _NAMES = {
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "fft": "",
     "func": "vmap",
+    "fx": "",
     "linalg": "",
     "functions.tensor_questions": "get_device is_complex is_floating_point is_signed is_tensor numel",
     "functions.matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",

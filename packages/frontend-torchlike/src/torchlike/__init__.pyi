@@ -56,6 +56,7 @@ from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from . import fft as fft
 from .func import vmap as vmap
 from . import func as func
+from . import fx as fx
 from . import linalg as linalg
 from .functions.tensor_questions import get_device as get_device
 from .functions.tensor_questions import is_complex as is_complex

@@ -62,7 +62,6 @@ REFUSED: Final = {
     "torch.jit": "a program is Python here, and there is no TorchScript",
     "torch.ao": "no tensor is quantized here",
     "torch.export": "programs are not exported to graphs of torch's operators",
-    "torch.fx": "modules are Python here, and not traced into graphs of torch's kind",
     "torch.masked": "no tensor is masked here",
     "torch.overrides": "no class overrides functions of torchlike",
     "torch.package": "packages of torch carry code in pickles, which is never executed",

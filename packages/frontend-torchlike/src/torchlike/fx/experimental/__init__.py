@@ -1,0 +1,1 @@
+"""What torch has below ``torch.fx.experimental`` and libraries import."""

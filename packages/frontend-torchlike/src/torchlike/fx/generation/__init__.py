@@ -1,0 +1,1 @@
+"""The code of graphs: unique names, literals, the function, and its arguments and results as trees."""

@@ -1,0 +1,1 @@
+"""Parts of passes (source: ``torch.fx.passes.utils``)."""

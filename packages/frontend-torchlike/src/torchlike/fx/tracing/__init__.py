@@ -1,0 +1,1 @@
+"""How functions become graphs: wrapped functions, what is replaced while tracing, the arguments of the root."""
