@@ -47,6 +47,7 @@ def test_keys_can_be_ored_into_a_mask():
         *"BackendSelect Pipeline Python Fake Functionalize Named Conjugate Negative ZeroTensor ADInplaceOrView".split(),
         *"Tracer Profiler FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched VmapMode PreDispatch".split(),
         *"FuncTorchGradWrapper DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode PythonDispatcher".split(),
+        *"TorchFunction TorchFunctionMode".split(),
         *"Autograd CompositeImplicitAutograd CompositeExplicitAutograd FuncTorchBatchedDecomposition".split(),
         *"CompositeExplicitAutogradNonFunctional CompositeImplicitAutogradNestedTensor".split(),
     ],
@@ -72,7 +73,7 @@ def test_priority_is_torchs_with_pipeline_and_profiler_added():
     places = [order.index(name) for name in wanted]
     assert places == sorted(places)
     assert order.index("Pipeline") == order.index("BackendSelect") + 1
-    assert order[0] == "PythonDispatcher"
+    assert order[:3] == ["TorchFunctionMode", "TorchFunction", "PythonDispatcher"]
 
 
 def test_priority_is_a_live_view():

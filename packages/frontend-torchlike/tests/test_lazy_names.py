@@ -39,7 +39,9 @@ def test_importing_defines_no_operator_and_imports_no_table():
 
 
 def test_a_function_is_one_object_however_it_is_reached():
-    assert torchlike.add is torchlike.add is FUNCTIONS["add"] is METHODS["add"] is torchlike.Tensor.add
+    assert torchlike.add is torchlike.add is FUNCTIONS["add"]
+    assert METHODS["add"] is torchlike.Tensor.add is torchlike.Tensor.add
+    assert METHODS["add"] is not FUNCTIONS["add"], "handlers of overrides tell methods from functions"
     assert pickle.loads(pickle.dumps(torchlike.add)) is copy.deepcopy(torchlike.add) is torchlike.add
     assert not {name for name in FUNCTIONS if getattr(torchlike, name) is not FUNCTIONS[name]}
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from .._record import Record, replace
+from . import overriding
 from .signature import CallSignature
 
 
@@ -45,6 +46,10 @@ class SignatureAdapter(Record):
     with_out: Callable[..., Any] | None = None
     #: An argument's name → the function that gives its value where that is None.
     fill: Mapping[str, Callable[[], Any]] = MappingProxyType({})
+    #: Serves calls in which the class of an argument, or a mode, overrides the function; see Note [Functions that may be
+    #: overridden] in `overriding`. Its companion says whether one of some values does.
+    override: overriding.Override | None = None
+    overrides: Callable[[tuple[Any, ...]], bool] = bool
 
 
 #: The value of ``__stop`` in calls without a positional argument too many.
@@ -80,6 +85,8 @@ def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> Call
 
 def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: str) -> list[str]:
     """Return the lines that come before all others: they hand calls written otherwise to the slow path."""
+    looks = adapter.override is not None and overriding.are_looked_for() and bool(signature.parameters)
+    attempt = overriding.attempt_lines(arguments_as_given(signature, adapter))
     tests = [f"{name} is not __extra_{name}" for name in adapter.extra]
     if adapter.missing is not None:
         tests += ["__keywords"] if adapter.star else ["__keywords", "__more"]
@@ -88,6 +95,9 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         tests += [f"{each.word} is __missing" for each in others if each.tensors != "tensor"]
     elif adapter.takes_more:
         tests += ["__stop is not __nothing" if has_stop(signature, adapter) else "__more"]
+    further = [] if adapter.missing is None else tests[:1] if adapter.star else tests[:2]
+    if not further and tests:
+        further = list(tests)
     if adapter.slow_path_types:
         last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
         tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
@@ -96,19 +106,25 @@ def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: 
         lines[1:1] = [f"    {line}" for line in _out_lines(signature, adapter)]
     if adapter.alone is not None:
         lines[1:1] = [f"    {line}" for line in _alone_lines(signature)]
+    if looks and lines:
+        asks = [f"if {overriding.first_is_other(signature, further)}:", *(f"    {line}" for line in attempt)]
+        lines[1:1] = [f"    {line}" for line in asks]
     if not adapter.star:
         return lines
+    slow = [slow_path]
+    if looks:
+        slow = [f"if {overriding.first_is_other(signature)}:", *(f"    {line}" for line in attempt), slow_path]
     word = next(each.word for each in signature.parameters if each.name == adapter.star)
     return [
         *lines,
         f"{word} = __star",
         f"if len({word}) < 2:",
         f"    if not {word}:",
-        f"        {slow_path}",
+        *(f"        {line}" for line in slow),
         f"    if type({word}[0]) is not int:",
         f"        {word} = {word}[0]",
         f"        if not isinstance({word}, (tuple, list)):",
-        f"            {slow_path}",
+        *(f"            {line}" for line in slow),
     ]
 
 

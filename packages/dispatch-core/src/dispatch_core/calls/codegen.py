@@ -41,6 +41,7 @@ from .emit import indent, make_function, prefix_constant, rename_constants, rena
 from .engine import KernelCall
 from .first_calls import make_first_calls as plain_first_calls
 from .lazy_function import FirstCalls, Found, LazyFunction
+from .overriding import make_attempt, make_error_test
 from .result_lines import all_values
 from .signature import CallSignature, ResultCheck
 from .source import (
@@ -142,6 +143,9 @@ def _call(
         names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
         names |= {"__missing": adapter.missing, "__alone": adapter.alone, "__with_out": adapter.with_out}
         names |= {f"__fill_{parameter}": find for parameter, find in adapter.fill.items()}
+    if adapter is not None and adapter.override is not None:
+        names |= {"__override": make_attempt(signature, adapter), "__not_overridden": NotImplemented}
+        names |= {"__is_overridden": make_error_test(adapter)}
     if adapter is not None and makes_tensors(signature, adapter):
         frontend = frontend_of_type(adapter.tensor_type)
         names["__wrap"] = make_wrapper(adapter.tensor_type)

@@ -45,6 +45,10 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
             known = tables, signature
         if tables is None or signature is None:
             return None
+        if adapter is not None and adapter.override is not None:
+            overridden = adapter.override(args, kwargs)
+            if overridden is not NotImplemented:
+                return (lambda: overridden), (), True
         if adapter is not None and (found := _other_function(signature, adapter, args, kwargs)) is not None:
             return found
         bound = None

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .._record import replace
 from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
 from ..errors import FrontendMismatchError
 from ..keys import context
@@ -74,6 +75,15 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
 
 def make_adapted_caller(entry: OperatorEntry, adapter: SignatureAdapter) -> Runner:
     """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
+    override = adapter.override
+    if override is not None:
+        plain = make_adapted_caller(entry, replace(adapter, override=None))
+
+        def function_or_override(*args: object, **kwargs: object) -> object:
+            found = override(args, kwargs)
+            return plain(*args, **kwargs) if found is NotImplemented else found
+
+        return function_or_override
     if adapter.missing is not None:
         return adapter.slow_path  # it takes every call
     call = make_caller(entry)

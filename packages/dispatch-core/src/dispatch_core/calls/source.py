@@ -29,6 +29,7 @@ from .adapters import (
 from .argument_checks import check_lines
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
+from .overriding import are_looked_for, attempt_lines, class_lines, mode_lines
 from .result_lines import result_lines
 from .signature import CallParameter, CallSignature, copies_signature, has_plain_result
 
@@ -74,11 +75,19 @@ def call_source(
     if has_stop(signature, adapter) and (adapter is None or not adapter.takes_more):
         early = ["if __stop is not __nothing:", "    __refuse()", *early]
     is_open = adapter is not None and adapter.missing is not None
+    given = arguments_as_given(signature, adapter)
+    asks = attempt_lines(given) if adapter is not None and adapter.override is not None else []
+    looks = bool(asks) and are_looked_for()
+    if looks:
+        early = [*mode_lines(given), *early]
     first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
     rest = check_lines(signature, slow_path if is_open else "")
     if adapter is not None:
         rest += fill_lines(signature, adapter)
-    rest += ["__c = __context()"]
+    if looks:
+        rest = [*(class_lines(given) if first is not None else []), *rest]
+    else:
+        rest += ["__c = __context()"]
     if makes_tensors(signature, adapter):
         if specialized is not None:
             rest += ["if __c is None:", *indent(quote(specialized.body))]
@@ -102,7 +111,7 @@ def call_source(
         lines = ["__m = 0", *rest]
     elif not raw:
         lines = ["try:", *indent(wrapped), "except (AttributeError, TypeError):", "    pass"]
-        lines += ["else:", *indent(rest), slow_path]
+        lines += ["else:", *indent(rest), *asks, slow_path]
     else:
         lines = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
@@ -127,7 +136,14 @@ def call_source(
 
 
 def _define_call(signature: CallSignature, adapter: SignatureAdapter | None, lines: list[str]) -> str:
-    return define(f"__call({parameter_list(signature, adapter, stops=True)})", _trim_errors(lines))
+    lines = _trim_errors(lines)
+    if adapter is not None and adapter.override is not None and signature.has_tensors:
+        # See Note [Functions that may be overridden] in `overriding`.
+        given = arguments_as_given(signature, adapter)
+        *called, catch, trim, again = lines
+        test = f"    if not __is_overridden(__e, {given}):"
+        lines = [*called, catch, test, *indent([trim, again]), f"return __override({given})"]
+    return define(f"__call({parameter_list(signature, adapter, stops=True)})", lines)
 
 
 def makes_tensors(signature: CallSignature, adapter: SignatureAdapter | None) -> bool:

@@ -167,6 +167,8 @@ class KnownKeys:
     SparseXPU: ClassVar[DispatchKey]
     TESTING_ONLY_GenericMode: ClassVar[DispatchKey]
     TESTING_ONLY_GenericWrapper: ClassVar[DispatchKey]
+    TorchFunction: ClassVar[DispatchKey]
+    TorchFunctionMode: ClassVar[DispatchKey]
     Tracer: ClassVar[DispatchKey]
     VE: ClassVar[DispatchKey]
     VmapMode: ClassVar[DispatchKey]

@@ -65,7 +65,7 @@ _HIGH = (
     " Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther Autograd* AutogradNestedTensor Autograd Tracer Autocast*"
     " FuncTorchBatchedDecomposition FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched VmapMode Profiler"
     " FuncTorchGradWrapper DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper"
-    " TESTING_ONLY_GenericMode PreDispatch PythonDispatcher"
+    " TESTING_ONLY_GenericMode PreDispatch PythonDispatcher TorchFunction TorchFunctionMode"
 )
 _ORDERS: Final = {
     "torch-2.4": (f"{_LOW} Python Fake FuncTorchDynamicLayerBackMode Functionalize Named{_HIGH}").split(),
@@ -116,7 +116,8 @@ class _KeyTable(type):
 class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
     """A dispatch key: an integer with one bit set, found by name, value or attribute.
 
-    The names are torch's (source: ``c10::DispatchKey``), with ``NPU``, ``Pipeline`` and ``Profiler`` added. Or-ing keys
+    The names are torch's (source: ``c10::DispatchKey``), with ``NPU``, ``Pipeline``, ``Profiler``, ``TorchFunction`` and
+    ``TorchFunctionMode`` added. Or-ing keys
     gives a plain mask. Raises ``DispatchKeyError`` for an unknown name or value.
 
     >>> DispatchKey.CPU is DispatchKey["CPU"] is DispatchKey(DispatchKey.CPU.value)

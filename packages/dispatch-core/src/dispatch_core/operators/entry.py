@@ -194,14 +194,14 @@ class OperatorEntry:
             is_better = self.specialized_mask is None or (has_data and not self._specialized_has_data)
             if is_better and self.call_table.get(mask) is runner:
                 self.specialized_mask, self._specialized_has_data = mask, has_data
-                self._reset_callers()
+                self.reset_callers()
 
     def specialize_for_runner(self, runner: Runner) -> None:
         """Specialize generated callers for the masks of ``runner``: its results are no longer compared."""
         for mask, found in list(self.call_table.items()):
             choice = self.tables.traits_of(found).choice
             if choice is not None and choice.find() is runner:
-                self._reset_callers()
+                self.reset_callers()
             elif found is runner:
                 self.specialize_for(mask, runner)
         for index, found in list(self.tables.masked.items()):
@@ -221,7 +221,7 @@ class OperatorEntry:
                 known = self.specialized_states
                 if len(known) < _STATES and index not in known and self.tables.masked.get(index) is runner:
                     self.specialized_states = (*known, index)
-                    self._reset_callers()
+                    self.reset_callers()
 
     def unspecialize(self, runner: Runner) -> None:
         """Make generated callers call ``runner`` again, instead of doing its work in their own code."""
@@ -232,7 +232,7 @@ class OperatorEntry:
             mask = None
         if (mask, kept) != (self.specialized_mask, states):
             self.specialized_mask, self.specialized_states = mask, kept
-            self._reset_callers()
+            self.reset_callers()
 
     def invalidate(self) -> None:
         """Empty the tables, because a registration that they were computed from has changed."""
@@ -246,11 +246,13 @@ class OperatorEntry:
             self._op.generation = self.generation
         if self.specialized_mask is not None or self.specialized_states:
             self.specialized_mask, self.specialized_states = None, ()
-            self._reset_callers()
+            self.reset_callers()
         self.registry.invalidate_dependents(self.name)
 
-    def _reset_callers(self) -> None:
-        for lazy in self.op._callers:
+    def reset_callers(self) -> None:
+        """Make the code of the operator's callers again at their next calls."""
+        op = self._op  # there are no callers without it
+        for lazy in () if op is None else op._callers:
             lazy.reset()
 
     def __repr__(self) -> str:

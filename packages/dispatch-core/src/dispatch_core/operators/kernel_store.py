@@ -8,6 +8,7 @@ from ..arrays.protocols import Kernel
 from ..bookkeeping import transactions
 from ..bookkeeping.levels import Level
 from ..bookkeeping.origins import Origin
+from ..calls.overriding import note_overrides
 from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
@@ -333,6 +334,13 @@ class KernelStore(OperatorIndex):
             if left:
                 self._fallbacks[key], self.fallbacks[key] = left, left[0]
             self.invalidate_all()
+
+    def look_for_overrides(self) -> None:
+        """Make the callers of all operators again, which look for overriding classes and modes from now on."""
+        with self.lock:
+            if not note_overrides():
+                for entry in list(self._entries.values()):
+                    entry.reset_callers()
 
     def invalidate_all(self) -> None:
         """Empty the tables of every operator."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checka
 
 from ..calls.adapters import SignatureAdapter
 from ..calls.lazy_function import LazyFunction
+from ..calls.overriding import Override
 from ..calls.traits import Runner
 from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
@@ -139,6 +140,8 @@ def rename_arguments(
     alone: Callable[..., Any] | None = None,
     with_out: Callable[..., Any] | None = None,
     fill: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
+    override: Override | None = None,
+    overrides: Callable[[tuple[Any, ...]], bool] = bool,
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
@@ -150,7 +153,9 @@ def rename_arguments(
     out. ``star`` is the last positional argument, if it is a list whose items may be written one by one. ``alone`` serves
     calls with the first argument alone, where the schema requires another. ``with_out`` serves calls of tensors that
     give ``out`` besides the schema's arguments. ``fill`` maps arguments to functions that give their values where they are
-    None. A function of an operator that takes no tensor makes tensors of its arrays.
+    None. A function of an operator that takes no tensor makes tensors of its arrays. ``override`` gets the arguments of a
+    call, by position and by name, and returns the result, or ``NotImplemented`` where none of them overrides the function;
+    ``overrides`` says so of some values. See Note [Functions that may be overridden] in `overriding`.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -182,6 +187,8 @@ def rename_arguments(
         alone=alone,
         with_out=with_out,
         fill=fill,
+        override=override,
+        overrides=overrides,
     )
     first_calls = engine.make_first_calls(entry, adapter)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)

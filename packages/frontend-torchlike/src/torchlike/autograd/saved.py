@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
@@ -14,6 +14,9 @@ from ..history.node import Leaf, Node, Output, Storage, TensorState
 from ..names.lazy_names import Tensor
 from ..tensors.tensor import bare
 from ..values.dtypes import format_type
+
+#: The keys that a tensor made of saved parts gets otherwise, or does without: a class of tensors adds some itself.
+_NOT_KEPT: Final = AUTOGRAD | DispatchKey["TorchFunction"] | DispatchKey.Python
 
 
 class Saved:
@@ -40,7 +43,7 @@ def restore_result(saved: Saved, node: Node) -> Tensor:
     """
     tensor = bare()
     tensor._dispatch_data = saved.data
-    tensor._dispatch_mask = mask = saved.mask & ~AUTOGRAD
+    tensor._dispatch_mask = mask = saved.mask & ~_NOT_KEPT
     if saved.storage.version != saved.version:
         raise make_changed_error(
             tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}"

@@ -18,7 +18,7 @@ from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import SIZED_FACTORIES
 from ..signatures.descriptions import describe
-from ..tensors.arrays import as_subclass, put
+from ..tensors.arrays import give_class, put
 from ..tensors.foreign_data import copy_array, is_foreign, read_foreign, share_array
 from ..tensors.tensor import Tensor, wrap
 from ..values.argument_types import DeviceLike
@@ -152,7 +152,7 @@ def construct(cls: type[Tensor], *args: Any, device: DeviceLike = None) -> Tenso
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     else:
         made = FACTORIES["empty"](*(args or (0,)), device=device)
-    return made if cls is Tensor else as_subclass(cls, made.detach())
+    return made if cls is Tensor else give_class(made.detach(), cls)
 
 
 def _to_number(value: Any) -> Any:

@@ -19,6 +19,8 @@ from dispatch_core.caches import LazyTable
 
 from ..creation.factories import FACTORIES, tensor
 from ..names import operator_table as table
+from ..overriding.handling import Override, overrides_any
+from ..overriding.wrapping import make_overridable
 from ..signatures.descriptions import describe
 from ..signatures.overload_choice import (
     BINARY,
@@ -36,7 +38,7 @@ from .general_functions import general_function, make_general
 from .older_calls import OLDER, SCALED, warn_of_older_call
 
 
-def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., Any]:
+def _make_direct(operator: table.OverloadGroup, overload: Any, override: Override) -> Callable[..., Any]:
     """Make a function that is an overload itself for calls that it takes as they stand; others are looked at."""
     find_general = partial(general_function, operator)
     positional = [(each.name, each.default if each.has_default else _MISSING) for each in overload.schema.positional]
@@ -69,10 +71,12 @@ def _make_direct(operator: table.OverloadGroup, overload: Any) -> Callable[..., 
         star=star,
         alone=next(filter(takes_tensor_alone, others), None),
         with_out=None if star else find_with_out(overload),
+        override=override.hook,
+        overrides=overrides_any,
     )
 
 
-def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
+def _make_unary(operator: table.OverloadGroup, override: Override) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
     find_general = partial(general_function, operator)
@@ -83,11 +87,19 @@ def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     extra = {"out": None} if len(operator.schemas) > 1 else {}
     with_out = find_with_out(overload) if extra else None
     return dc.rename_arguments(
-        overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra=extra, with_out=with_out
+        overload,
+        operator.name,
+        Tensor,
+        slow_path,
+        names={"self": "input"},
+        extra=extra,
+        with_out=with_out,
+        override=override.hook,
+        overrides=overrides_any,
     )
 
 
-def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
+def _make_binary(operator: table.OverloadGroup, override: Override) -> Callable[..., Any]:
     """Make a function that is the overload for two tensors itself, but for the arguments' names and ``out``.
 
     A tensor and a plain number go to their overload directly, and anything else to the packet.
@@ -158,6 +170,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
         tensors, operator.name, Tensor, read_names if is_named else slow_path, names=names,
         extra={} if is_named else extra, slow_path_types=PLAIN_NUMBERS, takes_more=operator.name in SCALED,
         missing=_MISSING if is_named else None, with_out=find_with_out(tensors) if has_out else None,
+        override=override.hook, overrides=overrides_any,
     )
     # fmt: on
     return function
@@ -195,14 +208,16 @@ NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
+    override = Override()
     if operator.name in BINARY:
-        function = _make_binary(operator)
+        function = _make_binary(operator, override)
     elif operator.unary and operator.first == "self":
-        function = _make_unary(operator)
+        function = _make_unary(operator, override)
     elif (main := find_main(operator)) is not None:
-        function = _make_direct(operator, main)
+        function = _make_direct(operator, main, override)
     else:
-        function = make_general(operator)
+        function = make_overridable(make_general(operator))
+    override.public = function
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = "torchlike"
     describe(function, operator.name)
@@ -233,7 +248,7 @@ def _make_function(name: str) -> Callable[..., Any]:
     plain, adapt = _PLAIN[name], ADAPTED.get(name) or OLDER.get(name)
     if adapt is None:
         return plain
-    function = adapt(plain)
+    function = make_overridable(adapt(plain))
     function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
     describe(function, name)
     return function
@@ -241,16 +256,23 @@ def _make_function(name: str) -> Callable[..., Any]:
 
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
-        method = METHOD_FORMS[name](FUNCTIONS[name])
+        method = make_overridable(METHOD_FORMS[name](FUNCTIONS[name]))
         method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
         describe(method, name, "method")
         return method
     if name in OLDER and name not in FUNCTIONS:
-        method = OLDER[name](_PLAIN[name])
+        method = make_overridable(OLDER[name](_PLAIN[name]))
         method.__name__, method.__qualname__, method.__module__ = name, name, "torchlike"
         describe(method, name)
         return method
-    return FUNCTIONS[name] if name in ADAPTED or name in OLDER else _PLAIN[name]
+    if name not in FUNCTIONS:
+        return _PLAIN[name]
+    # Of one code, but not the function itself: handlers of overrides tell one from the other.
+    adapt = ADAPTED.get(name) or OLDER.get(name)
+    method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_PLAIN[name]))
+    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
+    describe(method, name)
+    return method
 
 
 def _make_quick(name: str) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_core.frontends import ViewCode, Views, find_array_type
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from ..names.lazy_names import Tensor
 from .device_keys import AUTOGRAD_BITS
@@ -16,6 +16,8 @@ from .view_chains import CUT_ONE_BY_ONE, describe_parts, view_kinds
 from .views import ONE_OF_SEVERAL, UNRECORDED, make_alias, make_view_state, set_view
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
+#: Without the keys that a class of tensors adds, which its views get with the class.
+_OF_PLAIN: Final = ~(DispatchKey["TorchFunction"] | DispatchKey.Python)
 #: The middle of the tuple of `Late`, as text.
 _LATE: Final = "__tick(), __op, ({rest}), None if __records() else __unrecorded"
 
@@ -43,7 +45,7 @@ def make_views(bare: Callable[[], Tensor]) -> Views:
 
     def make_view(self: Tensor, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
         tensor = bare()
-        mask = self._dispatch_mask
+        mask = self._dispatch_mask & _OF_PLAIN
         tensor._dispatch_data = data
         known = find_array_type(type(data))
         if known is not None and known.mutable:
@@ -70,7 +72,7 @@ def make_views(bare: Callable[[], Tensor]) -> Views:
 
     def make_list(self: Tensor, parts: list[Any], op: Any, args: tuple[Any, ...]) -> list[Tensor]:
         part, steps = describe_parts(op, self, parts, args)
-        mask = self._dispatch_mask
+        mask = self._dispatch_mask & _OF_PLAIN
         above = self._autograd if mask & AUTOGRAD else None
         is_one_of_several = op.name not in CUT_ONE_BY_ONE
         views = []

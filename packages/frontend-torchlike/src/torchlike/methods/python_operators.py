@@ -11,6 +11,7 @@ import numpy as np
 import dispatch_core as dc
 
 from ..functions.operator_functions import FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
+from ..overriding.handling import make_override, overrides_any
 from ..signatures.overload_choice import BINARY_OVERLOADS
 from ..tensors.tensor import Tensor
 from .ufuncs import call_with_array
@@ -34,15 +35,28 @@ _OPERATORS: Final = {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }
+#: Operators whose calls are handed to overrides as those of a method with a name of its own; others as themselves.
+_HANDED_ON: Final = {
+    **{name: name for name in "add ge gt le lt matmul mul ne sub".split()},
+    **{f"i{name}": f"{name}_" for name in ("add", "mul", "sub")},
+    "ifloordiv": "floor_divide_",
+    "imod": "remainder_",
+    "itruediv": "div_",
+    "mod": "remainder",
+    "truediv": "div",
+}
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_forward(name: str, function: Callable[..., Any], public: str) -> Callable[..., Any]:
     """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
+    override = make_override(lambda: find_method(public))
     direct, numbers = BINARY_OVERLOADS.get(name, (None, None))
     if direct is None:
 
         def method(self: Tensor, other: Any) -> Any:
+            if (found := override((self, other), {})) is not NotImplemented:
+                return found
             return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
         return method
@@ -52,7 +66,11 @@ def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]
             return numbers(self, other)
         return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
-    return dc.rename_arguments(direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS)
+    # fmt: off
+    return dc.rename_arguments(
+        direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS, override=override, overrides=overrides_any
+    )
+    # fmt: on
 
 
 def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,8 +87,14 @@ def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
 _Maker = Callable[[], Callable[..., Any]]
 
 
-def _forward(name: str) -> _Maker:
-    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name])
+def find_method(name: str) -> Any:
+    """Return a method of tensors, as handlers of overrides get it."""
+    return getattr(Tensor, name)
+
+
+def _forward(python: str, name: str) -> _Maker:
+    public = _HANDED_ON.get(python, f"__{python}__")
+    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name], public)
 
 
 def _reflect(name: str) -> _Maker:
@@ -95,12 +119,12 @@ def _make_operators() -> dict[str, _Maker]:
     for python, name in _OPERATORS.items():
         if name not in FUNCTIONS:
             continue
-        made[f"__{python}__"], made[f"__r{python}__"] = _forward(name), _reflect(name)
+        made[f"__{python}__"], made[f"__r{python}__"] = _forward(python, name), _reflect(name)
         if f"{name}_" in METHODS:
-            made[f"__i{python}__"] = _forward(f"{name}_")
-    made |= {f"__{name}__": _forward(name) for name in _COMPARISONS}
+            made[f"__i{python}__"] = _forward(f"i{python}", f"{name}_")
+    made |= {f"__{name}__": _forward(name, name) for name in _COMPARISONS}
     unary = {"neg": "neg", "abs": "abs", "pos": "positive"}
-    made |= {f"__{python}__": partial(FUNCTIONS.__getitem__, name) for python, name in unary.items()}
+    made |= {f"__{python}__": partial(find_method, name) for python, name in unary.items()}
     made["__invert__"] = lambda: _invert
     made |= {"__div__": made["__truediv__"], "__rdiv__": made["__rtruediv__"]}  # Python 2's, which torch keeps
     return made | {
@@ -109,5 +133,9 @@ def _make_operators() -> dict[str, _Maker]:
     }
 
 
+#: Those that look for overrides themselves.
+FORWARD_OPERATORS: Final = frozenset(
+    [f"__{each}{python}__" for python in _OPERATORS for each in ("", "i")] + [f"__{name}__" for name in _COMPARISONS]
+)
 #: Special method's name → the function that makes it.
 PYTHON_OPERATORS: Final = _make_operators()

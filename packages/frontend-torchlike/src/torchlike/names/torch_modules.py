@@ -63,7 +63,6 @@ REFUSED: Final = {
     "torch.ao": "no tensor is quantized here",
     "torch.export": "programs are not exported to graphs of torch's operators",
     "torch.masked": "no tensor is masked here",
-    "torch.overrides": "no class overrides functions of torchlike",
     "torch.package": "packages of torch carry code in pickles, which is never executed",
     "torch.quantization": "no tensor is quantized here",
     "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",

@@ -9,6 +9,7 @@ from ..creation.factories import FACTORIES
 from ..history.views import share_memory
 from ..tensors.arguments import check_tensor
 from ..tensors.deepcopy import copy_attributes
+from ..tensors.overriding_classes import DISABLED
 from ..tensors.tensor import Tensor
 from ..values.layouts import refuse_layout
 
@@ -23,6 +24,8 @@ class Parameter(Tensor):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = DISABLED
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Share the data of a tensor."""
@@ -60,6 +63,7 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+    __torch_function__ = DISABLED
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:

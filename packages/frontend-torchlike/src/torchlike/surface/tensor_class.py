@@ -27,6 +27,7 @@ from ..names.lazy_attributes import LazyProperty, set_lazily
 from ..names.lazy_names import LeftOut
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
+from ..tensors.overriding_classes import COMPLETE, DISABLED_DISPATCH
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
@@ -168,6 +169,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__delitem__": _refuse_deleting,
     "__dlpack_device__": _read_dlpack_device,
     "__reduce_ex__": reduce,
+    "__torch_dispatch__": DISABLED_DISPATCH,
     "_construct": staticmethod(construct),
     "_repr_html_": _to_html,
     **host_memory.METHODS,
@@ -242,6 +244,19 @@ def _load_text() -> Callable[[Tensor], str]:
     return format_tensor
 
 
+def _find_overridable(keys: int) -> type:
+    from ..overrides.subclasses import Overridable, begin  # few programs derive classes from tensors
+
+    begin(keys)
+    return Overridable
+
+
+def _load_override() -> Any:
+    from ..overrides.subclasses import default_torch_function  # few programs derive classes from tensors
+
+    return classmethod(default_torch_function)
+
+
 def _load_sparse(name: str) -> Any:
     from ..sparse import methods  # few programs use any
 
@@ -301,6 +316,7 @@ def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
 def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS.keys() - dir(Tensor)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text, "backward": _load_backward})
+    set_lazily(Tensor, {"__torch_function__": _load_override})
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
@@ -312,6 +328,7 @@ def _complete() -> None:
     documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
     complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
     AUTOGRAD_BITS.register = _cover
+    COMPLETE.append(_find_overridable)
     EMPTY[sparse_coo] = _make_sparse
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))

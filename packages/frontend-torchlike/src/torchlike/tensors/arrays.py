@@ -330,26 +330,36 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def _rebuild(cls: type[Tensor], array: np.typing.NDArray[Any], device: str, requires_grad: bool) -> Tensor:
-    return as_subclass(cls, put(array, device)).requires_grad_(requires_grad)
+    return give_class(put(array, device), cls)._require_grad(requires_grad)
 
 
 def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
     made = wrap(dc.ops.aten.empty(shape, dtype=dtype, device=dc.Device("meta")))
-    return as_subclass(cls, made).requires_grad_(requires_grad)
+    return give_class(made, cls)._require_grad(requires_grad)
 
 
 _rebuild.__module__ = _rebuild_meta.__module__ = "torchlike"  # where pickles look for them
 
 
 def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
-    """Return a new tensor, with its history, as an object of a subclass."""
+    """Return an alias of a tensor, with its history, as an object of `Tensor` or of a class derived from it."""
+    refuse_layout(tensor, cls.__name__)
+    with dc.exclude_keys("TorchFunction"):
+        return give_class(dc.ops.aten.alias.default(tensor), cls)
+
+
+def give_class(tensor: Tensor, cls: type[Tensor]) -> Tensor:
+    """Return a tensor that nothing else refers to as an object of a class."""
     if cls is Tensor:
         return tensor
-    refuse_layout(tensor, cls.__name__)
-    bare = object.__new__(cls)
-    bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
-    if tensor._dispatch_mask & AUTOGRAD:
-        bare._autograd = tensor._autograd
-    else:
-        share_memory(bare, tensor)
-    return bare
+    try:
+        tensor.__class__ = cls
+    except TypeError:  # the class has slots of its own
+        made = object.__new__(cls)
+        made._dispatch_data, made._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
+        if tensor._dispatch_mask & AUTOGRAD:
+            made._autograd = tensor._autograd
+        else:
+            share_memory(made, tensor)
+        return made
+    return tensor

@@ -18,7 +18,7 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
-from .arrays import as_subclass, is_recording, read_elements
+from .arrays import give_class, is_recording, read_elements
 from .tensor import Tensor, wrap
 
 _T = TypeVar("_T", bound=Tensor)
@@ -42,7 +42,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         return copy_attributes(tensor, made, memo)
     with no_grad():
         data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
-    copy = memo[id(tensor)] = as_subclass(type(tensor), data)
+    copy = memo[id(tensor)] = give_class(data, type(tensor))
     if tensor.requires_grad:
         copy._require_grad()
     if tensor._state.grad is not None:

@@ -32,6 +32,7 @@ from ..history.view_hooks import make_views
 from ..history.views import join, share_memory
 from ..names.lazy_names import LeftOut
 from ..values.size import Size, check_dim
+from .overriding_classes import complete_bases
 
 if TYPE_CHECKING:
     from ..tensor_methods import TensorMethods  # a stub alone
@@ -56,6 +57,11 @@ class _Constructor(type):
             if kind.__new__ is object.__new__ and kind.__init__ is object.__init__:
                 return kind._construct(kind, *args, **kwargs)
             return type.__call__(cls, *args, **kwargs)
+
+        def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+            if any(type(each) is not type for each in bases):  # not for `Tensor` itself
+                bases = complete_bases(bases, namespace)
+            return super().__new__(meta, name, bases, namespace, **options)
 
     def __dir__(cls) -> list[str]:
         found = {name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()}

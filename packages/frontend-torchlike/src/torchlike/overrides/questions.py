@@ -1,0 +1,100 @@
+"""The questions by which functions of libraries tell whether an argument overrides them, and the call that hands them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dispatch_core.frontends import current_masks
+
+from ..overriding.handling import add_overriding, are_classes_asked, are_modes_asked, call_override, has_override
+from ..tensors.overriding_classes import MODES
+from ..tensors.tensor import Tensor
+
+__all__ = [
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+]
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Return whether the class of an argument, or a mode, overrides functions here (source: ``torch.overrides``).
+
+    >>> import torchlike
+    >>> class Ours(torchlike.Tensor): ...
+    >>> has_torch_function([torchlike.ones(2)]), has_torch_function([torchlike.ones(2).as_subclass(Ours)])
+    (False, True)
+    """
+    return are_modes_asked() or (are_classes_asked() and any(map(has_override, relevant_args)))
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """Return the same for one argument (source: ``torch.overrides.has_torch_function_unary``).
+
+    >>> has_torch_function_unary(1)
+    False
+    """
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """Return the same for arguments given one by one (source: ``torch.overrides.has_torch_function_variadic``).
+
+    >>> has_torch_function_variadic(1, 2)
+    False
+    """
+    return has_torch_function(relevant_args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Call what overrides a function for these arguments (source: ``torch.overrides.handle_torch_function``).
+
+    ``relevant_args`` are the arguments whose classes are asked. Raises ``TypeError`` where each of them declines.
+
+    >>> class Ours:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func.__name__, kwargs
+    >>> def scale(x, by=2):
+    ...     if has_torch_function_unary(x):
+    ...         return handle_torch_function(scale, (x,), x, by=by)
+    ...     return x * by
+    >>> scale(Ours())
+    ('scale', {'by': 2})
+    """
+    return call_override(public_api, list_overloaded(relevant_args), args, kwargs)
+
+
+def list_overloaded(relevant_args: Iterable[Any]) -> list[Any]:
+    """Return one argument of each class that takes part in overriding, tensors among them where another does."""
+    if not are_classes_asked():
+        return []
+    found: list[Any] = []
+    for each in relevant_args:
+        if type(each) is Tensor or has_override(each):
+            add_overriding(found, each)
+    return found
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Return whether a value is a tensor or has ``__torch_function__`` (source: ``torch.overrides.is_tensor_like``).
+
+    >>> import torchlike
+    >>> is_tensor_like(torchlike.ones(2)), is_tensor_like([1.0])
+    (True, False)
+    """
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def _is_torch_function_enabled() -> bool:
+    return are_classes_asked()
+
+
+def _is_torch_function_all_disabled() -> bool:
+    state = current_masks()
+    return not are_classes_asked() and state is not None and bool(state[1] & MODES)

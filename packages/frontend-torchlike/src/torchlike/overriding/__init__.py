@@ -1,0 +1,1 @@
+"""How a call is handed to what overrides its function: the classes of its arguments, and modes."""

@@ -1,0 +1,86 @@
+"""Classes of tensors that override functions: which do, and the keys that their tensors have for it.
+
+Note [Overriding classes]
+    A class derived from `Tensor` overrides torch's functions unless its ``__torch_function__`` is `DISABLED`, as that of
+    parameters is. Its tensors have the key ``TorchFunction`` in their masks, or ``Python`` where it has a
+    ``__torch_dispatch__``. Neither is stored: the classes are derived from `overrides.subclasses.Overridable`, which
+    stands between them and `Tensor`, and its ``_dispatch_mask`` adds the keys. So plain tensors and parameters pay nothing,
+    and no code that hands masks on has to know of the keys. (A metaclass with an ``mro`` of its own would cost every class
+    of tensors CPython's cache of attributes.) See Note [Functions that may be overridden] in `dispatch_core.calls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dispatch_core.keys import DispatchKey
+
+__all__ = ["CLASSES", "COMPLETE", "DISABLED", "DISABLED_DISPATCH", "MODES", "PYTHON", "complete_bases"]
+
+CLASSES: Final = DispatchKey["TorchFunction"].value
+MODES: Final = DispatchKey["TorchFunctionMode"].value
+PYTHON: Final = DispatchKey.Python.value
+
+
+class _NoOverride:
+    """A class's ``__torch_function__`` or ``__torch_dispatch__`` that says that the class overrides nothing.
+
+    Called all the same, it calls the function without overrides.
+    """
+
+    __slots__ = ("__name__",)
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        from dispatch_core import exclude_keys
+
+        with exclude_keys("TorchFunction"):
+            return func(*args, **(kwargs or {}))
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return "DISABLED" if self is DISABLED else "DISABLED_DISPATCH"
+
+
+_NoOverride.__module__ = __name__
+#: The ``__torch_function__`` of classes that override nothing (source: ``torch._C._disabled_torch_function_impl``).
+DISABLED: Final = _NoOverride("_disabled_torch_function_impl")
+#: The same for ``__torch_dispatch__`` (source: ``torch._C._disabled_torch_dispatch_impl``).
+DISABLED_DISPATCH: Final = _NoOverride("_disabled_torch_dispatch_impl")
+
+
+#: Holds the function that returns the class that adds keys, for the keys of a class's tensors; `surface` puts it here.
+COMPLETE: Final[list[Callable[[int], type]]] = []
+
+
+def complete_bases(bases: tuple[type, ...], namespace: dict[str, Any]) -> tuple[type, ...]:
+    """Return the bases of a class of tensors, with the class that adds keys if the class needs one."""
+    keys = 0
+    if _find("__torch_function__", bases, namespace) is not DISABLED:
+        keys |= CLASSES
+    if _find("__torch_dispatch__", bases, namespace) is not DISABLED_DISPATCH:
+        keys |= PYTHON
+    if not keys:
+        return bases
+    hidden = COMPLETE[0](keys)
+    root = hidden.__base__
+    if any(issubclass(each, hidden) for each in bases):
+        return bases
+    if root in bases:
+        return tuple(hidden if each is root else each for each in bases)
+    return (*bases, hidden)
+
+
+def _find(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+    """Return the attribute that a class will have, as it stands in it or in the first of its bases that has it."""
+    if name in namespace:
+        return namespace[name]
+    orders = (vars(kind) for base in bases for kind in base.__mro__ if kind is not object)
+    found = [own[name] for own in orders if name in own]
+    # Of several bases one that overrides decides, though another that does not may stand before it.
+    return next((each for each in found if each not in (DISABLED, DISABLED_DISPATCH)), found[0] if found else None)

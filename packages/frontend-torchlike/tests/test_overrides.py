@@ -1,0 +1,172 @@
+"""Classes that override functions: tensors of classes of their own, other objects, and their order."""
+
+from typing import ClassVar
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from torchlike import Tensor, overrides
+
+
+class Own(Tensor):
+    """A class of tensors that overrides nothing itself."""
+
+
+class Seen(Tensor):
+    """A class that notes the functions called with its tensors."""
+
+    calls: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append((overrides.resolve_name(func), types, args, kwargs or {}))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Other:
+    """A class of objects that are not tensors, and answer for every function."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return overrides.resolve_name(func), types, args, kwargs or {}
+
+
+@pytest.fixture
+def seen():
+    Seen.calls.clear()
+    return torchlike.arange(4.0).reshape(2, 2).as_subclass(Seen)
+
+
+def test_results_of_operators_have_the_class_of_their_argument():
+    x = torchlike.ones(2, 2).as_subclass(Own)
+    for found in (
+        x + 1,
+        1 + x,
+        x @ x,
+        x.sum(),
+        x[0],
+        x.clone(),
+        x.detach(),
+        x.relu(),
+        x.T,
+        x.data,
+        torchlike.ones_like(x),
+    ):
+        assert type(found) is Own
+    assert type(x.max(0).values) is Own
+    assert [type(each) for each in x.unbind()] == [Own, Own]
+    assert type(x.shape) is torchlike.Size
+    assert type(torchlike.ones(2, 2) + x) is Own
+    assert type(x.add_(1)) is Own
+
+
+def test_as_subclass_goes_both_ways_and_keeps_memory_history_and_views():
+    base = torchlike.zeros(4, 4, 3).permute(2, 0, 1)
+    x = base.as_subclass(Own)
+    plain = x.as_subclass(Tensor)
+    assert type(x) is Own
+    assert type(plain) is Tensor
+    plain[0, 0, 0] = 5
+    assert float(base[0, 0, 0]) == float(x[0, 0, 0]) == 5
+    leaf = torchlike.ones(3, requires_grad=True)
+    leaf.as_subclass(Own).pow(2).sum().backward()
+    assert leaf.grad.tolist() == [2, 2, 2]
+
+
+def test_plain_tensors_and_parameters_have_no_key_of_overrides():
+    keys = dc.DispatchKey["TorchFunction"] | dc.DispatchKey["TorchFunctionMode"]
+    own = torchlike.ones(2).as_subclass(Own)
+    for plain in (torchlike.ones(2), torchlike.nn.Parameter(torchlike.ones(2)), own.as_subclass(Tensor), Tensor([1.0])):
+        assert not plain._dispatch_mask & keys
+    assert own._dispatch_mask & keys == dc.DispatchKey["TorchFunction"]
+    with overrides.DisableTorchFunctionSubclass():
+        part = own[0]
+    assert type(part) is Tensor
+    assert not part._dispatch_mask & keys
+
+
+@pytest.mark.parametrize("repeat", [1, 12])
+def test_the_public_function_is_handed_on_with_its_arguments(seen, repeat):
+    plain = torchlike.ones(2, 2)
+    for _ in range(repeat):
+        Seen.calls.clear()
+        _ = seen + 1, 1 + seen, plain + seen, 1 - seen
+        torchlike.add(seen, 1, alpha=2)
+        _ = seen[0], seen.T
+        torchlike.cat([plain, seen])
+        seen.view(4)
+        torchlike.ops.aten.add.Tensor(seen, plain)
+        assert [name for name, *_ in Seen.calls] == [
+            "torch.Tensor.add",
+            "torch.Tensor.add",
+            "torch.Tensor.add",
+            "torch.Tensor.__rsub__",
+            "torch.add",
+            "torch.Tensor.__getitem__",
+            "torch.Tensor.T.__get__",
+            "torch.cat",
+            "torch.Tensor.view",
+            "aten.add.Tensor",
+        ]
+        assert all(types == (Seen,) for _, types, _, _ in Seen.calls)
+        assert Seen.calls[2][2] == (plain, seen) or Seen.calls[2][2][0] is plain
+        assert Seen.calls[4][2:] == ((seen, 1), {"alpha": 2}) or Seen.calls[4][3] == {"alpha": 2}
+
+
+@pytest.mark.parametrize("repeat", [1, 12])
+def test_objects_that_are_no_tensors_override_functions(repeat):
+    other, x = Other(), torchlike.ones(2, 2)
+    for _ in range(repeat):
+        assert torchlike.add(other, x) == ("torch.add", (Other,), (other, x), {})
+        assert torchlike.add(x, other)[0] == "torch.add"
+        assert torchlike.matmul(other, x)[0] == "torch.matmul"
+        assert torchlike.linalg.cholesky(other, upper=True) == (
+            "torch.linalg.cholesky",
+            (Other,),
+            (other,),
+            {"upper": True},
+        )
+        assert torchlike.cat([x, other], dim=1)[0] == "torch.cat"
+        assert torchlike.sum(other)[0] == "torch.sum"
+
+
+def test_subclasses_are_asked_before_their_bases_and_else_from_left_to_right():
+    asked = []
+
+    def make(name, *bases):
+        def handle(cls, func, types, args=(), kwargs=None):
+            asked.append(cls.__name__)
+            return NotImplemented
+
+        return type(name, bases, {"__torch_function__": classmethod(handle)})
+
+    first = make("First", object)
+    derived = make("Derived", first)
+    last = make("Last", object)
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for .*add"):
+        torchlike.add(first(), derived())
+    with pytest.raises(TypeError, match="no implementation found"):
+        torchlike.cat([last(), first(), torchlike.ones(2)])
+    assert asked == ["Derived", "First", "Last", "First"]
+
+
+def test_siblings_refuse_each_other():
+    left, right = type("Left", (Tensor,), {}), type("Right", (Tensor,), {})
+    with pytest.raises(TypeError, match="handlers returned NotImplemented"):
+        torchlike.ones(2).as_subclass(left) + torchlike.ones(2).as_subclass(right)
+
+
+def test_an_error_of_a_handler_is_raised_once_and_as_it_is():
+    class Failing:
+        calls = 0
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.calls += 1
+            raise KeyError("mine")
+
+    for number in range(1, 13):
+        with pytest.raises(KeyError, match="mine"):
+            torchlike.sum(Failing())
+        assert Failing.calls == number
