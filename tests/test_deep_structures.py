@@ -36,9 +36,14 @@ WRAPPERS = [
 ]
 
 
-def save(value):
+#: Format → how many of the wrappers are saved within each other at least, and at most.
+LIMITS = {"torch": (300, 1000), "safetensors": (200, 200)}
+FORMATS = pytest.mark.parametrize("form", LIMITS)
+
+
+def save(value, form="torch"):
     file = io.BytesIO()
-    torchlike.save(value, file)
+    torchlike.save(value, file, format=form)
     return file.getvalue()
 
 
@@ -61,25 +66,27 @@ def below(calls, function):
     return function() if calls == 0 else below(calls - 1, function)
 
 
-def test_structures_are_saved_and_read_whole_or_refused_by_name():
+@FORMATS
+def test_structures_are_saved_and_read_whole_or_refused_by_name(form):
+    least, most = LIMITS[form]
     saved = refused = 0
     for seed in range(SEED, SEED + STRUCTURES):
         choose = random.Random(seed)
-        depth = choose.choice([choose.randrange(150), choose.randrange(190, 210), choose.randrange(200, 5000)])
+        depth = choose.choice([choose.randrange(150), choose.randrange(190, 310), choose.randrange(200, 5000)])
         value, ways = draw(choose, depth)
         calls = choose.choice([0, 0, choose.randrange(800)])
         try:
-            data = below(calls, lambda value=value: save(value))
+            data = below(calls, lambda value=value: save(value, form))
         except ValueError as error:
             text = str(error)
         else:
             text = ""
         if text:
-            assert depth > 200 or calls, (seed, depth)
+            assert depth > least or calls, (seed, depth)
             assert "levels deep" in text and len(text) < 500
             refused += 1
             continue
-        assert depth <= 200
+        assert depth <= most
         found = load(data)
         for way in ways:
             found = way(found)
@@ -88,20 +95,22 @@ def test_structures_are_saved_and_read_whole_or_refused_by_name():
     assert saved and refused
 
 
-@pytest.mark.parametrize("depth", [300, 5000])
-def test_keys_that_lie_deep_are_refused(depth):
+@FORMATS
+@pytest.mark.parametrize("depth", [1100, 5000])
+def test_keys_that_lie_deep_are_refused(depth, form):
     key = 1
     for _ in range(depth):
         key = (key,)
     with pytest.raises(ValueError, match="levels deep"):
-        save({"a": {key: 1}})
+        save({"a": {key: 1}}, form)
 
 
-def test_long_keys_do_not_grow_with_each_level():
+@FORMATS
+def test_long_keys_do_not_grow_with_each_level(form):
     value = torchlike.ones(2)
     for level in range(30):
         value = {"k" * 20_000: value, "other": torchlike.full((1,), level)}
-    data = save([value, value])
+    data = save([value, value], form)
     assert len(data) < 31 * 21_000 + 31 * 3_000
     found = load(data)[0]
     for level in range(29, -1, -1):

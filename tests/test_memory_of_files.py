@@ -85,11 +85,11 @@ def assert_same(found, expected):
 def test_every_source_gives_the_same_and_memory_of_its_own(number, tmp_path):
     choose = random.Random(f"{SEED} {number}")
     value = draw(choose)
-    path = tmp_path / "x.pt"
-    torchlike.save(value, path)
+    path, form = tmp_path / "archive.pt", choose.choice(["torch", "safetensors"])
+    torchlike.save(value, path, format=form)
     content = path.read_bytes()
     slow = Slow()
-    torchlike.save(value, slow)
+    torchlike.save(value, slow, format=form)
     assert bytes(slow.content) == content
     (tmp_path / "later.pt").write_bytes(b"?" * 13 + content)
     later = (tmp_path / "later.pt").open("rb")
@@ -233,7 +233,9 @@ def test_nothing_is_written_before_the_structure_is_checked():
     file = io.BytesIO()
     for value in ({"x": torchlike.ones(3), "f": len}, {"x": torchlike.ones(3), "y": np.array(["text"])}):
         with pytest.raises(TypeError):
-            torchlike.save(value, file)
+            torchlike.save(value, file, format="safetensors")
+    with pytest.raises(TypeError):
+        torchlike.save({"x": torchlike.ones(3), "f": lambda: None}, file)
     assert not file.getvalue()
 
 

@@ -41,16 +41,24 @@ with zipfile.ZipFile("hostile.pt", "w") as file:
     file.writestr("archive/data.pkl", pickle.dumps(Call(), 2))
     file.writestr("archive/version", "3")
 """
-#: A checkpoint of a tensor that was on a spy's device.
+#: Checkpoints of a tensor that was on a spy's device, in both formats.
 ELSEWHERE = """
-torch.save([torch.ones(1)], "cpu.pt")
-with open("cpu.pt", "rb") as cpu, open("elsewhere.pt", "wb") as elsewhere:
+import zipfile
+torch.save([torch.ones(1)], "cpu.safetensors")
+with open("cpu.safetensors", "rb") as cpu, open("elsewhere.safetensors", "wb") as elsewhere:
     before = cpu.read()
     node = rb'{\\"tensor\\":\\"0\\",'
     after = before.replace(node, node + rb'\\"device\\":\\"spydevice\\",')
     length = int.from_bytes(before[:8], "little") + len(after) - len(before)
     assert after != before
     elsewhere.write(length.to_bytes(8, "little") + after[8:])
+torch.save([torch.ones(1)], "cpu.pt")
+with zipfile.ZipFile("cpu.pt") as cpu, zipfile.ZipFile("elsewhere.pt", "w") as elsewhere:
+    for name in cpu.namelist():
+        before = cpu.read(name)
+        after = before.replace(b"X\\x03\\0\\0\\0cpu", b"X\\x09\\0\\0\\0spydevice")
+        assert after != before or "pkl" not in name
+        elsewhere.writestr(name, after)
 """
 LOADER = "list(DataLoader([1, 2], num_workers=1, multiprocessing_context='spawn'))"
 
@@ -91,8 +99,11 @@ CASES = {
     "load": [
         (program(TORCH, "torch.save([torch.ones(1)], 'a.pt'); torch.load('a.pt')"), "", ""),
         (program(TORCH, HOSTILE, QUIET + "torch.load('hostile.pt')"), "", ""),
-        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt')"), "", ""),
-        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt', 'spydevice')"), "spy_device", ""),
+        *[
+            (program(TORCH, ELSEWHERE, QUIET + f"torch.load('elsewhere.{name}'{location})"), own, "")
+            for name in ("pt", "safetensors")
+            for location, own in (("", ""), (", 'spydevice'", "spy_device"))
+        ],
     ],
     "list": [(dispatch("list", "--all"), "", ""), (dispatch("list", "--import", "mine"), "mine", "")],
     "doctor": [

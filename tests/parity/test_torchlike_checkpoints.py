@@ -1,10 +1,12 @@
 """Files that ``torch.save`` writes, read as torch reads them with ``weights_only=True``, and damaged ones."""
 
+import argparse
 import io
 import os
+import pickletools
 import random
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 
 import numpy as np
 import pytest
@@ -30,7 +32,8 @@ def plain(value):
         return type(value).__name__, [(plain(key), plain(inner)) for key, inner in value.items()]
     if isinstance(value, (list, tuple)):
         return type(value).__name__, [plain(inner) for inner in value]
-    return str(value).removeprefix("torch.") if type(value).__name__.endswith("dtype") else value
+    is_named = type(value).__name__.lower().endswith(("dtype", "device", "layout"))
+    return str(value).rpartition(".")[2] if is_named else value
 
 
 def train():
@@ -92,11 +95,13 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    "value", [Evil(), {"a": [Evil()]}, np.ones(2), torch.nn.Linear(1, 1), range(3)], ids=lambda v: type(v).__name__
+    "value",
+    [Evil(), {"a": [Evil()]}, np.array([None]), np.array(["text"]), torch.nn.Linear(1, 1), range(3)],
+    ids=lambda v: type(v).__name__,
 )
 def test_classes_and_functions_are_refused(value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="is refused: a file may hold tensors"):
+    with pytest.raises(ValueError, match=r"is refused: a file may hold tensors|a dtype that is not one of numbers"):
         torchlike.load(io.BytesIO(write(value)))
     assert list(tmp_path.iterdir()) == []
 
@@ -190,3 +195,174 @@ def test_attributes_of_tensors_are_read():
     found = torchlike.load(io.BytesIO(write(made)))
     assert {name: vars(value) for name, value in found.items()} == {name: vars(value) for name, value in made.items()}
     assert isinstance(found["parameter"], torchlike.nn.Parameter)
+
+
+# Files that torchlike writes, read by torch.
+
+
+def write_ours(value, **options):
+    file = io.BytesIO()
+    torchlike.save(value, file, **options)
+    return file.getvalue()
+
+
+def read_by_torch(data, **options):
+    return torch.load(io.BytesIO(data), weights_only=True, **options)
+
+
+def draw(choose, depth=0):
+    """Return a program that makes a structure with a library's functions: texts, so that both make the same one."""
+    kind = choose.choice("tensor tensor view dtype parameter number text list tuple dict ordered set bytes".split())
+    if depth > 3 and kind in ("list", "tuple", "dict", "ordered"):
+        kind = "tensor"
+    shape = [choose.choice([0, 1, 2, 3]) for _ in range(choose.randrange(4))]
+    tensor = f"t.arange({int(np.prod(shape))}).reshape({shape}).to(t.{choose.choice(NAMES.split())})"
+    parts = [draw(choose, depth + 1) for _ in range(choose.randrange(3))] if kind in "list tuple dict ordered" else []
+    keys = [
+        choose.choice([repr(f"k{number}"), repr((number, "x")), str(number), "None"]) for number in range(len(parts))
+    ]
+    items = ", ".join(f"({key}, {part})" for key, part in zip(keys, parts, strict=True))
+    index = choose.choice(["1", ":, 1:", ":, :, ::2", "0:0", "..., None"])
+    return {
+        "tensor": tensor,
+        "view": f"t.arange(24.).reshape(2, 3, 4)[{index}].transpose(0, -1)",
+        "dtype": choose.choice(["t.float32", "t.uint16", "t.device('cpu')", "t.Size([1, 2])", "t.strided", "t.bool"]),
+        "parameter": f"t.nn.Parameter(t.ones({shape}), {choose.random() < 0.5})",
+        "number": choose.choice(
+            ["0", "-1", "300", "2**31", "-2**40", "2**70", "1.5", "float('inf')", "True", "None", "1+2j"]
+        ),
+        "text": choose.choice(["''", "'é'", "'a' * 300", "'\\ud800'"]),
+        "list": f"[{', '.join(parts)}]",
+        "tuple": f"({''.join(f'{part}, ' for part in parts)})",
+        "dict": f"dict([{items}])",
+        "ordered": f"OrderedDict([{items}])",
+        "set": "{1, 'x', (2,)}",
+        "bytes": choose.choice(["b'\\x00\\xff'", "bytearray(b'ab')", "bytearray()"]),
+    }[kind]
+
+
+def make(program, library):
+    return eval(program, {"t": library, "OrderedDict": OrderedDict})
+
+
+@pytest.mark.parametrize("number", range(int(os.environ.get("DISPATCH_DRAWN_CHECKPOINTS", "60"))))
+def test_torch_reads_what_is_saved_here_as_what_it_saves_itself(number):
+    choose = random.Random(f"{os.environ.get('DISPATCH_TEST_SEED', '3')} {number}")
+    program = f"[{', '.join(draw(choose) for _ in range(4))}]"
+    ours, theirs = write_ours(make(program, torchlike)), write(make(program, torch))
+    expected = plain(read_by_torch(theirs))
+    assert plain(read_by_torch(ours)) == expected, program
+    assert plain(torchlike.load(io.BytesIO(ours))) == plain(torchlike.load(io.BytesIO(theirs))) == expected, program
+    # The same entries in the same places, with the same bytes but for the pickle and the id.
+    files = [zipfile.ZipFile(io.BytesIO(data)) for data in (ours, theirs)]
+    entries = [
+        {each.filename: (each.CRC, each.flag_bits) for each in file.infolist() if "data.pkl" not in each.filename}
+        for file in files
+    ]
+    for each in entries:
+        each.pop("archive/.data/serialization_id")
+    assert entries[0] == entries[1], program
+    starts = [each.header_offset + len(each.FileHeader()) for each in files[0].infolist()]
+    assert files[0].testzip() is None and len(starts) == len(entries[0]) + 2
+
+
+def test_torch_computes_the_places_of_our_storages(tmp_path, monkeypatch):
+    torchlike.save([torchlike.arange(size).to(torchlike.int16) for size in (3, 0, 1000, 1, 0)], tmp_path / "x.pt")
+    monkeypatch.setenv("TORCH_SERIALIZATION_DEBUG", "1")  # torch then compares them with those in the file
+    for options in ({}, {"mmap": True}):
+        found = torch.load(tmp_path / "x.pt", weights_only=True, **options)
+        assert [each.numel() for each in found] == [3, 0, 1000, 1, 0]
+    with torch.utils.serialization.config.patch({"load.calculate_storage_offsets": True}):
+        assert torch.load(tmp_path / "x.pt", weights_only=True, mmap=True)[2].sum() == sum(range(1000))
+
+
+def test_memory_that_is_shared_here_is_shared_in_torch():
+    base, array = torchlike.zeros(10), np.zeros(6, "f4")
+    parts = [base, base[2:5], base[::3], base.view(torchlike.int32), base[4:].view(torchlike.uint16)]
+    both = [torchlike.from_numpy(array[:4]), torchlike.from_numpy(array[2:])]
+    found = read_by_torch(write_ours(parts + both))
+    found[1].fill_(1)
+    assert found[0].tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 0, 0] and found[2].tolist() == [0, 1, 0, 0]
+    assert found[3][2] != 0 and found[4].dtype == torch.uint16 and found[4].any()
+    assert found[1].storage_offset() == 2 and found[1].untyped_storage().nbytes() == 40
+    found[5].fill_(2)
+    assert found[6].tolist() == [2, 2, 0, 0]
+    weight = torchlike.nn.Parameter(torchlike.ones(2))
+    first, second = read_by_torch(write_ours([weight, weight]))
+    assert first is second
+
+
+def test_state_dicts_and_optimizers_go_to_torch_and_back():
+    net = torchlike.nn.Sequential(torchlike.nn.Linear(3, 4), torchlike.nn.BatchNorm1d(4))
+    optimizer = torchlike.optim.AdamW(net.parameters())
+    net(torchlike.randn(5, 3)).sum().backward()
+    optimizer.step()
+    saved = write_ours({"net": net.state_dict(), "optimizer": optimizer.state_dict()})
+    found = read_by_torch(saved)
+    other = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    other.load_state_dict(found["net"])
+    again = torch.optim.AdamW(other.parameters())
+    again.load_state_dict(found["optimizer"])
+    assert again.state_dict()["state"][0]["step"] == 1 and found["net"]._metadata == net.state_dict()._metadata
+    back = torchlike.load(io.BytesIO(write({"net": other.state_dict(), "optimizer": again.state_dict()})))
+    assert plain(back) == plain(torchlike.load(io.BytesIO(saved)))
+    assert torchlike.equal(net[0].weight, back["net"]["0.weight"])
+
+
+def test_attributes_buffers_and_sparse_tensors_go_to_torch():
+    made = {
+        "plain": torchlike.ones(2),
+        "parameter": torchlike.nn.Parameter(torchlike.ones(2)),
+        "meta": torchlike.ones(2, device="meta"),
+        "sparse": torchlike.eye(2).to_sparse(),
+        "buffer": torchlike.nn.Buffer(torchlike.ones(2), persistent=False),
+    }
+    for name, value in made.items():
+        value.note = [name]
+    made["grad"] = torchlike.eye(2).to_sparse().requires_grad_()
+    made["frozen"] = torchlike.nn.Parameter(torchlike.eye(2).to_sparse(), False)
+    found = read_by_torch(write_ours(made))
+    assert [found[name].note for name in list(made)[:5]] == [[name] for name in list(made)[:5]]
+    assert isinstance(found["parameter"], torch.nn.Parameter) and found["sparse"].to_dense().tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
+    assert isinstance(found["buffer"], torch.nn.Buffer) and found["buffer"].persistent is False
+    assert found["grad"].requires_grad and isinstance(found["frozen"], torch.nn.Parameter)
+    back = torchlike.load(io.BytesIO(write(found["buffer"])))
+    assert isinstance(back, torchlike.nn.Buffer) and not back.persistent and back.note == ["buffer"]
+
+
+def test_conjugated_and_negated_values_of_torch_are_read_as_they_are_shown():
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    values = [z.conj(), z.clone().conj().imag, z.resolve_conj(), z.conj()[1:]]
+    assert [each.is_conj() or each.is_neg() for each in values] == [True, True, False, True]
+    found = torchlike.load(io.BytesIO(write(values)))
+    assert [each.tolist() for each in found] == [each.tolist() for each in values]
+    ours = [each.conj() for each in found]
+    assert [each.tolist() for each in read_by_torch(write_ours(ours))] == [each.tolist() for each in ours]
+
+
+def test_what_torchs_loader_refuses_is_saved_as_torch_saves_it():
+    assert read_by_torch(write_ours(b"")) == b""  # torch does not read its own
+    values = [np.arange(6).reshape(2, 3), np.float32(0.5), np.ones(2, ">i2"), argparse.Namespace(a=1), frozenset([1])]
+    values += [slice(1, None, 2), defaultdict(list, a=[1]), range(3), print, np.array(["text", None])]
+    for value in values:
+        ours, theirs = (
+            zipfile.ZipFile(io.BytesIO(each(value))).read("archive/data.pkl") for each in (write_ours, write)
+        )
+        assert pickletools.optimize(ours) == pickletools.optimize(theirs), value
+        found = torch.load(io.BytesIO(write_ours(value)), weights_only=False)
+        assert type(found) is type(value) and str(found) == str(value)
+    for value in [*values[:5], values[6]]:
+        found = torchlike.load(io.BytesIO(write(value)))
+        assert type(found) is type(value) and str(found) == str(value)
+
+
+def test_devices_that_torch_lacks_keep_their_tag():
+    data = rewrite(
+        write_ours(torchlike.ones(2)), lambda _, old: old.replace(b"X\x03\x00\x00\x00cpu", b"X\x05\x00\x00\x00npu:0")
+    )
+    assert read_by_torch(data, map_location="cpu").tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="npu:0"):
+        read_by_torch(data)

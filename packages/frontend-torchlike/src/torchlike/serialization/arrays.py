@@ -94,9 +94,9 @@ class Placed:
     def view(self, storage: FileStorage, dtype: ScalarType, node: dict[str, Any]) -> np.ndarray[Any, Any]:
         """Return the array of a node in the memory of a storage, which is read once."""
         kind = numpy_dtype(dtype)
-        sizes, _, _ = _check_view(storage, kind.itemsize, node)
+        sizes, strides, _ = _check_view(storage, kind.itemsize, node)
         if 0 in sizes:
-            return np.empty(sizes, kind)
+            return np.ndarray(sizes, kind, np.empty(1, kind), 0, [step * kind.itemsize for step in strides])
         if storage not in self._contents:
             self._contents[storage] = storage.read()
         return _view(self._contents[storage], kind, node)

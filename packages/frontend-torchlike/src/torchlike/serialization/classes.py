@@ -1,9 +1,9 @@
 """Objects of a program's classes in files.
 
 Note [Objects of classes]
-    A whole network, or settings of a class of its own, is written as the name of its class and its attributes. It is read
-    again only where the program has allowed that very class, by ``add_safe_globals`` or ``safe_globals``, as torch has it:
-    a file alone never decides which class is made.
+    A whole network, or settings of a class of its own, is written as the name of its class and its attributes. Unless the
+    program trusts the file, by ``weights_only=False``, it is read again only where the program has allowed that very class,
+    by ``add_safe_globals`` or ``safe_globals``, as torch has it: a file alone never decides which class is made.
 """
 
 from __future__ import annotations
@@ -44,18 +44,33 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
         _allowed[:] = before
 
 
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _name(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}"
 
 
-def list_allowed() -> dict[str, type]:
-    """Return the allowed classes by their names."""
-    found: dict[str, type] = {}
+def list_allowed() -> dict[str, Any]:
+    """Return the allowed classes and functions by their names."""
+    found: dict[str, Any] = {}
     for each in _allowed:
-        kind, name = each if isinstance(each, tuple) else (each, None)
-        if isinstance(kind, type):
-            found[name or _name(kind)] = kind
+        value, name = each if isinstance(each, tuple) else (each, None)
+        found[name or _name(value)] = value
     return found
+
+
+def is_allowed(value: Any) -> bool:
+    """Return whether this very class or function is allowed."""
+    return any(value is (each[0] if isinstance(each, tuple) else each) for each in _allowed)
+
+
+def set_attributes(value: Any, state: Any) -> None:
+    """Give an object of an allowed class the state that a pickle has for it."""
+    if hasattr(value, "__setstate__"):
+        value.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    vars(value).update(attributes or {})
+    for name, each in (slots or {}).items():
+        setattr(value, name, each)
 
 
 def take_apart(value: Any) -> tuple[str, Mapping[str, Any]] | None:
@@ -67,7 +82,7 @@ def take_apart(value: Any) -> tuple[str, Mapping[str, Any]] | None:
     return (_name(kind), state) if isinstance(state, dict) and hasattr(value, "__dict__") else None
 
 
-def make_bare(name: Any, classes: Mapping[str, type]) -> Any:
+def make_bare(name: Any, classes: Mapping[str, Any]) -> Any:
     """Return an object of an allowed class without attributes; ``ValueError`` for any other class."""
     kind: Any = classes.get(name)
     if kind is None:

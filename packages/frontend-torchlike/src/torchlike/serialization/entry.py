@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from dispatch_core.tracebacks import api_boundary
 
+from ..names.lazy_names import aliases
 from .locations import MapLocation, make_locator
 
 _NO_PICKLE = (
@@ -22,32 +23,63 @@ def save(
     pickle_module: Any = None,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
+    *,
+    format: Literal["torch", "safetensors"] | None = None,  # the word for a file's kind
 ) -> None:
-    """Write tensors, and their containers, to a file in the safetensors format, with the structure beside them as JSON.
+    """Write an object to a file in torch's format, which ``torch.load`` reads, or in the safetensors format.
 
-    Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
-    ``argparse.Namespace``; of other objects, a whole module for one, their class's name and attributes. Tensors that share
-    memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. A file at the path is
-    replaced when all of the new one is on the disk, which must have room for both; an error leaves the old one as it was.
-    Raises ``TypeError`` for functions, classes and objects without attributes, ``ValueError`` for containers more than 200
-    levels deep, ``RuntimeError`` for a file that must be written in place, as one that has other names, while tensors of
-    ``load(mmap=True)`` lie in it.
+    What torch's loader takes as data (tensors, parameters, numbers, texts, containers of them) it reads by default. The rest
+    is written as torch writes it: NumPy's arrays and ``argparse.Namespace``, which `load` reads, too, and objects, classes
+    and functions by their names, which are read where they are allowed. Tensors that share memory share it again after
+    `load`; those on a device that torch does not have are read there with ``map_location="cpu"``.
+
+    ``f`` is a path or a file that is open for writing bytes. A file at the path is replaced when all of the new one is on
+    the disk, which must have room for both; an error leaves the old one as it was.
+
+    ``format="safetensors"`` writes tensors, and their containers, so that the library safetensors reads the tensors, with
+    the structure beside them as JSON; so does a path that ends in ``.safetensors``, but under ``torchlike run``. The other
+    arguments are torch's; the protocol is always 2, the one that torch's loader reads by default.
+
+    Raises ``TypeError`` for what cannot be pickled, such as functions without a name of their module's, ``ValueError`` for
+    containers more than 1000 levels deep (200 in the safetensors format), ``RuntimeError`` for a file that must be written
+    in place, as one that has other names, while tensors of ``load(mmap=True)`` lie in it.
     """
     # Most programs save at their end, if at all, and each would pay for the imports.
     from dispatch_core.files import replace_file
 
-    from .files import FileContent
     from .sources import refuse_mapped, write_all
 
-    if hasattr(f, "write"):
-        write_all(f, FileContent(obj).parts())
+    is_path = isinstance(f, (str, bytes, os.PathLike))
+    if not is_path and not hasattr(f, "write"):
+        raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{_hint_at_order(obj)}")
+    content = _make_content(obj, os.fsdecode(f) if is_path else "", format)
+    if not is_path:
+        write_all(f, content.parts())
         return
-    if not isinstance(f, (str, bytes, os.PathLike)):
-        hint = "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
-        raise TypeError(f"save(): argument 'f' must be a path or a file, not {type(f).__name__}{hint}")
-    content = FileContent(obj)
     with replace_file(f, may_overwrite=refuse_mapped) as file:
         write_all(file, content.parts())
+
+
+def _hint_at_order(obj: object) -> str:
+    return "\nHint: the path comes second: save(obj, path)" if isinstance(obj, (str, os.PathLike)) else ""
+
+
+def _make_content(obj: Any, path: str, format: str | None) -> Any:
+    """Return the content of a file in the format that is asked for, or that the path's suffix means."""
+    if format is None:
+        is_plain = path.endswith(".safetensors") and not aliases  # filled where torchlike stands in for torch
+        format = "safetensors" if is_plain else "torch"
+    if format == "safetensors":
+        from .files import FileContent
+
+        return FileContent(obj)
+    if format != "torch":
+        raise ValueError(f"save(): format must be 'torch' or 'safetensors', not {format!r}")
+    from .torch_files import CheckpointContent
+
+    # As torch does, the folder in the file is the file's name.
+    stem = os.path.basename(path).rpartition(".")[0] or os.path.basename(path)  # noqa: PTH119  # pathlib is not imported
+    return CheckpointContent(obj, stem if stem.isascii() and stem.strip(".") and "\\" not in stem else "archive")
 
 
 @api_boundary

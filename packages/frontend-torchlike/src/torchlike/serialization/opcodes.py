@@ -10,12 +10,11 @@ Note [Tuples within tuples]
 from __future__ import annotations
 
 import pickletools
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from .hashed_keys import check_key
-from .refusals import shorten
 
 _MARK: Final = object()
 #: Opcodes whose argument is the value.
@@ -28,8 +27,6 @@ _EMPTY: Final[dict[str, Callable[[], Any]]] = {"EMPTY_LIST": list, "EMPTY_DICT":
 _TUPLES: Final = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 #: How many tuples may lie within each other, far more than a pickler writes.
 _DEEPEST: Final = 1000
-#: Python 2's names of modules, which pickles of protocol 2 have.
-_MODULES: Final = {"__builtin__": "builtins"}
 
 
 class Global:
@@ -41,11 +38,27 @@ class Global:
         self.name, self.call = name, call
 
 
+class Rules(Protocol):
+    """What a pickle may do."""
+
+    def find_global(self, module: str, name: str) -> Any:
+        """Return a `Global`, or an object that the program allows; ``ValueError`` for other names."""
+
+    def is_allowed(self, value: Any) -> bool:
+        """Return whether the program allows a class or function to be called."""
+
+    def load_storage(self, identity: Any) -> Any:
+        """Return the value of a persistent id."""
+
+    def set_state(self, value: Any, state: Any) -> None:
+        """Give a value its state; ``ValueError`` for values that take none."""
+
+
 class _Machine:
     """A stack, a memo, and the opcodes' work on them."""
 
-    def __init__(self, globals: Mapping[str, Any], load_storage: Callable[[Any], Any]) -> None:
-        self._globals, self._load_storage = globals, load_storage
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         #: The id of each tuple with others within → how deep they lie; an id that is given again is set again.
@@ -147,7 +160,7 @@ class _Machine:
 
     def _set(self, values: list[Any]) -> None:
         target = self._top()
-        if type(target) not in (dict, OrderedDict, Counter):
+        if type(target) not in (dict, OrderedDict, Counter, defaultdict):
             raise ValueError("items are set in what is not a dict")
         if len(values) % 2:
             raise ValueError("a key has no value")
@@ -165,11 +178,7 @@ class _Machine:
     def _push_global(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise ValueError("a global has no name")
-        whole = f"{_MODULES.get(module, module)}.{name}"
-        if whole not in self._globals:
-            shown = shorten(whole)
-            raise ValueError(f"{shown} is refused: a file may hold tensors, numbers, strings and containers of them")
-        self._stack.append(self._globals[whole])
+        self._stack.append(self._rules.find_global(module, name))
 
     def _do_reduce(self, _: Any) -> None:
         arguments, function = self._pop(), self._pop()
@@ -177,27 +186,30 @@ class _Machine:
 
     def _do_newobj(self, _: Any) -> None:
         arguments, kind = self._pop(), self._pop()
-        self._call(kind, arguments)
+        is_class = isinstance(kind, type) and type(arguments) is tuple and self._rules.is_allowed(kind)
+        if is_class:
+            self._stack.append(kind.__new__(kind, *arguments))
+        else:
+            self._call(kind, arguments)
 
     def _call(self, function: Any, arguments: Any) -> None:
-        if not isinstance(function, Global) or function.call is None or type(arguments) is not tuple:
+        call = function.call if isinstance(function, Global) else function if self._rules.is_allowed(function) else None
+        if call is None or type(arguments) is not tuple:
             raise ValueError("something is called that is not a function")
-        self._stack.append(function.call(*arguments))
+        self._stack.append(call(*arguments))
 
     def _do_build(self, _: Any) -> None:
         state = self._pop()
-        if type(self._top()) is not OrderedDict or type(state) is not dict or set(state) != {"_metadata"}:
-            raise ValueError("attributes are set on what is no state_dict")
-        self._top()._metadata = state["_metadata"]
+        self._rules.set_state(self._top(), state)
 
     def _do_binpersid(self, _: Any) -> None:
-        self._stack.append(self._load_storage(self._pop()))
+        self._stack.append(self._rules.load_storage(self._pop()))
 
 
 def _as_mark(value: Any) -> Any:
     return _MARK if value is _MARK else None
 
 
-def unpickle(data: bytes, globals: Mapping[str, Any], load_storage: Callable[[Any], Any]) -> Any:
-    """Return the value of a pickle; ``load_storage`` is called for persistent ids. Other pickles are a ``ValueError``."""
-    return _Machine(globals, load_storage).run(data)
+def unpickle(data: bytes, rules: Rules) -> Any:
+    """Return the value of a pickle that keeps to the rules. Other pickles are a ``ValueError``."""
+    return _Machine(rules).run(data)

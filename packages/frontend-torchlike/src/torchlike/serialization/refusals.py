@@ -1,8 +1,9 @@
-"""The errors of `load`: a file's fault is a ``ValueError``, and its text is shown without control characters."""
+"""The errors of `load` and `save`: a file's fault is a ``ValueError``, shown without control characters."""
 
 from __future__ import annotations
 
 import errno
+import pickle
 from typing import NoReturn
 
 from dispatch_core import BackendError, DispatchError
@@ -35,3 +36,11 @@ def refuse(error: Exception, name: str, fault: str, callers: Exception | None) -
     reason = shorten(error, length=1000, keep="\n" if isinstance(error, DispatchError) else "")
     # Without the cause: a traceback shows its text as it is.
     raise ValueError(f"{to_printable(name)} {fault}: {reason}") from None
+
+
+class NotSavedError(pickle.PicklingError, TypeError):
+    """A value that `save` cannot write: ``what`` it is, and the ``value`` itself."""
+
+    def __init__(self, what: str, value: object = None) -> None:
+        super().__init__(what)
+        self.what, self.value = what, value

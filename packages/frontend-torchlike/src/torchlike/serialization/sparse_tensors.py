@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dispatch_core.keys import LAYOUTS
 
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
+from ..values import layouts
+from ..values.layouts import layout
 from .arrays import check_numbers
+
+_LAYOUTS: Final = {f"torch.{each.__reduce__()}": each for each in vars(layouts).values() if isinstance(each, layout)}
 
 
 def is_sparse(value: object) -> bool:
@@ -41,18 +45,21 @@ def put_sparse_together(node: dict[str, Any], decode: Callable[[Any], Any]) -> T
     return Parameter(made, requires_grad) if node.get("parameter") else made.requires_grad_(requires_grad)
 
 
-def read_layout(name: Any) -> str:
-    """Return the name of a layout, as torch's ``_get_layout`` is called with; ``ValueError`` for another than COO."""
-    if name != "torch.sparse_coo":
-        raise ValueError(
-            f"a tensor has the layout {reprlib.repr(name)}: the only sparse one that can be read is torch.sparse_coo"
-        )
-    return "sparse_coo"
+def read_layout(name: Any) -> layout:
+    """Return a layout by its name, as torch's ``_get_layout`` does; ``ValueError`` for another name."""
+    found = _LAYOUTS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(f"{reprlib.repr(name)} is not a layout")
+    return found
 
 
 def rebuild_sparse(layout: Any, data: Any) -> Tensor:
     """Return a sparse tensor as torch's ``_rebuild_sparse_tensor`` does, with its components checked."""
-    if layout != "sparse_coo" or type(data) is not tuple or len(data) not in (3, 4):
+    if layout is not layouts.sparse_coo:
+        raise ValueError(
+            f"a tensor has the layout {reprlib.repr(layout)}: the only sparse one that can be read is torch.sparse_coo"
+        )
+    if type(data) is not tuple or len(data) not in (3, 4):
         raise ValueError("a sparse tensor has no components")
     indices, values, size, *rest = data
     return _make(indices, values, tuple(size), bool(rest and rest[0]))

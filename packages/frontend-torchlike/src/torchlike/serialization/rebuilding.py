@@ -1,0 +1,207 @@
+"""Tensors of files that ``torch.save`` writes: the functions that their pickles call, with arguments that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..creation.factories import FACTORIES
+from ..history.grad_mode import no_grad
+from ..nn.parameter import Buffer, Parameter
+from ..tensors.arrays import as_subclass
+from ..tensors.tensor import Tensor
+from .archive import Archive
+from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, complete
+from .locations import Locator
+from .opcodes import Global
+from .sparse_tensors import read_layout, rebuild_sparse
+
+#: Classes of storages by torch's names.
+STORAGES: Final = {
+    **{
+        f"torch.{name}Storage": ScalarType[name]
+        for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
+    },
+    "torch.storage.UntypedStorage": ScalarType.Byte,
+}
+_PREFIX: Final = "torch._utils._rebuild_"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedStorage:
+    """A storage, the dtype of its elements, and the device that it was on."""
+
+    content: FileStorage
+    dtype: ScalarType
+    location: str
+
+
+class Rebuilder:
+    """Makes tensors of the entries of a zip file, whose names begin with ``root``."""
+
+    def __init__(self, archive: Archive, root: str, locate: Locator) -> None:
+        self._archive, self._root, self._locate, self._placed = archive, root, locate, Placed()
+        self._storages: dict[str, SavedStorage] = {}
+
+    def list_functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions of ours by torch's names."""
+        return {
+            "torch._tensor._rebuild_from_type_v2": self._rebuild_from_type,
+            f"{_PREFIX}device_tensor_from_cpu_tensor": self._rebuild_device_tensor,
+            f"{_PREFIX}meta_tensor_no_storage": _rebuild_meta,
+            f"{_PREFIX}parameter": _rebuild_parameter,
+            f"{_PREFIX}parameter_with_state": _rebuild_parameter_with_state,
+            f"{_PREFIX}sparse_tensor": rebuild_sparse,
+            f"{_PREFIX}tensor": self._rebuild_tensor,
+            f"{_PREFIX}tensor_v2": self._rebuild_tensor,
+            f"{_PREFIX}tensor_v3": self._rebuild_tensor_v3,
+            "torch.serialization._get_layout": read_layout,
+        }
+
+    def load_storage(self, identity: Any) -> SavedStorage:
+        """Return the storage of a persistent id: ``("storage", class, key, location, number of elements)``."""
+        if type(identity) is not tuple or len(identity) != 5 or identity[0] != "storage":
+            raise ValueError("a persistent id is that of no storage")
+        _, kind, key, location, count = identity
+        dtype = STORAGES.get(kind.name) if isinstance(kind, Global) else None
+        if dtype is None or type(key) is not str or type(location) is not str:
+            raise ValueError("a persistent id is that of no storage")
+        (count,) = check_numbers([count], "the number of elements")
+        found = self._storages.get(key)
+        if found is None:
+            name = f"{self._root}data/{key}"
+            size = self._archive.sizes.get(name)
+            if size != count * dtype.itemsize:
+                raise ValueError(f"the storage {key!r} is missing, or has another size")
+            content = FileStorage(size, partial(self._archive.take, name, alignment=LARGEST_ALIGNMENT))
+            found = self._storages[key] = SavedStorage(content, dtype, location)
+        elif found.content.nbytes != count * dtype.itemsize:
+            raise ValueError(f"the storage {key!r} has another size")
+        return SavedStorage(found.content, dtype, location)
+
+    def set_attributes(self, tensor: Tensor, state: Any) -> None:
+        """Set the attributes of a tensor that is among them."""
+        _set_attributes(tensor, state)
+
+    def _rebuild_tensor(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+        metadata: Any = None,
+    ) -> Tensor:
+        if not isinstance(storage, SavedStorage):
+            raise ValueError("a tensor has no storage")
+        return self._make(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
+
+    def _rebuild_tensor_v3(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Any,
+        metadata: Any = None,
+    ) -> Tensor:
+        if not isinstance(storage, SavedStorage):
+            raise ValueError("a tensor has no storage")
+        return self._make(storage, _to_dtype(dtype), offset, size, stride, requires_grad, metadata)
+
+    def _make(
+        self,
+        storage: SavedStorage,
+        dtype: ScalarType,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        metadata: Any,
+    ) -> Tensor:
+        (start,) = check_numbers([offset], "offset")
+        node = {"offset": start * dtype.itemsize, "shape": size, "stride": stride, "device": storage.location}
+        made = self._placed.make(storage.content, dtype, node, self._locate)
+        if metadata:
+            made = _compute(made, metadata)
+        return complete(made, requires_grad is True, False)
+
+    def _rebuild_device_tensor(self, data: Any, dtype: Any, device: Any, requires_grad: Any) -> Tensor:
+        """Return a tensor of a device without storages, of the copy on the cpu that was saved."""
+        if not isinstance(data, Tensor):
+            raise ValueError("a tensor has no data")
+        return complete(data.detach().to(self._locate(device)), requires_grad is True, False)
+
+    def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+        """Return a tensor of a class with the attributes that it had."""
+        call: Any = function.call if isinstance(function, Global) else function
+        if call not in self.list_functions().values() or type(arguments) is not tuple:
+            raise ValueError("a tensor is rebuilt by no function for it")
+        made = call(*arguments)
+        if isinstance(kind, Global):
+            is_plain = kind.name in ("torch.Tensor", "torch.nn.parameter.Parameter")
+        else:
+            is_plain = kind in (Tensor, Parameter)
+        if not isinstance(made, Tensor):
+            raise ValueError("a tensor is rebuilt by no function for it")
+        if is_plain:
+            return _set_attributes(made, state)
+        if not isinstance(kind, type) or not issubclass(kind, Tensor):
+            raise ValueError("a tensor is of a class of its own")
+        made = as_subclass(kind, made)
+        if hasattr(kind, "__setstate__"):
+            made.__setstate__(state)  # type: ignore[attr-defined]  # as the line above found
+            return made
+        return _set_attributes(made, state)
+
+
+def _compute(made: Tensor, metadata: Any) -> Tensor:
+    """Return the values of a tensor that torch saves as those before a conjugation or a change of sign."""
+    if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
+        raise ValueError("a tensor has metadata of another kind")
+    with no_grad():
+        if metadata.get("conj") is True:
+            made = made.conj()
+        return -made if metadata.get("neg") is True else made
+
+
+def _to_dtype(value: Any) -> ScalarType:
+    if not isinstance(value, ScalarType):
+        raise ValueError("a dtype is none")
+    return value
+
+
+def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
+    if not isinstance(data, Tensor):
+        raise ValueError("a parameter has no data")
+    return Parameter(data.detach(), requires_grad is True)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    return _set_attributes(_rebuild_parameter(data, requires_grad), state)
+
+
+def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
+    if not isinstance(state, dict) or not all(type(name) is str for name in state):
+        raise ValueError("a tensor's attributes have no names")
+    if state.get("_is_buffer") is True and type(state.get("persistent")) is bool:
+        state = dict(state)
+        del state["_is_buffer"]
+        tensor = Buffer(tensor, persistent=state.pop("persistent"))
+    if state.get("requires_grad") is True:  # a sparse tensor's
+        state = dict(state)
+        tensor.requires_grad_(state.pop("requires_grad"))
+    vars(tensor).update(state)
+    return tensor
+
+
+def _rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    made = FACTORIES["empty"](check_numbers(size, "size"), dtype=_to_dtype(dtype), device="meta")
+    return made.requires_grad_() if requires_grad is True else made
