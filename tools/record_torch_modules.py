@@ -57,7 +57,7 @@ LEFT_OUT: Final = re.compile(
 )
 #: Modules whose functions compute: none is recorded, a program has to find out that they are not there.
 COMPUTES: Final = re.compile(
-    r"torch(\.(masked|_prims|_prims_common|nn(?!\.attention)|optim|distributions|linalg|fft|special|sparse|nested|signal|func|functional"
+    r"torch(\.(masked|_prims|_prims_common|nn(?!\.(attention|parallel))|optim|distributions|linalg|fft|special|sparse|nested|signal|func|functional"
     r"|return_types|random|_tensor|_lowrank|_lobpcg|amp|cuda|xpu|mps|mtia|quasirandom|storage|serialization|cpu|autograd|types)\b.*)?$"
     r"|torch\.utils(\.(data|checkpoint|dlpack|_foreach_utils|_pytree)\b.*)?$"
 )

@@ -156,3 +156,16 @@ def test_a_device_decorates_functions_and_is_a_threads_own():
         thread.start()
         thread.join()
     assert found == ["cpu"]
+
+
+def test_streams_and_events_of_an_absent_device_are_classes():
+    for name in ("Stream", "Event", "CUDAGraph", "ExternalStream"):
+        each = getattr(torchlike.cuda, name)
+        assert isinstance(each, type) and not isinstance(torchlike.ones(1), each) and each | None
+        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+            each()
+
+
+def test_a_library_of_operators_is_an_error_of_the_system():
+    with pytest.raises(OSError, match=r"built upon torch's machine code"):
+        torchlike.ops.load_library("libtorchvision.so")

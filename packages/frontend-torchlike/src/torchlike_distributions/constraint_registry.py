@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from . import constraints, transforms
-from .constraints import Constraint, _Simple
+from .constraints import Constraint
 
 
 class ConstraintRegistry(Constraint):
@@ -21,20 +21,16 @@ class ConstraintRegistry(Constraint):
         """Register a function that takes a constraint of this class, or of that object's, and returns a transform."""
         if factory is None:
             return lambda found: self.register(constraint, found)
-        self._registry[
-            id(constraint)
-            if isinstance(constraint, _Simple)
-            else constraint
-            if isinstance(constraint, type)
-            else type(constraint)
-        ] = factory
+        kind = type(constraint) if isinstance(constraint, Constraint) else constraint
+        if not (isinstance(kind, type) and issubclass(kind, Constraint)):
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
+        self._registry[kind] = factory
         return factory
 
     def __call__(self, constraint: Any) -> Any:
         """Return a transform whose values satisfy ``constraint``; ``NotImplementedError`` where none is registered."""
-        key = id(constraint) if isinstance(constraint, _Simple) else type(constraint)
         try:
-            factory = self._registry[key]
+            factory = self._registry[type(constraint)]
         except KeyError:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints") from None
         return factory(constraint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __name__ = "torchlike.distributions.constraints"  # see Note [Public paths]
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import torchlike
@@ -59,23 +59,6 @@ class Constraint:
         return f"{type(self).__name__.lstrip('_')}()"
 
 
-class _Simple(Constraint):
-    """A set told by a function."""
-
-    def __init__(
-        self, name: str, check: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0
-    ) -> None:
-        self.name, self._check = name, check
-        self.is_discrete, self.event_dim = is_discrete, event_dim
-
-    def check(self, value: Tensor) -> Tensor:
-        found: Tensor = self._check(value)
-        return found
-
-    def __repr__(self) -> str:
-        return self.name
-
-
 class _Dependent(Constraint):
     """A set that depends on other values, such as the support of a uniform distribution."""
 
@@ -107,18 +90,18 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-class dependent_property(property, _Dependent):  # noqa: N801  # torch's name
+class _DependentProperty(property, _Dependent):
     """A property that returns a constraint, and on the class is a dependent one."""
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, fn: Any) -> dependent_property:
-        return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+    def __call__(self, fn: Any) -> _DependentProperty:
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-class _Independent(Constraint):
+class _IndependentConstraint(Constraint):
     """Another set over more dimensions: all parts must lie in it."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -142,6 +125,9 @@ class _Independent(Constraint):
                 f"but got {value.dim()}"
             )
         return found.reshape((*found.shape[: found.dim() - self.reinterpreted_batch_ndims], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(Constraint):
@@ -218,21 +204,21 @@ class _Bounded(Constraint):
         return f"{type(self).__name__.strip('_')}({inner})"
 
 
-class interval(_Bounded):  # noqa: N801  # torch's name
+class _Interval(_Bounded):
     """Numbers between two bounds, which belong to the set."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class half_open_interval(_Bounded):  # noqa: N801  # torch's name
+class _HalfOpenInterval(_Bounded):
     """Numbers from the lower bound to below the upper one."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
-class integer_interval(_Bounded):  # noqa: N801  # torch's name
+class _IntegerInterval(_Bounded):
     """Integers between two bounds, which belong to the set."""
 
     is_discrete = True
@@ -241,28 +227,28 @@ class integer_interval(_Bounded):  # noqa: N801  # torch's name
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _integer_greater_than(_Bounded):  # noqa: N801  # torch's name
+class _IntegerGreaterThan(_Bounded):
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
-class greater_than(_Bounded):  # noqa: N801  # torch's name
+class _GreaterThan(_Bounded):
     """Numbers above a bound."""
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
-class greater_than_eq(_Bounded):  # noqa: N801  # torch's name
+class _GreaterThanEq(_Bounded):
     """Numbers from a bound on."""
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
-class less_than(_Bounded):  # noqa: N801  # torch's name
+class _LessThan(_Bounded):
     """Numbers below a bound."""
 
     def __init__(self, upper_bound: Any) -> None:
@@ -272,7 +258,7 @@ class less_than(_Bounded):  # noqa: N801  # torch's name
         return value < self.upper_bound
 
 
-class multinomial(Constraint):  # noqa: N801  # torch's name
+class _Multinomial(Constraint):
     """Vectors of counts that add up to ``upper_bound``."""
 
     is_discrete, event_dim = True, 1
@@ -325,29 +311,115 @@ def _is_correlation_cholesky(value: Tensor) -> Tensor:
     return _is_cholesky(value) & (norms - 1).abs().le(tolerance).all(-1)
 
 
-independent, cat, stack = _Independent, _Cat, _Stack
+class _Boolean(Constraint):
+    """Zero and one."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    """Vectors of zeros with a single one."""
+
+    is_discrete, event_dim = True, 1
+
+    def check(self, value: Tensor) -> Tensor:
+        return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
+
+
+class _Real(Constraint):
+    """Numbers but nan."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return value == value  # noqa: PLR0124  # nan alone differs from itself
+
+
+class _Simplex(Constraint):
+    """Vectors of numbers from 0 on that add up to 1."""
+
+    event_dim = 1
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _Square(Constraint):
+    """Square matrices."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_square(value)
+
+
+class _Symmetric(_Square):
+    """Symmetric matrices."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_symmetric(value)
+
+
+class _LowerTriangular(Constraint):
+    """Lower triangular matrices."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_lower(value)
+
+
+class _LowerCholesky(Constraint):
+    """Lower triangular matrices with a positive diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_cholesky(value)
+
+
+class _CorrCholesky(Constraint):
+    """Cholesky factors of correlation matrices."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_correlation_cholesky(value)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_semidefinite(value)
+
+
+class _PositiveDefinite(_Symmetric):
+    """Symmetric matrices with positive eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return _is_definite(value)
+
+
+dependent_property, independent, cat, stack = _DependentProperty, _IndependentConstraint, _Cat, _Stack
+interval, half_open_interval, integer_interval = _Interval, _HalfOpenInterval, _IntegerInterval
+greater_than, greater_than_eq, less_than, multinomial = _GreaterThan, _GreaterThanEq, _LessThan, _Multinomial
 dependent: Final = _Dependent()
-boolean: Final = _Simple("Boolean()", lambda value: (value == 0) | (value == 1), is_discrete=True)
-one_hot: Final = _Simple(
-    "OneHot()",
-    lambda value: ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1),
-    is_discrete=True,
-    event_dim=1,
-)
-nonnegative_integer: Final = _integer_greater_than(0)
-positive_integer: Final = _integer_greater_than(1)
-real: Final = _Simple("Real()", lambda value: value == value)  # noqa: PLR0124  # nan alone differs from itself
+boolean: Final = _Boolean()
+one_hot: Final = _OneHot()
+nonnegative_integer: Final = _IntegerGreaterThan(0)
+positive_integer: Final = _IntegerGreaterThan(1)
+real: Final = _Real()
 real_vector: Final = independent(real, 1)
 positive: Final = greater_than(0.0)
 nonnegative: Final = greater_than_eq(0.0)
 unit_interval: Final = interval(0.0, 1.0)
-simplex: Final = _Simple(
-    "Simplex()", lambda value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), event_dim=1
-)
-square: Final = _Simple("Square()", _is_square, event_dim=2)
-symmetric: Final = _Simple("Symmetric()", _is_symmetric, event_dim=2)
-lower_triangular: Final = _Simple("LowerTriangular()", _is_lower, event_dim=2)
-lower_cholesky: Final = _Simple("LowerCholesky()", _is_cholesky, event_dim=2)
-corr_cholesky: Final = _Simple("CorrCholesky()", _is_correlation_cholesky, event_dim=2)
-positive_semidefinite: Final = _Simple("PositiveSemidefinite()", _is_semidefinite, event_dim=2)
-positive_definite: Final = _Simple("PositiveDefinite()", _is_definite, event_dim=2)
+simplex: Final = _Simplex()
+square: Final = _Square()
+symmetric: Final = _Symmetric()
+lower_triangular: Final = _LowerTriangular()
+lower_cholesky: Final = _LowerCholesky()
+corr_cholesky: Final = _CorrCholesky()
+positive_semidefinite: Final = _PositiveSemidefinite()
+positive_definite: Final = _PositiveDefinite()

@@ -10,7 +10,7 @@ Note [A packet is called through a slot]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
@@ -333,6 +333,16 @@ class Ops(_Named, KnownNamespaces):
         found = self.__dict__.get(namespace)
         if found is not None:
             found.__dict__.pop(bare, None)
+
+    def load_library(self, path: object) -> NoReturn:
+        """Raise ``OSError``: a library of torch's operators is built upon torch's machine code.
+
+        Programs catch it, and go on without the library's operators (source: ``torch.ops.load_library``).
+        """
+        raise OSError(
+            f"{path} is not loaded: a library of operators is built upon torch's machine code; dispatch_core.Library"
+            " defines operators in Python"
+        )
 
     def __getattr__(self, name: str) -> OpNamespace:
         if name.startswith("__"):

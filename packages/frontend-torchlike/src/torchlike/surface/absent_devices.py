@@ -23,11 +23,13 @@ _ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
     (None, "reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_rng_state_all"),
 )
 _REFUSED: Final = (
-    "CUDAGraph Event Stream current_blas_handle current_device current_stream default_stream get_device_capability"
+    "current_blas_handle current_device current_stream default_stream get_device_capability"
     " get_device_name get_device_properties get_rng_state graph init initial_seed list_gpu_processes mem_get_info"
     " memory_summary set_device set_per_process_memory_fraction set_rng_state set_stream synchronize temperature"
     " utilization"
 )
+#: Classes of objects of a device.
+_REFUSED_CLASSES: Final = "CUDAGraph Event ExternalStream Stream"
 
 
 class AbsentDeviceError(AssertionError, RuntimeError):
@@ -61,6 +63,15 @@ def _refuse(name: str, title: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Raise ``AssertionError``: there is no such device."
     return function
+
+
+def _refuse_class(name: str, title: str) -> type:
+    """Return a class without instances: programs name it in annotations and ask for it."""
+
+    def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
+        refuse_work(title)
+
+    return type(name, (), {"__new__": refuse, "__doc__": "Raise ``AssertionError``: there is no such device."})
 
 
 def list_functions(title: str) -> dict[str, Any]:
@@ -103,6 +114,7 @@ def list_functions(title: str) -> dict[str, Any]:
 
     own = (stream, memory_stats, get_rng_state_all, get_arch_list)
     found |= {each.__name__: each for each in own} | {"device": AbsentDevice}
+    found |= {name: _refuse_class(name, title) for name in _REFUSED_CLASSES.split()}
     for name, each in found.items():
         each.__module__, each.__qualname__ = f"torchlike.{title.lower()}", name
     return found
