@@ -41,7 +41,7 @@ from .pickling import Later, Persistent
 _Array = np.ndarray[Any, Any]
 #: A dtype → torch's class of storages.
 LEGACY: Final = {
-    ScalarType[name]: make_name("torch", f"{name}WrittenStorage")
+    ScalarType[name]: make_name("torch", f"{name}Storage")
     for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
 }
 _UNTYPED: Final = make_name("torch.storage", "UntypedStorage")
