@@ -88,6 +88,7 @@ from .creation.sources import to_dlpack as to_dlpack
 from . import sparse as sparse
 from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
 from . import special as special
+from .surface.futures import Future as Future
 from .surface.stand_in import install_as_torch as install_as_torch
 from .surface.absent_devices import cpu as cpu
 from .surface.absent_devices import get_device_module as get_device_module
@@ -139,6 +140,7 @@ from .cuda import OutOfMemoryError as OutOfMemoryError
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
+from .surface import futures as futures
 from . import hub as hub
 from . import jit as jit
 from . import library as library
@@ -1364,6 +1366,7 @@ __all__ = [
     "ComplexFloatTensor",
     "DoubleTensor",
     "FloatTensor",
+    "Future",
     "Generator",
     "GradScaler",
     "HalfTensor",

@@ -42,7 +42,7 @@ _REASONS: Final = {
     "torch has it for devices that no backend here provides": r"(is_)?(ipu|xpu|mtia|maia|hpu|ort|cuda|vulkan)",
     "a program is Python here, and there is no TorchScript": (
         r"\w+Type|Script\w+|LiteScriptModule|Graph\w*|Block|Node|Value|Use|Gradient|Argument\w*|CompleteArgumentSpec|Code|CallStack"
-        r"|CompilationUnit|ConcreteModule\w+|ErrorReport|ExecutionPlan|FileCheck|FunctionSchema|Future|IODescriptor|JITException"
+        r"|CompilationUnit|ConcreteModule\w+|ErrorReport|ExecutionPlan|FileCheck|FunctionSchema|IODescriptor|JITException"
         r"|AliasDb|Capsule|DeepCopyMemoTable|TracingState|StaticModule|OperatorInfo|parse_\w+|import_ir_module\w*|unify_type_list"
         r"|merge_type_from_type_comment|fork|wait|LoggerBase|LockingLogger|NoopLogger|torch\.(Buffer|Parameter|Module)Dict"
         r"|BroadcastingList\d|boolean_dispatch|PyTorchFile\w+|\w+StorageContext|Type|ThroughputBenchmark|BenchmarkConfig"

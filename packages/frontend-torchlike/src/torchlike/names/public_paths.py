@@ -21,6 +21,7 @@ __all__ = ["PUBLIC_PATHS", "AliasFinder", "PublicLoader"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
+    ("torchlike", "torchlike.surface"): "futures",
     ("torchlike.autograd", "torchlike.levels"): "functional",
     ("torchlike.autograd", "torchlike.testing"): "numerical_check",
     (

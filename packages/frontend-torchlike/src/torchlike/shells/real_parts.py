@@ -22,8 +22,10 @@ OURS: Final = {
 #: A name of a shell → the object of ours: a module's, or after the colon one in it.
 REAL: Final = {
     "torch.torch": "torchlike",
+    "torch._C.Future": "torchlike.futures:Future",
     "torch._C.Generator": "torchlike:Generator",
     "torch._C.Size": "torchlike:Size",
+    "torch._C._nn._parse_to": "torchlike.nn.conversions:parse_to",
     "torch._C.TensorBase": "torchlike:Tensor",
     "torch._C._TensorBase": "torchlike:Tensor",
     "torch._C.device": "torchlike:device",

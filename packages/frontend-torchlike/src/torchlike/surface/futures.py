@@ -1,0 +1,177 @@
+"""Values that other threads will give (source: ``torch.futures``)."""
+
+from __future__ import annotations
+
+__name__ = "torchlike.futures"  # see Note [Public paths]
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+
+from dispatch_core.lazy_text import repr_by_attributes
+
+from ..values.devices import as_device
+
+__all__ = ["Future", "collect_all", "wait_all"]
+
+T = TypeVar("T")
+S = TypeVar("S")
+_log: Final = logging.getLogger(__name__)
+
+
+class Future(Generic[T]):
+    """A value, or an error, that is set once, by any thread; functions can wait for it.
+
+    Args:
+        devices: The devices of tensors in the value, each with its index.
+
+    Raises ``ValueError`` for a device without an index.
+
+    >>> future = Future()
+    >>> double = future.then(lambda done: done.value() * 2)
+    >>> future.set_result(3)
+    >>> double.wait()
+    6
+    """
+
+    __repr__ = repr_by_attributes("done()")
+
+    def __init__(self, *, devices: list[Any] | None = None) -> None:
+        for each in devices or ():
+            device = as_device(each)
+            if device is None or device.index is None:
+                raise ValueError(f"Expected devices to have indices, got {each}")
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._event, self._lock = threading.Event(), threading.Lock()
+        self._callbacks: list[Callable[[Future[T]], object]] = []
+
+    def done(self) -> bool:
+        """Return whether the future has a value or an error."""
+        return self._event.is_set()
+
+    def wait(self) -> T:
+        """Wait for the value and return it; raises the error that was set instead."""
+        self._event.wait()
+        return self._read()
+
+    def value(self) -> T:
+        """Return the value; raises the error that was set instead, and ``RuntimeError`` where there is none yet."""
+        if not self._event.is_set():
+            raise RuntimeError("the future has no value yet\nHint: wait() waits for it, and done() asks for it")
+        return self._read()
+
+    def _read(self) -> T:
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
+
+    def set_result(self, result: T) -> None:
+        """Set the value, and call the functions that wait for it; raises ``RuntimeError`` for a second value."""
+        self._complete(result, None)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Set an error, which those who wait get raised.
+
+        Raises ``AssertionError`` for anything but an exception, ``RuntimeError`` for a second value.
+        """
+        assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
+        self._complete(None, result)
+
+    def _complete(self, value: Any, error: BaseException | None) -> None:
+        with self._lock:
+            if self._event.is_set():
+                raise RuntimeError(
+                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+                    "completed once."
+                )
+            self._value, self._error = value, error
+            self._event.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            self._call(callback)
+
+    def _call(self, callback: Callable[[Future[T]], object]) -> None:
+        try:
+            callback(self)
+        except Exception:  # noqa: BLE001  # the callback is the caller's
+            _log.exception("Got the following error when running the callback")
+
+    def add_done_callback(self, callback: Callable[[Future[T]], object]) -> None:
+        """Call ``callback(future)`` when the value is set, at once where it is; its errors are logged."""
+        with self._lock:
+            if not self._event.is_set():
+                self._callbacks.append(callback)
+                return
+        self._call(callback)
+
+    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+        """Return a future of ``callback(future)``, which is called when the value is set.
+
+        An error of the callback is that of the new future, as a ``RuntimeError`` that names it. Raises ``TypeError`` for
+        anything but a function.
+        """
+        if not callable(callback):
+            raise TypeError(f"then() takes a function of the future, not {type(callback).__name__}")
+        found: Future[S] = Future()
+
+        def call(done: Future[T]) -> None:
+            try:
+                result = callback(done)
+            except Exception as error:  # noqa: BLE001  # it is raised where the new future is waited for
+                text = f"Got the following error when running the callback: {type(error).__name__}: {error}"
+                failure = RuntimeError(text)
+                failure.__cause__ = error
+                found.set_exception(failure)
+            else:
+                found.set_result(result)
+
+        self.add_done_callback(call)
+        return found
+
+    def __reduce__(self) -> NoReturn:
+        raise RuntimeError("Can not pickle torch.futures.Future")
+
+
+def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
+    """Return a future of the futures themselves, which is done when all of them are.
+
+    Raises ``TypeError`` for a list of anything else.
+
+    >>> future = Future()
+    >>> future.set_result(1)
+    >>> [each.value() for each in collect_all([future]).wait()]
+    [1]
+    """
+    futures = list(futures)
+    for each in futures:
+        if not isinstance(each, Future):
+            raise TypeError(f"collect_all() takes a list of futures, not of {type(each).__name__}")
+    found: Future[list[Future[Any]]] = Future()
+    left, lock = len(futures), threading.Lock()
+
+    def count(_: Future[Any]) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            is_last = left == 0
+        if is_last:
+            found.set_result(futures)
+
+    if not futures:
+        found.set_result([])
+    for each in futures:
+        each.add_done_callback(count)
+    return found
+
+
+def wait_all(futures: list[Future[Any]]) -> list[Any]:
+    """Wait for all futures and return their values; raises the first one's error where some have errors.
+
+    >>> future = Future()
+    >>> future.set_result(1)
+    >>> wait_all([future, future.then(lambda done: done.value() + 1)])
+    [1, 2]
+    """
+    return [future.wait() for future in collect_all(futures).wait()]
