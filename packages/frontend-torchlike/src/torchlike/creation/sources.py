@@ -12,6 +12,7 @@ from ..tensors.arguments import check_tensor
 from ..tensors.arrays import from_numpy
 from ..tensors.dlpack import CARRIERS, KEPT_GRADIENT, import_tensor
 from ..tensors.foreign_data import is_foreign, read_foreign, share_array
+from ..tensors.storages import UntypedStorage
 from ..tensors.tensor import Tensor
 from ..values.devices import as_device, factory_device
 from ..values.dtypes import to_numpy_dtype
@@ -66,6 +67,8 @@ def _share(obj: Any, dtype: ScalarType | None) -> Tensor | None:
     """Return a tensor in an object's memory, or None for one without memory to share."""
     if isinstance(obj, Tensor):
         return obj
+    if isinstance(obj, UntypedStorage):
+        return None if dtype is None else obj.read_as(dtype)
     if isinstance(obj, np.generic):
         return from_numpy(np.array(obj))
     if type(obj).__name__ == "PyCapsule":

@@ -16,13 +16,12 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..tensors.mapped_files import cut, is_mapped, map_open_file
+
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-#: A mapping in which tensors lie → the device and number of its file.
-_mapped: Final[WeakKeyDictionary[mmap.mmap, tuple[int, int]]] = WeakKeyDictionary()
 #: How many bytes are read, added to a checksum or written at a time.
 _CHUNK: Final = 1 << 22
 
@@ -52,7 +51,8 @@ class Source:
         if self._mapped is None or place % alignment:
             return self._read_array(place, count, crc)
         self._check(place, count)
-        return self._mapped[place : place + count]
+        # With bounds of its own, so that a tensor's storage is not the whole file.
+        return cut(self._mapped, place, place + count)
 
     def _check(self, place: int, count: int) -> None:
         if not (self.start <= place and 0 <= count <= self.end - place):
@@ -80,13 +80,13 @@ def _split(view: memoryview) -> Iterator[memoryview]:
 
 
 @contextmanager
-def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
+def open_source(f: Any, maps: bool) -> Iterator[Source]:
     """Open a path, or a file from where it stands, which is left at its end.
 
     Raises ``ValueError`` for a file object that should be mapped, ``TypeError`` for one of text, ``OSError``.
     """
     if hasattr(f, "read"):
-        if is_mapped:
+        if maps:
             raise ValueError("load(): mmap=True takes a path, not a file object")
         name = str(getattr(f, "name", "the file"))
         if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
@@ -100,11 +100,9 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
     name = os.fsdecode(f)
     with open(f, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
         mapped, status = None, os.fstat(file.fileno())
-        if is_mapped and status.st_size:
+        if maps and status.st_size:
             # The pages are private: writes to them stay in this process. Arrays keep the mapping.
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            _mapped[mapping] = status.st_dev, status.st_ino
-            mapped = np.frombuffer(mapping, np.uint8)
+            mapped = map_open_file(file, 0, mmap.ACCESS_COPY)
         if file.seekable():
             yield Source(file, name, mapped)
         else:  # a pipe
@@ -113,7 +111,7 @@ def open_source(f: Any, is_mapped: bool) -> Iterator[Source]:
 
 def refuse_mapped(status: os.stat_result) -> None:
     """Raise ``RuntimeError`` for a file that is to be written in place while tensors of this process lie in it."""
-    if (status.st_dev, status.st_ino) in [*_mapped.values()]:
+    if is_mapped(status):
         raise RuntimeError(
             "save(): the file cannot be replaced as a whole, and tensors that load(mmap=True) has given lie in it, which "
             "writing to it would change or lose\nHint: save to another path, or load it without mmap"

@@ -1,4 +1,4 @@
-"""A tensor's memory as an object: its place, its size and its bytes. It is for reading only.
+"""A tensor's memory as an object: its place, its size and its bytes.
 
 >>> import torchlike
 >>> part = torchlike.arange(4)[2:]
@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import included_mask
 
 from ..values.layouts import refuse_layout
-from .arrays import read_address, read_elements
+from .arrays import put, read_address, read_elements
+from .mapped_files import cut, map_file
 from .tensor import Tensor, wrap
 
 
@@ -41,15 +43,74 @@ def _find_owner(tensor: Tensor) -> Any:
     return owner
 
 
+def _read_bytes(owner: Any) -> Any:
+    """Return the bytes of the memory of an array that has no gaps, in that memory."""
+    turned = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
+    return turned.reshape(-1).view(np.uint8)
+
+
 class UntypedStorage:
-    """The memory that a tensor lies in, in bytes (source: ``torch.UntypedStorage``)."""
+    """The memory that a tensor lies in, or some of its own, in bytes (source: ``torch.UntypedStorage``).
+
+    Takes a tensor, a number of bytes, or their values.
+
+    >>> storage = UntypedStorage([1, 2, 3])
+    >>> storage[1:].fill_(7)
+    [torchlike.UntypedStorage of 2 elements on cpu]
+    >>> storage.tolist()
+    [1, 7, 7]
+    """
 
     __module__ = "torchlike"  # see Note [Public paths]
-    __slots__ = ("_tensor",)
+    __slots__ = ("_tensor", "filename")
 
-    def __init__(self, tensor: Tensor) -> None:
-        refuse_layout(tensor, "storage()")
-        self._tensor = _find_whole(tensor).detach()
+    def __init__(self, source: Any = 0, /, *, device: Any = None) -> None:
+        #: The path of the file that writes to the memory change, None for other memory.
+        self.filename: str | None = None
+        if not isinstance(source, Tensor):
+            is_size = isinstance(source, int)
+            source = put(np.empty(source, np.uint8) if is_size else np.array(source, np.uint8), device)
+        refuse_layout(source, "storage()")
+        self._tensor = _find_whole(source).detach()
+
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> Self:
+        """Return the bytes of a file, mapped into memory (source: ``torch.UntypedStorage.from_file``).
+
+        ``nbytes`` is the number of bytes from the file's beginning, 0 for all. Writes to ``shared`` memory change the file,
+        which is made, and grows, where it has too few bytes; else they stay in this process. Raises ``RuntimeError`` for a
+        file that is too small, ``OSError`` for one that cannot be opened.
+        """
+        made = cls(put(map_file(filename, shared, nbytes)))
+        made.filename = os.fspath(filename) if shared else None
+        return made
+
+    def untyped(self) -> UntypedStorage:
+        """Return the storage in bytes."""
+        return self if type(self) is UntypedStorage else UntypedStorage(self._tensor)
+
+    def clone(self) -> Self:
+        """Return a storage with a copy of the memory."""
+        return type(self)(self._flat().clone())
+
+    def cpu(self) -> Self:
+        """Return the storage, or a copy of it, on the cpu."""
+        return self if self._tensor.is_cpu else type(self)(self._flat().cpu())
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> Self:
+        """Copy the elements of another storage, of as many, into this one."""
+        self._flat().copy_(source._flat())
+        return self
+
+    def fill_(self, value: Any) -> Self:
+        """Set all elements to a value."""
+        self._flat().fill_(value)
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is that of CUDA: never."""
+        return False
 
     @property
     def device(self) -> dc.Device:
@@ -101,7 +162,20 @@ class UntypedStorage:
         return whole.view(ScalarType.Byte)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
+        if not isinstance(index, slice):
+            return self._flat()[index].item()
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        stop = max(start, stop)
+        if not self._tensor.is_cpu:
+            return type(self)(self._flat()[start:stop].clone())
+        size = self.element_size()
+        part = put(cut(_read_bytes(_find_owner(self._tensor)), start * size, stop * size))
+        return type(self)(part.view(self._flat().dtype) if stop > start else self._flat()[:0].clone())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat()[index] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
