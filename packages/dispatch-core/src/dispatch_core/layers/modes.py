@@ -9,6 +9,7 @@ Note [Where a mode stands]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -79,6 +80,11 @@ class DispatchMode:
         """Handle one call, and return its result."""
         raise NotImplementedError(f"{type(self).__qualname__} does not define __dispatch__")
 
+    def dispatch_handler(self) -> Callable[..., Any]:
+        """Return the function that gets the calls while the mode is on; asked for when it is entered."""
+        handler: Callable[..., Any] = getattr(self, type(self).handler_name)
+        return handler
+
     def __enter__(self) -> Self:
         # The class's: an instance may have attributes of these names.
         cls = type(self)
@@ -87,7 +93,7 @@ class DispatchMode:
         note_keys()
         # In the handler of the outermost mode none is on, though the variable holds that mode.
         outer = current_entry() if state is not None and state[0] & PYTHON else None
-        entry = ActiveMode(self, getattr(self, cls.handler_name), registry, cls.tensor_type, outer)
+        entry = ActiveMode(self, cls.dispatch_handler(self), registry, cls.tensor_type, outer)
         included = context.with_included(PYTHON)
         try:
             entry.tokens = (set_entered[entry], set_top[entry], context.set_state[included])

@@ -52,7 +52,7 @@ class OpOverload(Protocol):
     #: All overloads of this name.
     packet: OpOverloadPacket
     #: The same, by torch's name, which handlers of modes that are written for torch ask for; those of the other names are
-    #: ``_schema``, ``_name``, ``_namespace``, ``_opname`` and ``_overloadname``.
+    #: ``_schema``, ``_name``, ``_namespace``, ``_opname``, ``_overloadname`` and ``_defined_in_python``.
     overloadpacket: OpOverloadPacket
     #: Another number whenever a registration has changed that could change which kernels run.
     generation: int
@@ -102,6 +102,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     op.redispatch = redispatch.function
     op.packet = op.overloadpacket = entry.registry.ops.packet_of(name.packet)
     op._overloadname, op._name, op._opname, op._namespace = op.overload_name, entry.name, name.name, op.namespace
+    op._defined_in_python = name.namespace not in ("aten", "prims", None)
     op.generation, op.registrations = entry.generation, entry.registrations
     op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
     describe(op)

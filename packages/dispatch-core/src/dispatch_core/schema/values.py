@@ -272,7 +272,8 @@ _CHECKS: Final[dict[str, Check]] = {
     **dict.fromkeys(("None", "NoneType"), _require("None", lambda value: value is None)),
     "ScalarType": _dtype,
     "Generator": _require("Generator", lambda value: _is(value, "Generator")),
-    **{name: _require(name, _is_enum) for name in ("Layout", "MemoryFormat")},
+    "Layout": _require("Layout", lambda value: _is_enum(value) or _is(value, "Layout")),
+    "MemoryFormat": _require("MemoryFormat", _is_enum),
 }
 
 

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import dispatch_core as dc
 
 from .callers import find_caller
 
-__all__ = ["FakeImplCtx", "FakeKernel", "find_fake", "get_ctx", "register_fake_kernel"]
+__all__ = ["FakeImplCtx", "FakeKernel", "find_fake", "get_ctx", "list_fakes", "register_fake_kernel", "stand_in_sizes"]
 
 
 class FakeKernel:
@@ -35,8 +35,8 @@ class FakeImplCtx:
     def __init__(self, name: str, place: str) -> None:
         self._name, self._place = name, place
 
-    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
-        """Refuse a size that only values know.
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """Refuse a size that only values know, but in `opcheck`, where a number represents it.
 
         Raises ``ValueError`` for limits that no size has, and ``RuntimeError`` otherwise: tensors here have sizes that are
         numbers.
@@ -46,17 +46,25 @@ class FakeImplCtx:
                 raise ValueError(f"new_dynamic_size takes plain numbers, and no SymInt: min={min}, max={max}")
         if min < 0:
             raise ValueError(f"expected min to be greater than or equal to 0, got {min}: sizes are not negative")
+        taken = _stand_ins.get()
+        if taken is not None:
+            # No tensor of a check has so many elements in a dimension.
+            taken.append(_FIRST_STAND_IN + len(taken))
+            return taken[-1]
         raise RuntimeError(
             f"The fake of {self._name}, registered at {self._place}, asks for a size by get_ctx(): the operator has a "
             "data-dependent shape, and a tensor on the device meta has no values that would say which"
         )
 
-    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> NoReturn:
+    def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> int:
         """Do as `new_dynamic_size`, by its former name."""
-        self.new_dynamic_size(min=min, max=max)
+        return self.new_dynamic_size(min=min, max=max)
 
 
 _current: Final[ContextVar[FakeImplCtx | None]] = ContextVar("torchlike.fake", default=None)
+#: The numbers that represent sizes which only values know, in a check; None elsewhere.
+_stand_ins: Final[ContextVar[list[int] | None]] = ContextVar("torchlike.stand_in_sizes", default=None)
+_FIRST_STAND_IN: Final = 104729
 #: Operator → its fakes that libraries have registered, the newest last.
 _fakes: Final[dict[str, list[FakeKernel]]] = {}
 
@@ -87,6 +95,17 @@ def list_fakes(name: str) -> list[FakeKernel]:
 
 
 @contextmanager
+def stand_in_sizes() -> Iterator[list[int]]:
+    """Give numbers for the sizes that fakes ask for within a block; the list has those that were given."""
+    taken: list[int] = []
+    token = _stand_ins.set(taken)
+    try:
+        yield taken
+    finally:
+        _stand_ins.reset(token)
+
+
+@contextmanager
 def _within(context: FakeImplCtx) -> Iterator[None]:
     token = _current.set(context)
     try:
@@ -96,10 +115,11 @@ def _within(context: FakeImplCtx) -> Iterator[None]:
 
 
 def register_fake_kernel(
-    library: dc.Library, name: str, fn: Callable[..., Any], *, allow_override: bool = True
+    library: dc.Library, name: str, fn: Callable[..., Any], *, allow_override: bool = True, is_listed: bool = True
 ) -> Callable[[], None]:
     """Register a fake of an operator, through a library of the dispatcher's; return the function that forgets it.
 
+    One that is not ``is_listed`` is a kernel under Meta, and no fake where those are asked for.
     Raises ``RuntimeError`` where the operator has a fake and ``allow_override`` is False, or where meta tensors go through
     its parts.
     """
@@ -132,7 +152,8 @@ def register_fake_kernel(
             return fn(*args, **kwargs)
 
     dc.register_fake(entry.op, fake, lib=library)
-    _fakes.setdefault(name, []).append(made)
+    if is_listed:
+        _fakes.setdefault(name, []).append(made)
 
     def forget() -> None:
         if made in _fakes.get(name, ()):

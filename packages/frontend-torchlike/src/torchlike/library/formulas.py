@@ -35,7 +35,6 @@ def make_autograd_kernel(
         below = (keyset.mask | keyset.marker) & ~AUTOGRAD
         if "out" in tags:
             return _refuse_gradients(op, below)
-        _check_view(op)
         if op.schema.is_mutable and any(each.alias is not None for each in op.schema.returns):
             return dc.fast_redispatch(op, below)
         return make_kernel(op, keyset, _make_formula(op, read))
@@ -100,14 +99,6 @@ def _refuse_gradients(op: Any, below: int) -> Callable[..., Any]:
         return op.redispatch(below, *args, **kwargs)
 
     return kernel
-
-
-def _check_view(op: Any) -> None:
-    """Refuse an operator whose results are views that depend on a SymInt, as torch does."""
-    schema = op.schema
-    is_view = any(each.alias is not None and not each.alias.is_write for each in schema.returns)
-    if is_view and any("SymInt" in str(each.type) for each in schema.arguments):
-        raise RuntimeError("Custom ops that are views do not support SymInt. Use int in the schema, and a number.")
 
 
 def spell(op: Any) -> str:

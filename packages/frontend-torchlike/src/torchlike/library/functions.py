@@ -238,7 +238,8 @@ def register_torch_dispatch(
 ) -> Any:
     """Register an operator's handling by a mode or subclass with ``__torch_dispatch__``. A decorator without ``func``.
 
-    ``func(cls_or_mode, func, types, args, kwargs)`` has the place of ``__torch_dispatch__`` for this operator
+    ``func(cls_or_mode, func, types, args, kwargs)`` has the place of ``__torch_dispatch__`` for this operator, in
+    modes that are entered afterwards
     (source: ``torch.library.register_torch_dispatch``).
     """
     found = _resolve(op, "register_torch_dispatch")

@@ -116,7 +116,7 @@ class Library:
             if chosen == "Autograd" and _stop_passing(place[0]):
                 self._undo.append(lambda: _let_pass(place[0]))
             if chosen == _META and callable(fn) and not with_keyset and _is_defined(place[0]):
-                self._undo.append(register_fake_kernel(library, place[0], fn))
+                self._undo.append(register_fake_kernel(library, place[0], fn, is_listed=False))
             else:
                 library.impl(name, make_kernel(fn), chosen, with_keyset=with_keyset)
         _registered[place] = _registered.get(place, 0) + 1

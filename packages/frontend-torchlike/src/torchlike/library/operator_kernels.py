@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import dispatch_core as dc
 
@@ -38,6 +38,9 @@ def check_results(definition: CustomOpDef, device: str | None) -> Callable[..., 
         module = inspect.getmodule(definition._backend_fns[device])
         return RuntimeError(f"{name} (with implementation in {module}): {what}")
 
+    if is_view and any("SymInt" in str(each.type) for each in schema.arguments):
+        return _refuse_view
+
     def kernel(*args: Any, **kwargs: Any) -> Any:
         found = definition._find_kernel(device)(*args, **kwargs)
         if "inplace" in tags:
@@ -58,6 +61,10 @@ def check_results(definition: CustomOpDef, device: str | None) -> Callable[..., 
         return found
 
     return kernel
+
+
+def _refuse_view(*args: Any, **kwargs: Any) -> NoReturn:
+    raise RuntimeError("Custom ops that are views do not support SymInt. Use int in the schema.")
 
 
 def _check_memory(

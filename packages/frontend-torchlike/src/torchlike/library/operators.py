@@ -242,7 +242,8 @@ class CustomOpDef:
     def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register the operator's handling by a mode or subclass with ``__torch_dispatch__``. A decorator without ``fn``.
 
-        ``fn(cls_or_mode, func, types, args, kwargs)`` has the place of ``__torch_dispatch__`` for this operator.
+        ``fn(cls_or_mode, func, types, args, kwargs)`` has the place of ``__torch_dispatch__`` for this operator,
+        in modes that are entered afterwards.
         """
         if fn is None:
             return functools.partial(self.register_torch_dispatch, torch_dispatch_class)
@@ -328,3 +329,6 @@ class CustomOpDef:
             yield
         finally:
             (self._disabled_kernel.add if was_disabled else self._disabled_kernel.discard)(device_type)
+
+
+_maybe_get_opdef = find_definition

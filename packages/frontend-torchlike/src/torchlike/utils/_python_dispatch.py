@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
+from .dispatch_rules import RULES
 
 __all__ = ["TorchDispatchMode"]
 
@@ -36,6 +38,19 @@ class TorchDispatchMode(dc.DispatchMode):
 
     tensor_type: ClassVar[type | None] = Tensor
     handler_name: ClassVar[str] = "__torch_dispatch__"
+
+    def dispatch_handler(self) -> Callable[..., Any]:
+        """Return the function that gets the calls: rules of single operators for the class come first."""
+        handler, cls = super().dispatch_handler(), type(self)
+        rules = {name: rule for (name, owner), rule in RULES.items() if owner is cls}
+        if not rules:
+            return handler
+
+        def handle(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            rule = rules.get(func.name)
+            return handler(func, types, args, kwargs) if rule is None else rule(self, func, types, args, kwargs)
+
+        return handle
 
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["RULES", "add_rule", "find_rule"]
+__all__ = ["RULES", "add_rule"]
 
 #: Operator and class → the function that has the place of the class's ``__torch_dispatch__``.
 RULES: Final[dict[tuple[str, type], Callable[..., Any]]] = {}
@@ -26,8 +26,3 @@ def add_rule(name: str, cls: type, rule: Callable[..., Any]) -> Callable[[], Non
             del RULES[place]
 
     return forget
-
-
-def find_rule(op: Any, cls: type) -> Callable[..., Any] | None:
-    """Return the rule by which objects of a class handle an operator, or None."""
-    return RULES.get((op.name, cls)) if RULES else None

@@ -24,6 +24,7 @@ class layout:  # noqa: N801  # torch's name
     """
 
     __module__ = "torchlike"  # see Note [Public paths]
+    __schema_type__ = "Layout"  # the type of such values in schemas
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
