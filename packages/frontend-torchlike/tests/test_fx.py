@@ -12,7 +12,11 @@ import pytest
 import torchlike
 from torchlike import fx, nn
 from torchlike.fx import subgraph_rewriter
+from torchlike.fx.experimental.const_fold import split_const_subgraphs
+from torchlike.fx.experimental.rewriter import RewritingTracer
+from torchlike.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
 from torchlike.fx.passes.shape_prop import ShapeProp
+from torchlike.fx.passes.split_module import split_module
 
 
 class Block(nn.Module):
@@ -313,3 +317,78 @@ def test_an_attribute_that_is_not_there_is_warned_of():
         traced.graph.get_attr("0")
     with pytest.raises(RuntimeError, match="references nonexistent attribute weight"):
         traced.graph.lint()
+
+
+@pytest.mark.parametrize("name", ["neg", "relu", "add", "cat", "linear"])
+def test_a_function_makes_one_node_also_after_it_has_served_tensors(name):
+    function = getattr(torchlike, name, None) or getattr(nn.functional, name)
+    given = {"neg": 1, "relu": 1, "add": 2, "linear": 2}
+
+    def call(x):
+        return function([x, x]) if name == "cat" else function(*[x] * given[name])
+
+    for _ in range(20):
+        call(torchlike.ones(2, 2))
+        traced = fx.symbolic_trace(call)
+        assert [node.op for node in traced.graph.nodes] == ["placeholder", "call_function", "output"]
+        assert traced.graph.find_nodes(op="call_function", target=function)
+
+
+def test_a_module_is_split_by_the_number_of_each_node():
+    traced = fx.symbolic_trace(Block())
+    split = split_module(traced, traced, lambda node: int(node.op == "call_function"))
+    x = torchlike.randn(2, 3)
+    assert torchlike.equal(split(x), traced(x))
+    assert [name for name, _ in split.named_children()] == ["submod_0", "submod_1"]
+    assert [node.target for node in split.submod_0.graph.nodes if node.op == "call_module"] == ["layers_0", "layers_1"]
+
+
+def test_constants_are_computed_once():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torchlike.ones(2))
+
+        def forward(self, x):
+            return x * (self.scale + self.scale).exp() + self.scale.sum()
+
+    module = Scaled()
+    folded = split_const_subgraphs(module)
+    x = torchlike.randn(2)
+    torchlike.testing.assert_close(folded(x), module(x))
+    assert [node.op for node in folded.graph.nodes if node.op.startswith("call")].count("call_function") <= 4
+    assert "exp" not in folded.code
+
+
+def test_assertions_are_traced_by_a_rewriting_tracer():
+    limit = 3
+
+    class Checked(nn.Module):
+        def forward(self, x):
+            assert x.sum() < limit, "too large"
+            return x + 1
+
+    graph = RewritingTracer().trace(Checked())
+    module = fx.GraphModule(nn.Module(), graph)
+    assert module(torchlike.ones(2)).tolist() == [2, 2]
+    with pytest.raises(AssertionError, match="too large"):
+        module(torchlike.ones(4))
+    assert graph.eliminate_dead_code() is False
+
+
+def test_passes_run_in_an_order_that_the_constraints_allow():
+    order = []
+
+    def first(module):
+        order.append("first")
+
+    def second(module):
+        order.append("second")
+
+    passes = [pass_result_wrapper(second), pass_result_wrapper(first)]
+    manager = PassManager(passes, [this_before_that_pass_constraint(passes[1], passes[0])])
+    assert manager(fx.symbolic_trace(lambda x: x)).modified
+    assert order == ["first", "second"]
+    manager.add_constraint(this_before_that_pass_constraint(passes[0], passes[1]))
+    with pytest.raises(RuntimeError, match="Circular dependency"):
+        manager.solve_constraints()

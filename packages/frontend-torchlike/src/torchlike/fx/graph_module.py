@@ -16,7 +16,10 @@ from .. import nn
 from ..nn.modules.module import Module
 from ..serialization import save
 from ..surface.stand_in_names import root_name
-from .attributes import assign_attribute, copy_attribute, delete_submodule
+from .attributes import assign_attribute as _assign_attr
+from .attributes import copy_attribute as _copy_attr
+from .attributes import delete_submodule
+from .attributes import read_attribute as _get_attr
 from .generation.code import BoxedCodeGen, PythonCode
 from .generation.literals import is_name, standard_globals
 from .generation.running import compile_forward, describe_failure, import_lines
@@ -25,8 +28,17 @@ from .graph import Graph
 from .node import Node
 from .tracing.tracer import Tracer
 
-__all__ = ["GraphModule", "reduce_graph_module"]
+__all__ = [
+    "_USER_PRESERVED_ATTRIBUTES_KEY",
+    "GraphModule",
+    "_CodeOnlyModule",
+    "_assign_attr",
+    "_copy_attr",
+    "_get_attr",
+    "reduce_graph_module",
+]
 
+_USER_PRESERVED_ATTRIBUTES_KEY: Final = "_user_preserved_attributes"
 _HOOKS: Final = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
 _STATE_HOOKS: Final = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
 
@@ -117,9 +129,9 @@ class GraphModule(Module):
             if isinstance(root, _CodeOnlyModule):
                 for named in (root.named_children(), root.named_buffers(), root.named_parameters()):
                     for name, _ in named:
-                        copy_attribute(root, self, name)
+                        _copy_attr(root, self, name)
             for _, target in targets:
-                copy_attribute(root, self, target)
+                _copy_attr(root, self, target)
         elif isinstance(root, dict):
             for node, target in targets:
                 if target not in root:
@@ -127,7 +139,7 @@ class GraphModule(Module):
                         f"Node {node} referenced target {target} but that target was not provided in ``root``!"
                     )
             for _, target in sorted(targets, key=lambda pair: pair[1].count(".")):
-                assign_attribute(root[target], self, target)
+                _assign_attr(root[target], self, target)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
@@ -312,7 +324,7 @@ class GraphModule(Module):
             if name in self.__dict__:
                 setattr(copied, name, copy.deepcopy(self.__dict__[name], memo))
         copied.meta = copy.deepcopy(getattr(self, "meta", {}), memo)
-        for name, value in copied.meta.get("_user_preserved_attributes", {}).items():
+        for name, value in copied.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
             setattr(copied, name, value)
         for hook in self.__dict__.get("_deepcopy_hooks", ()):
             hook(copied)

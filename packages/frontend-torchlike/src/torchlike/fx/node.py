@@ -114,16 +114,16 @@ def _key_between(left: tuple[int, ...], right: tuple[int, ...] | None) -> tuple[
     return (*left, 0)
 
 
-def _write_argument(value: Any, limit: float = float("inf")) -> str:
+def _format_arg(value: Any, limit: float = float("inf")) -> str:
     """Return an argument as printed graphs have it; lists and tuples end after ``limit`` items."""
     if isinstance(value, (list, tuple)):
-        items = ", ".join(_write_argument(each) for index, each in enumerate(value) if index < limit)
+        items = ", ".join(_format_arg(each) for index, each in enumerate(value) if index < limit)
         rest = f", ...[total_len={len(value)}]" if len(value) > limit else ""
         if isinstance(value, list):
             return f"[{items}{rest}]"
         return f"({items}{',' if len(value) == 1 else ''}{rest})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_write_argument(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_format_arg(each)}" for key, each in value.items()) + "}"
     return f"%{value}" if isinstance(value, Node) else str(value)
 
 
@@ -465,7 +465,7 @@ class Node:
             ):
                 sizes = f"{dtype_letters(value.dtype)}{list(value.shape)}{list(value.stride())}{value.device}"
                 head = f'%{self.name} : Tensor "{sizes}"{head.partition(" : ")[2].removeprefix(kind)}'
-        return f"{head}(args = {_write_argument(self.args)}, kwargs = {_write_argument(self.kwargs)})"
+        return f"{head}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
     def _rename(self, candidate: str) -> None:
         """Name the node, by the candidate with a number where the name is taken."""

@@ -244,6 +244,8 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k: str) -> Attribute:
+        if k.startswith("_dispatch_"):  # the dispatcher asks whether it is a tensor
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {k!r}", name=k, obj=self)
         # A method's call becomes one node, so nothing is recorded yet.
         return Attribute(self, k)
 

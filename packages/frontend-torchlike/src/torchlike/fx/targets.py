@@ -12,6 +12,7 @@ import builtins
 import importlib
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterator
@@ -49,6 +50,12 @@ _OTHER: Final = {
 FUNCTIONAL_MODULE: Final = frozenset(
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum"
     " lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index".split()
+)
+#: Functions that torch has in a C module and programs call in ``nn.functional``.
+_C_MODULE: Final = frozenset(
+    f"nn.functional.{name}"
+    for name in "avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus"
+    " softshrink".split()
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z])([A-Z])")
 
@@ -161,6 +168,15 @@ def find_path(function: Any) -> str | None:
         return None
 
 
+@cache
+def _is_in_c_module(function: Any, name: str) -> bool:
+    """Return whether a program finds a function in ``torch._C._nn``, too."""
+    try:
+        return getattr(sys.modules["torch"]._C._nn, name) is function
+    except (AttributeError, ImportError, KeyError):
+        return False
+
+
 def qualified_name(function: Any) -> str:
     """Return a function's name with that of its module, as printed graphs have it.
 
@@ -179,8 +195,10 @@ def qualified_name(function: Any) -> str:
         return f"{root_name()}.Tensor.{name}"
     path = find_path(function)
     if path is not None:
-        if path in FUNCTIONAL_MODULE and root_name() == "torch":
+        if root_name() == "torch" and path in FUNCTIONAL_MODULE:
             return f"torch.functional.{path}"
+        if root_name() == "torch" and path in _C_MODULE and _is_in_c_module(function, path.rpartition(".")[2]):
+            return f"torch._C._nn.{path.rpartition('.')[2]}"
         return f"{root_name()}.{path}"
     if name == "<lambda>":
         try:

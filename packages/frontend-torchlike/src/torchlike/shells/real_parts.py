@@ -16,6 +16,7 @@ OURS: Final = {
     "torch._dynamo.eval_frame": "torchlike.compiler",
     "torch._C": "torchlike.library.internals.dispatcher",
     "torch._C._VariableFunctions": "torchlike",
+    "torch._C._nn": "torchlike.nn.functional",
     "torch._C._special": "torchlike.special",
     "torch._C._linalg": "torchlike.linalg",
     "torch._C._fft": "torchlike.fft",

@@ -162,7 +162,7 @@ class CodeWriter:
         if isinstance(value, typing._GenericAlias):  # type: ignore[attr-defined]  # list[int] is none, and List[int] is one
             origin = _ORIGINS.get(origin, origin)
         name = self.add_global(type_text(origin), origin)
-        args = getattr(value, "__dims__", None) or typing.get_args(value)
+        args = getattr(value, "__args__", None) or typing.get_args(value)
         return f"{name}[{','.join(map(self.write_type, args))}]" if args else name
 
     def write_arguments(self, args: Any, kwargs: Any) -> str:

@@ -1,0 +1,1 @@
+"""Passes and their order (source: ``torch.fx.passes.infra``)."""
