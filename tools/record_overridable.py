@@ -1,6 +1,6 @@
 """Record which of torch's functions may be overridden, and how they hand on their arguments: run it beside torch.
 
-``python tools/record_overridable.py`` writes ``overridable.txt`` of ``torchlike.overrides``: facts of the installed torch,
+``python tools/record_overridable.py`` writes ``overridable.txt`` of ``torchlike.overriding``: facts of the installed torch,
 by namespace. A function of torch's that is Python calls ``handle_torch_function`` itself; for it the table has the
 arguments whose classes are asked, and those that are handed on by position and by name. Any other name is a function that
 asks all arguments and hands on what it is given. A name with ``.__get__`` is a property, one with ``.__set__`` one that may
@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import overrides
 
-_TARGET = Path(__file__).parent.parent / "packages/frontend-torchlike/src/torchlike/overrides/overridable.txt"
+_TARGET = Path(__file__).parent.parent / "packages/frontend-torchlike/src/torchlike/overriding/overridable.txt"
 _NAMESPACES = {
     "torch": torch,
     "functional": torch.functional,

@@ -1,5 +1,7 @@
 """Classes that override functions: tensors of classes of their own, other objects, and their order."""
 
+import inspect
+from itertools import takewhile
 from typing import ClassVar
 
 import pytest
@@ -170,3 +172,117 @@ def test_an_error_of_a_handler_is_raised_once_and_as_it_is():
         with pytest.raises(KeyError, match="mine"):
             torchlike.sum(Failing())
         assert Failing.calls == number
+
+
+class Answering(Tensor):
+    """A class of tensors that answers for every function itself."""
+
+    calls: ClassVar[list] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Answering.calls.append((func, types, args))
+        return Other.__torch_function__.__func__(cls, func, types, args, kwargs)
+
+
+#: Operators of Python that are handed on as other methods: in a call by its own name, too.
+OTHERWISE = {
+    **{f"__{name}__": name for name in "add ge gt le lt matmul mul ne sub".split()},
+    **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "sub")},
+    "__mod__": "remainder",
+    "__truediv__": "div",
+    "__div__": "div",
+    "__rdiv__": "__rtruediv__",
+    "__imod__": "remainder_",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__radd__": "add",
+    "__rand__": "bitwise_and",
+    "__rmul__": "mul",
+    "__ror__": "bitwise_or",
+    "__rxor__": "bitwise_xor",
+}
+_LISTS = ("tensors", "others", "arrays", "matrices")
+
+
+def required_arguments(function, make):
+    """Return arguments for a function that can be overridden: one of ``make()`` for each that it requires."""
+    required = takewhile(
+        lambda each: each.default is each.empty and each.kind < each.VAR_KEYWORD,
+        inspect.signature(overrides.get_testing_overrides()[function]).parameters.values(),
+    )
+    values = []
+    for each in required:
+        if each.kind is each.KEYWORD_ONLY:
+            break
+        is_list = each.name in _LISTS and each.kind is not each.VAR_POSITIONAL
+        values.append("ij->j" if each.name == "equation" else [make(), make()] if is_list else make())
+    return values
+
+
+def test_every_function_that_may_be_overridden_is_handed_on_once_as_itself():
+    wrong, seen = [], 0
+    for functions in overrides.get_overridable_functions().values():
+        for function in functions:
+            name = overrides.resolve_name(function)
+            is_method = overrides.is_tensor_method_or_property(function)
+            if name == "torch.autocast":  # a class, which is made
+                continue
+            make = (lambda: Answering([5.0])) if is_method else Other
+            args = [make()] if function.__name__ == "__get__" else required_arguments(function, make)
+            Answering.calls.clear()
+            result = function(*args)
+            ((found, types, given),) = [(overrides.resolve_name(func), *more) for func, *more in Answering.calls] or [
+                result[:3]
+            ]
+            seen += 1
+            last = name.rpartition(".")[2]
+            expected = f"torch.Tensor.{OTHERWISE[last]}" if is_method and last in OTHERWISE else name
+            if (
+                found != expected
+                or types != (type(make()),)
+                or (given and given[0] is not args[0] and "einsum" not in name)
+            ):
+                wrong.append((name, found, types))
+    assert wrong == []
+    assert seen > 1200
+
+
+def test_functions_written_in_python_hand_on_torchs_arguments(seen):
+    target = torchlike.tensor([0, 1])
+    torchlike.nn.functional.cross_entropy(seen, target)
+    name, types, args, kwargs = Seen.calls[-1]
+    assert name == "torch.nn.functional.cross_entropy"
+    assert types == (Seen, Tensor)
+    assert [each is given for each, given in zip(args, (seen, target), strict=True)] == [True, True]
+    assert kwargs == {
+        "weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean",
+        "label_smoothing": 0.0,
+    }  # fmt: skip
+    torchlike.split(seen, 1)
+    assert Seen.calls[-1][2:] == ((seen, 1), {"dim": 0}) or Seen.calls[-1][3] == {"dim": 0}
+    assert len(Seen.calls) == 2
+
+
+def test_python_functions_are_functions_still():
+    relu = torchlike.nn.functional.relu
+    assert str(inspect.signature(relu)) == "(input: 'Tensor', inplace: 'bool' = False) -> 'Tensor'"
+    for _ in range(12):
+        assert relu(torchlike.tensor([-1.0, 2.0]), inplace=False).tolist() == [0, 2]
+    with pytest.raises(TypeError):
+        relu(torchlike.ones(2), what=1)
+
+
+def test_the_class_shows_attributes_that_look_for_overrides_and_instances_do_not():
+    shape, size = Tensor.shape, Tensor.size
+    assert isinstance(shape, property)
+    assert shape is Tensor.shape
+    assert shape.__get__ is Tensor.shape.__get__
+    assert shape.__get__.__name__ == "__get__"
+    assert shape.__get__.__self__.__name__ == "shape"
+    assert shape.__get__(torchlike.ones(2)) == size(torchlike.ones(2)) == (2,)
+    assert vars(Tensor)["size"] is not size
+    assert Own.size is size
+    own = type("WithSize", (Tensor,), {"size": lambda self: "own"})
+    assert own.size(None) == "own"
+    assert torchlike.ones(2).as_subclass(own).size() == "own"

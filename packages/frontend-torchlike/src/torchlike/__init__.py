@@ -112,7 +112,20 @@ _NAMES = {
     "utils": "",
     "version": "",
 }
-_late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function, namespace="torch"))
+#: Functions written in Python whose arguments may override them.
+_ASKING = frozenset(
+    "get_device is_complex is_distributed is_floating_point is_signed lu numel pca_lowrank svd_lowrank unique"
+    " unravel_index".split()
+)
+
+
+def _convert(name: str, found: Any) -> Any:
+    from .overriding.wrapping import make_overridable
+
+    return make_overridable(found, "functional" if name == "unique" else "torch", name) if name in _ASKING else found
+
+
+_late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function, namespace="torch"), _convert)
 
 
 def __getattr__(name: str) -> Any:

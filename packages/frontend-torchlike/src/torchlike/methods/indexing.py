@@ -20,6 +20,7 @@ from ..creation.factories import FACTORIES, tensor
 from ..creation.literals import is_sequence
 from ..history.metadata import is_plain
 from ..history.transforms import FRONT
+from ..overriding.handling import PLAIN, make_override
 from ..tensors.foreign_data import is_foreign
 from ..tensors.tensor import Tensor
 from ..values.dtypes import format_type
@@ -282,8 +283,14 @@ def _to_int(part: Any) -> int:
     return min(max(number, -_FARTHEST), _FARTHEST)
 
 
+_ask_getitem: Final = make_override(lambda: Tensor.__getitem__)
+_ask_setitem: Final = make_override(lambda: Tensor.__setitem__)
+
+
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Read elements: a view where the index has no tensors, else a copy."""
+    if type(self) is not Tensor and (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
+        return overridden
     # The plain cases of `_split`, at once.
     kind = type(index)
     if kind is int or kind is slice or kind is tuple:
@@ -301,6 +308,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return _alias(result) if result is self else result
     elif index is None:
         return _unsqueeze(self, 0)
+    if (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
+        return overridden
     result, left = _split(self, index)
     if left:
         result = _index(result, left)
@@ -312,6 +321,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
+    if (type(self) is not Tensor or type(value) not in PLAIN or type(index) not in PLAIN) and _ask_setitem(
+        (self, index, value), {}
+    ) is not NotImplemented:
+        return
     if self._dispatch_mask & LAYOUTS and self.is_sparse:
         raise TypeError("Cannot assign to a sparse tensor\nHint: make another one, of its indices and values")
     target, left = _split(self, index)

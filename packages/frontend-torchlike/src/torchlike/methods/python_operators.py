@@ -44,6 +44,11 @@ _HANDED_ON: Final = {
     "itruediv": "div_",
     "mod": "remainder",
     "truediv": "div",
+    "radd": "add",
+    "rand": "bitwise_and",
+    "rmul": "mul",
+    "ror": "bitwise_or",
+    "rxor": "bitwise_xor",
 }
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -73,14 +78,19 @@ def _make_forward(name: str, function: Callable[..., Any], public: str) -> Calla
     # fmt: on
 
 
-def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_reflect(function: Callable[..., Any], python: str) -> Callable[..., Any]:
+    override = make_override(lambda: find_method(_HANDED_ON.get(f"r{python}", f"__r{python}__")))
+
     def method(self: Tensor, other: Any) -> Any:
+        if type(self) is not Tensor and (found := override((self, other), {})) is not NotImplemented:
+            return found
         if not isinstance(other, _TAKEN):
             return NotImplemented
         if not isinstance(self, Tensor):
             raise TypeError(f"a reflected operator of tensors doesn't apply to a {type(self).__name__!r} object")
         return function(other.item() if isinstance(other, np.generic) else other, self)
 
+    method.__name__ = method.__qualname__ = f"__r{python}__"
     return method
 
 
@@ -97,21 +107,28 @@ def _forward(python: str, name: str) -> _Maker:
     return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name], public)
 
 
-def _reflect(name: str) -> _Maker:
-    return lambda: _make_reflect(NUMBER_FIRST[name] if name in NUMBER_FIRST else FUNCTIONS[name])
+def _reflect(python: str, name: str) -> _Maker:
+    return lambda: _make_reflect(NUMBER_FIRST[name] if name in NUMBER_FIRST else FUNCTIONS[name], python)
 
 
 def _import_indexing(name: str) -> Callable[..., Any]:
     from . import indexing  # it names operators, which defines them
 
     made: Callable[..., Any] = getattr(indexing, name)
+    made.__name__ = f"__{name}__"
     return made
 
 
 def _invert(self: Tensor) -> Tensor:
+    if type(self) is not Tensor and (found := _ask_invert((self,), {})) is not NotImplemented:
+        return found
     if self.is_floating_point() or self.is_complex():
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return FUNCTIONS["bitwise_not"](self)
+
+
+_invert.__name__ = "__invert__"
+_ask_invert: Final = make_override(lambda: Tensor.__invert__)
 
 
 def _make_operators() -> dict[str, _Maker]:
@@ -119,7 +136,7 @@ def _make_operators() -> dict[str, _Maker]:
     for python, name in _OPERATORS.items():
         if name not in FUNCTIONS:
             continue
-        made[f"__{python}__"], made[f"__r{python}__"] = _forward(python, name), _reflect(name)
+        made[f"__{python}__"], made[f"__r{python}__"] = _forward(python, name), _reflect(python, name)
         if f"{name}_" in METHODS:
             made[f"__i{python}__"] = _forward(f"i{python}", f"{name}_")
     made |= {f"__{name}__": _forward(name, name) for name in _COMPARISONS}

@@ -27,6 +27,11 @@ class LazyAttribute:
             setattr(self._owner, self._name, found)
         return found
 
+    @property
+    def value(self) -> Any:
+        """The attribute, put into the class if it was not there."""
+        return self._put()
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         found = self._put()
         bind = getattr(type(found), "__get__", None)

@@ -76,13 +76,16 @@ else:
 
 
 def load_names(
-    package: str, modules: Mapping[str, str], complete: Callable[[Any], None] | None = None
+    package: str,
+    modules: Mapping[str, str],
+    complete: Callable[[Any], None] | None = None,
+    convert: Callable[[str, Any], Any] | None = None,
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``modules`` maps each of its modules to the public names in it, separated by spaces. A name is imported at its first
     use, and is an attribute of the package from then on; so are the modules. ``complete`` is called with each object that
-    is so imported.
+    is so imported, and ``convert`` returns the object that the package has under a name.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
@@ -91,6 +94,8 @@ def load_names(
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
             if complete is not None:
                 complete(found)
+            if convert is not None:
+                found = convert(name, found)
         elif name in modules:
             found = import_module(f"{package}.{name}")
         elif (alias := aliases.get(f"{package}.{name}")) is not None:

@@ -8,10 +8,10 @@ from functools import lru_cache, wraps
 from importlib import import_module
 from typing import Any, Final
 
+from ..overriding.table import read
 from ..tensors.tensor import Tensor
 from . import subclasses
 from .questions import handle_torch_function, has_torch_function
-from .table import read
 
 __all__ = [
     "get_default_nowrap_functions",

@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatch_core.frontends import current_masks
 
-from ..overriding.handling import add_overriding, are_classes_asked, are_modes_asked, call_override, has_override
+from ..overriding.handling import are_classes_asked, are_modes_asked, call_override, has_override, list_overloaded
 from ..tensors.overriding_classes import MODES
 from ..tensors.tensor import Tensor
 
@@ -68,17 +68,6 @@ def handle_torch_function(
     ('scale', {'by': 2})
     """
     return call_override(public_api, list_overloaded(relevant_args), args, kwargs)
-
-
-def list_overloaded(relevant_args: Iterable[Any]) -> list[Any]:
-    """Return one argument of each class that takes part in overriding, tensors among them where another does."""
-    if not are_classes_asked():
-        return []
-    found: list[Any] = []
-    for each in relevant_args:
-        if type(each) is Tensor or has_override(each):
-            add_overriding(found, each)
-    return found
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -9,16 +9,13 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core.keys import DispatchKeySet
 
-from ..functions.operator_functions import METHODS
 from ..history.differentiable import Differentiable
-from ..methods.python_operators import FORWARD_OPERATORS, PYTHON_OPERATORS
 from ..names.lazy_attributes import LazyAttribute, LazyProperty
-from ..names.lazy_names import LeftOut
 from ..overriding import handling
-from ..overriding.wrapping import make_method
+from ..overriding.public_attributes import is_property, list_published
+from ..overriding.table import read
 from ..tensors.overriding_classes import CLASSES, DISABLED, DISABLED_DISPATCH, PYTHON
 from ..tensors.tensor import Tensor
-from .table import UNLISTED, read, read_operators
 
 _mask: Final[Any] = vars(Differentiable)["_dispatch_mask"]
 _read_mask, _write_mask = _mask.__get__, _mask.__set__
@@ -45,6 +42,7 @@ class Overridable(Tensor):
     __slots__ = ()
     __module__ = "torchlike"
     __torch_function__ = DISABLED
+    _adds_keys = True
 
     _dispatch_mask = property(_get_mask, _set_mask)
 
@@ -76,54 +74,13 @@ def _handle(keyset: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _complete() -> None:
-    """Set the methods and properties that look for overrides in `Overridable`; those of operators look themselves."""
-    own = METHODS.keys() | FORWARD_OPERATORS
-    operators = read_operators()
-    for name in {*read()["Tensor"], *UNLISTED.split()} - own:
-        if (method := _find(name)) is not None:
-            maker = partial(_make, name, operators.get(name, name), method)
-            setattr(Overridable, name, LazyAttribute(Overridable, name, maker))
-    for word in read()["properties"]:
-        name = word.partition(".")[0]
-        if (method := _find(name)) is not None:
-            setattr(Overridable, name, LazyProperty(Overridable, name, partial(_make_property, name)))
+    """Set the methods and properties in `Overridable` that are not found to be overridden in a call of an operator.
 
-
-def _find(name: str) -> Any:
-    """Return the attribute of the tensor class, as it stands there, or None where it has none of the name."""
-    found = next((vars(kind)[name] for kind in Tensor.__mro__ if name in vars(kind) and kind is not object), None)
-    return None if isinstance(found, LeftOut) else found
-
-
-def _make(name: str, public: str, _: Any) -> Callable[..., Any]:
-    plain = getattr(Tensor, name)
-    if name.startswith("__r") and (forward := f"__{name[3:]}") in PYTHON_OPERATORS:
-        return make_reflected(plain, forward, public)
-    return make_method(plain, lambda: getattr(Tensor, public), name)
-
-
-def make_reflected(plain: Callable[..., Any], forward: str, public: str) -> Callable[..., Any]:
-    """Return the method of ``other + self``: where another tensor stands first, it is that one's own operator."""
-    method = make_method(plain, lambda: getattr(Tensor, public), plain.__name__)
-
-    def method_from_right(self: Any, other: Any) -> Any:
-        if isinstance(other, Tensor):
-            return getattr(type(other), forward)(other, self)
-        return method(self, other)
-
-    return method_from_right
-
-
-def _make_property(name: str) -> property:
-    plain = getattr(Tensor, name)
-    assert isinstance(plain, property)
-    assert plain.fget is not None
-    return property(
-        make_method(plain.fget, lambda: getattr(Tensor, name).__get__, name),
-        None if plain.fset is None else make_method(plain.fset, lambda: getattr(Tensor, name).__set__, name),
-        None if plain.fdel is None else make_method(plain.fdel, lambda: getattr(Tensor, name).__delete__, name),
-        doc=plain.__doc__,
-    )
+    See Note [Attributes of the class] in `overriding.public_attributes`.
+    """
+    for name in list_published():
+        kind = LazyProperty if is_property(name) else LazyAttribute
+        setattr(Overridable, name, kind(Overridable, name, partial(getattr, Tensor, name)))
 
 
 @lru_cache(maxsize=1)

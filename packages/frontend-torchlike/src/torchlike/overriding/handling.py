@@ -57,6 +57,17 @@ def add_overriding(found: list[Any], value: object) -> None:
     found.insert(place, value)
 
 
+def list_overloaded(asked: Iterable[Any]) -> list[Any]:
+    """Return one argument of each class that takes part in overriding, tensors among them where another does."""
+    if not are_classes_asked():
+        return []
+    found: list[Any] = []
+    for each in asked:
+        if type(each) is Tensor or has_override(each):
+            add_overriding(found, each)
+    return found
+
+
 def are_classes_asked() -> bool:
     """Return whether the classes of arguments are asked in this context."""
     state = current_masks()

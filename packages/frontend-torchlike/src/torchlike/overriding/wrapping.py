@@ -1,44 +1,174 @@
-"""Functions that are written in Python, with a look at the arguments before each call."""
+"""Functions that are written in Python, with a look at the arguments before each call.
+
+Note [Functions written in Python]
+    Operators' functions look for overrides in their own code; see Note [Functions that may be overridden] in
+    `dispatch_core.calls`. A function of several operators is behind a generated one with the same arguments, which compares
+    the types of its tensors with `PLAIN` and calls it. What torch's own function of Python hands on stands in `table`:
+    it asks some of its arguments, and gives the others by name, also those that the call has left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import update_wrapper
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial, update_wrapper
+from typing import Any, Final
 
-from .handling import PLAIN, make_override
-from .mode_stack import ENTERED as MODES
+from dispatch_core.calls import LazyFunction, define, make_function
+from dispatch_core.tracebacks import trim_traceback
+
+from ..tensors.tensor import Tensor
+from .handling import (
+    PLAIN,
+    are_classes_asked,
+    are_modes_asked,
+    call_override,
+    has_override,
+    list_overloaded,
+    make_override,
+)
+from .mode_stack import ENTERED
+from .table import PythonFunction, read
+
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def make_method(plain: Callable[..., Any], find_public: Callable[[], Any], name: str) -> Callable[..., Any]:
     """Return a method of overriding classes that asks for overrides, and else does as the plain one."""
-    override = make_override(find_public)
+    override = _Asking(plain, find_public, "Tensor", name)
 
     def method(*args: Any, **kwargs: Any) -> Any:
         found = override(args, kwargs)
         return plain(*args, **kwargs) if found is NotImplemented else found
 
+    update_wrapper(method, plain)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    method.__doc__ = getattr(plain, "__doc__", None)
     return method
 
 
-def make_overridable(plain: Callable[..., Any]) -> Callable[..., Any]:
+def make_overridable(plain: Callable[..., Any], section: str = "torch", name: str = "") -> Callable[..., Any]:
     """Return a function that asks the classes of its arguments for overrides, and else does as the plain one.
 
-    Its public function is itself.
+    ``section`` and ``name`` are torch's, by which `table` tells what the function hands on.
     """
-    override = make_override(lambda: function)
+    override = _Asking(plain, lambda: function, section, name or plain.__name__)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        for each in args:
-            if type(each) not in PLAIN:
-                break
-        else:
-            if not kwargs and not MODES:
-                return plain(*args)
+    def ask(*args: Any, **kwargs: Any) -> Any:
         found = override(args, kwargs)
         return plain(*args, **kwargs) if found is NotImplemented else found
 
+    def make() -> Callable[..., Any]:
+        return _generate(plain, ask)
+
+    def first_calls(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return partial(ask, **kwargs) if kwargs else ask, args, False
+
+    function = LazyFunction(make, first_calls=first_calls, name=plain.__name__).function
     update_wrapper(function, plain)
     return function
+
+
+def _generate(plain: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function with the arguments of ``plain`` that calls it where the types of its tensors are plain ones."""
+    parameters = inspect.signature(plain, follow_wrapped=False).parameters.values()
+    kinds = {each.kind for each in parameters}
+    names: dict[str, Any] = {"__tensor": Tensor, "__plain": PLAIN, "__modes": ENTERED, "__run": plain, "__ask": ask}
+    names |= {"__error": Exception, "__trim": trim_traceback}
+    if not kinds <= {*_POSITIONAL, inspect.Parameter.KEYWORD_ONLY} or hasattr(plain, "__signature__"):
+        test = "not kwargs and not __modes and args and type(args[0]) is __tensor"
+        lines = [f"if {test}:", "    return __run(*args)", "return __ask(*args, **kwargs)"]
+        return _make("*args, **kwargs", lines, plain, names)
+    heading, given, tests = [], [], []
+    has_star = False
+    for number, each in enumerate(parameters):
+        default = ""
+        if each.default is not each.empty:
+            default, names[f"__default{number}"] = f"=__default{number}", each.default
+        if each.kind is each.KEYWORD_ONLY and not has_star:
+            heading.append("*")
+            has_star = True
+        heading.append(f"{each.name}{default}")
+        given.append(f"{each.name}={each.name}" if has_star else each.name)
+        if each.annotation is each.empty or "Tensor" in str(each.annotation) or str(each.annotation) == "Any":
+            tests.append(f"(type({each.name}) is __tensor or type({each.name}) in __plain)")
+    lines = [
+        f"if {' and '.join([*tests, 'not __modes'])}:",
+        f"    return __run({', '.join(given)})",
+        f"return __ask({', '.join(given)})",
+    ]
+    return _make(", ".join(heading), lines, plain, names)
+
+
+def _make(heading: str, lines: list[str], plain: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+    body = ["try:", *(f"    {line}" for line in lines), "except __error as __e:", "    __trim(__e)", "    raise"]
+    made: Callable[..., Any] = make_function(define(f"__call({heading})", body), f"override of {plain.__name__}", names)
+    made.__name__ = plain.__name__
+    return made
+
+
+class _Asking:
+    """Hands the calls of a function that is written in Python to overrides, with the arguments that torch's hands on."""
+
+    def __init__(self, plain: Callable[..., Any], find_public: Callable[[], Any], section: str, name: str) -> None:
+        self._plain, self._find, self._place = plain, find_public, (section, name)
+        self._ask = make_override(find_public)
+        self._form: PythonFunction | bool | None = False
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        form = self._form
+        if form is False:
+            section, name = self._place
+            form = self._form = read().get(section, {}).get(name)
+        if not isinstance(form, PythonFunction) or not _is_overridden(args, kwargs):
+            return self._ask(args, kwargs)
+        try:
+            given = _bind(self._plain, form, args, kwargs)
+        except (TypeError, KeyError):  # the classes are asked about a wrong call, too
+            return self._ask(args, kwargs)
+        asked, own_args, own_kwargs = given
+        found = list_overloaded(asked)
+        if not found and not are_modes_asked():
+            return self._ask(args, kwargs)
+        return call_override(self._find(), found, own_args, own_kwargs)
+
+
+def _is_overridden(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if are_modes_asked():
+        return True
+    return are_classes_asked() and any(map(has_override, _flatten((*args, *kwargs.values()))))
+
+
+def _flatten(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from value
+        else:
+            yield value
+
+
+def _bind(
+    plain: Callable[..., Any], form: PythonFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments that are asked, and those that are handed on by position and by name.
+
+    Raises ``TypeError`` or ``KeyError`` where the function does not take a call so.
+    """
+    signature = inspect.signature(plain)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    values = dict(bound.arguments)
+    own = list(signature.parameters)
+    expected = [each.lstrip("*") for each in form.positional]
+    # The names of arguments that are given by position may differ.
+    for place, name in enumerate(expected):
+        if name not in values and place < len(own):
+            values[name] = values[own[place]]
+    asked = [each for name in form.asked for each in _flatten([values[name.lstrip("*")]])]
+    positional: list[Any] = []
+    for name in form.positional:
+        if name.startswith("*"):
+            positional += values[name[1:]]
+        else:
+            positional.append(values[name])
+    named = {name: values[name] for name in form.named if name in values}
+    return asked, tuple(positional), named

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.torch_names import TORCH_NAMES
+from dispatch_core.caches import LazyTable
 from dispatch_core.keys import LAYOUTS
 
 from .. import npu
@@ -19,15 +21,19 @@ from ..creation.factories import construct, tensor
 from ..creation.factory_layouts import EMPTY
 from ..functions.operator_functions import FUNCTIONS, METHODS
 from ..history.device_keys import AUTOGRAD_BITS
+from ..history.differentiable import Differentiable
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
 from ..methods.ufuncs import call_ufunc
 from ..names.docstrings import complete_all, complete_function
-from ..names.lazy_attributes import LazyProperty, set_lazily
+from ..names.lazy_attributes import LazyAttribute, LazyProperty, set_lazily
 from ..names.lazy_names import LeftOut
+from ..overriding.handling import make_override
+from ..overriding.public_attributes import publish
+from ..overriding.wrapping import make_method
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
-from ..tensors.overriding_classes import COMPLETE, DISABLED_DISPATCH
+from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
@@ -313,6 +319,44 @@ def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
     return make_empty(size, dtype, device)
 
 
+def _list_published() -> list[str]:
+    """Return the names of methods and properties that look for no overrides themselves."""
+    own = [
+        name for kind in (Tensor, Differentiable) for name, value in vars(kind).items() if _is_published(name, value)
+    ]
+    return [
+        *own,
+        *(name for name in "_base _grad _is_view _version _indices _values _nnz _dimI _dimV _coalesced_".split()),
+    ]
+
+
+def _is_published(name: str, value: Any) -> bool:
+    if name.startswith("_"):
+        return False
+    if type(value) is LazyAttribute:
+        return name not in METHODS or name in _WRITTEN
+    return type(value) in (FunctionType, property, LazyProperty)
+
+
+#: Methods that are loaded late, and are no operators' functions.
+_WRITTEN: Final = frozenset([*_UNCOMMON.split(), *_SPARSE.split()])
+
+
+_OVERRIDES: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    lambda name: make_override(lambda: getattr(Tensor, name)),
+    "__bool__ __complex__ __contains__ __float__ __format__ __index__ __int__ __len__ __repr__".split(),
+)
+
+
+def _ask(name: str, args: tuple[Any, ...]) -> Any:
+    """Ask for an override of a method that stands in the tensor class."""
+    return _OVERRIDES[name](args, {})
+
+
+#: Special methods that ask for overrides before they run.
+_SPECIAL: Final = frozenset("__array__ __deepcopy__ __dlpack__ __dlpack_device__ __reduce_ex__".split())
+
+
 def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS.keys() - dir(Tensor)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text, "backward": _load_backward})
@@ -324,12 +368,14 @@ def _complete() -> None:
         for name, method in methods.items():
             setattr(protocol, name, staticmethod(method))
     for name, method in (CASTS | _OTHERS).items():
-        setattr(Tensor, name, method)
+        setattr(Tensor, name, make_method(method, partial(getattr, Tensor, name), name) if name in _SPECIAL else method)
     documented = {**CASTS, **_OTHERS, **{name: getattr(Tensor, name) for name in _OWN.split()}}
     complete_all(documented, [name for name in documented if not name.startswith("_")], "Tensor")
     AUTOGRAD_BITS.register = _cover
     COMPLETE.append(_find_overridable)
+    ASK.append(_ask)
     EMPTY[sparse_coo] = _make_sparse
+    publish(_list_published())
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
 

@@ -16,11 +16,21 @@ from typing import Any, Final
 
 from dispatch_core.keys import DispatchKey
 
-__all__ = ["CLASSES", "COMPLETE", "DISABLED", "DISABLED_DISPATCH", "MODES", "PYTHON", "complete_bases"]
+__all__ = ["ASK", "CLASSES", "COMPLETE", "DISABLED", "DISABLED_DISPATCH", "MODES", "PYTHON", "ask", "complete_bases"]
 
 CLASSES: Final = DispatchKey["TorchFunction"].value
 MODES: Final = DispatchKey["TorchFunctionMode"].value
 PYTHON: Final = DispatchKey.Python.value
+
+#: Holds the function that asks for an override of a method, of a tensor and further arguments; `surface` puts it here.
+ASK: Final[list[Callable[..., Any]]] = []
+
+
+def ask(name: str, tensor: Any, *args: Any) -> Any:
+    """Return the result of the override of a method of tensors, or ``NotImplemented`` where the class has none."""
+    if type(tensor).__torch_function__ is DISABLED:
+        return NotImplemented
+    return ASK[0](name, (tensor, *args))
 
 
 class _NoOverride:

@@ -24,8 +24,9 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
-from ..names.lazy_names import Tensor
 from .arrays import read_printable
+from .overriding_classes import DISABLED, ask
+from .tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,14 @@ def set_printoptions(
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
+    if type(tensor) is not Tensor and (found := ask("__repr__", tensor)) is not NotImplemented:
+        overridden: str = found
+        return overridden
     if tensor._dispatch_mask & _RECORDS:
         text: str = tensor._dispatch_data.to_text(tensor)
         return text
-    start = "tensor("
+    kind: Any = type(tensor)
+    start = "tensor(" if kind is Tensor or kind.__torch_function__ is DISABLED else f"{kind.__name__}("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
     notes = []
     if device.type != "cpu" or device.index is not None:

@@ -32,7 +32,7 @@ from ..history.view_hooks import make_views
 from ..history.views import join, share_memory
 from ..names.lazy_names import LeftOut
 from ..values.size import Size, check_dim
-from .overriding_classes import complete_bases
+from .overriding_classes import ask, complete_bases
 
 if TYPE_CHECKING:
     from ..tensor_methods import TensorMethods  # a stub alone
@@ -308,6 +308,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     # Python's protocols.
 
     def __len__(self) -> int:
+        if type(self) is not Tensor and (found := ask("__len__", self)) is not NotImplemented:
+            return found
         data = self._dispatch_data
         shape = data.shape if is_plain[type(data)] else dc.shape(self)
         if not shape:
@@ -320,6 +322,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return iter(self.unbind(0))
 
     def __bool__(self) -> bool:
+        if type(self) is not Tensor and (found := ask("__bool__", self)) is not NotImplemented:
+            return found
         try:
             return bool(self.item())
         except Exception as error:
@@ -339,15 +343,23 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         raise ValueError("only one element tensors can be converted to Python scalars")
 
     def __int__(self) -> int:
+        if type(self) is not Tensor and (found := ask("__int__", self)) is not NotImplemented:
+            return found
         return int(self._only())
 
     def __float__(self) -> float:
+        if type(self) is not Tensor and (found := ask("__float__", self)) is not NotImplemented:
+            return found
         return float(self._only())
 
     def __complex__(self) -> complex:
+        if type(self) is not Tensor and (found := ask("__complex__", self)) is not NotImplemented:
+            return found
         return complex(self._only())
 
     def __index__(self) -> int:
+        if type(self) is not Tensor and (found := ask("__index__", self)) is not NotImplemented:
+            return found
         if self.numel() != 1 or not (self.dtype.is_integral or self.dtype == ScalarType.Bool):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
@@ -357,6 +369,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return None if dc.shape(self) or self.requires_grad else self.item()
 
     def __contains__(self, element: object) -> bool:
+        if type(self) is not Tensor and (found := ask("__contains__", self, element)) is not NotImplemented:
+            return found
         if isinstance(element, (Tensor, int, float, complex)):
             return bool((self == element).any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
@@ -365,6 +379,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return id(self)
 
     def __format__(self, spec: str) -> str:
+        if type(self) is not Tensor and (found := ask("__format__", self, spec)) is not NotImplemented:
+            return found
         if not dc.shape(self) and not self.is_meta and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from types import FunctionType
+from typing import Any, Final
 
 from ...names.docstrings import complete
 from ...names.lazy_names import load_names
+from ...overriding.wrapping import make_overridable
 
 _NAMES: Final = {
     "activations": (
@@ -43,4 +45,20 @@ _NAMES: Final = {
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding embedding_bag one_hot",
 }
-__all__, __getattr__, __dir__ = load_names(__name__, _NAMES, partial(complete, namespace="nn.functional"))
+
+
+def _make_overridable(name: str, found: Any) -> Any:
+    """Return a function that looks for overrides before each call; those of operators do so themselves.
+
+    See Note [Functions written in Python] in `overriding.wrapping`.
+    """
+    if type(found) is not FunctionType or "__lazy" in found.__globals__:
+        return found
+    made = make_overridable(found, "nn.functional", name)
+    made.__module__ = __name__  # where pickle finds it
+    return made
+
+
+__all__, __getattr__, __dir__ = load_names(
+    __name__, _NAMES, partial(complete, namespace="nn.functional"), _make_overridable
+)

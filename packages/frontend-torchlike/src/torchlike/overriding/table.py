@@ -38,9 +38,3 @@ def read() -> dict[str, dict[str, PythonFunction | None]]:
                 None if is_plain else PythonFunction(*(tuple(part.split()) for part in (asked, positional, named)))
             )
     return found
-
-
-@lru_cache(maxsize=1)
-def read_operators() -> dict[str, str]:
-    """Return Python's operators whose calls are those of another method, and that method's name."""
-    return dict(word.split("=") for word in read()["operators"])
