@@ -49,6 +49,7 @@ _sys.meta_path.insert(0, _AliasFinder)
 
 newaxis = None
 contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format
+legacy_contiguous_format = contiguous_format
 
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
@@ -82,7 +83,11 @@ _NAMES = {
     " set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled"
     " set_autocast_xla_dtype set_autocast_xla_enabled",
     "backends": "",
-    "surface.conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value",
+    "functions.inner": "_assert_async _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sample_dirichlet"
+    " _shape_as_tensor _softmax_backward_data _standard_gamma dsmm is_inference spmm",
+    "functions.symbols": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "surface.conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_tensor_all_with"
+    " _check_type _check_value _check_with",
     "compiler": "_dynamo _inductor compile",
     "cuda": "AcceleratorError OutOfMemoryError",
     "distributed": "",
@@ -92,6 +97,7 @@ _NAMES = {
     "jit": "",
     "library": "",
     "library.tags": "Tag",
+    "values.dtypes": "chalf complex32",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

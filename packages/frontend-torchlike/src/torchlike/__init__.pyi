@@ -124,13 +124,33 @@ set_autocast_ipu_enabled: Final[Any]
 set_autocast_xla_dtype: Final[Any]
 set_autocast_xla_enabled: Final[Any]
 from . import backends as backends
+from .functions.inner import _assert_async as _assert_async
+from .functions.inner import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .functions.inner import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .functions.inner import _sample_dirichlet as _sample_dirichlet
+from .functions.inner import _shape_as_tensor as _shape_as_tensor
+from .functions.inner import _softmax_backward_data as _softmax_backward_data
+from .functions.inner import _standard_gamma as _standard_gamma
+from .functions.inner import dsmm as dsmm
+from .functions.inner import is_inference as is_inference
+from .functions.inner import spmm as spmm
+from .functions.symbols import sym_float as sym_float
+from .functions.symbols import sym_int as sym_int
+from .functions.symbols import sym_ite as sym_ite
+from .functions.symbols import sym_max as sym_max
+from .functions.symbols import sym_min as sym_min
+from .functions.symbols import sym_not as sym_not
+from .functions.symbols import sym_sqrt as sym_sqrt
+from .functions.symbols import sym_sum as sym_sum
 from .surface.conditions import _assert as _assert
 from .surface.conditions import _check as _check
 from .surface.conditions import _check_index as _check_index
 from .surface.conditions import _check_not_implemented as _check_not_implemented
 from .surface.conditions import _check_tensor_all as _check_tensor_all
+from .surface.conditions import _check_tensor_all_with as _check_tensor_all_with
 from .surface.conditions import _check_type as _check_type
 from .surface.conditions import _check_value as _check_value
+from .surface.conditions import _check_with as _check_with
 from .compiler import _dynamo as _dynamo
 from .compiler import _inductor as _inductor
 from .compiler import compile as compile
@@ -145,6 +165,8 @@ from . import hub as hub
 from . import jit as jit
 from . import library as library
 from .library.tags import Tag as Tag
+from .values.dtypes import chalf as chalf
+from .values.dtypes import complex32 as complex32
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1485,6 +1507,7 @@ __all__ = [
     "celu_",
     "cfloat",
     "chain_matmul",
+    "chalf",
     "channel_shuffle",
     "cholesky",
     "cholesky_inverse",
@@ -1505,6 +1528,7 @@ __all__ = [
     "compile",
     "complex",
     "complex128",
+    "complex32",
     "complex64",
     "concat",
     "concatenate",
@@ -1561,6 +1585,7 @@ __all__ = [
     "double",
     "dropout",
     "dropout_",
+    "dsmm",
     "dsplit",
     "dstack",
     "dtype",
@@ -1710,6 +1735,7 @@ __all__ = [
     "is_distributed",
     "is_floating_point",
     "is_grad_enabled",
+    "is_inference",
     "is_inference_mode_enabled",
     "is_neg",
     "is_nonzero",
@@ -1972,6 +1998,7 @@ __all__ = [
     "split_copy",
     "split_with_sizes",
     "split_with_sizes_copy",
+    "spmm",
     "sqrt",
     "sqrt_",
     "square",
@@ -1990,6 +2017,14 @@ __all__ = [
     "svd_lowrank",
     "swapaxes",
     "swapdims",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "symeig",
     "synchronize",
     "t",

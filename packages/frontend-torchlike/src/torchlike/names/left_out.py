@@ -26,7 +26,7 @@ _REASONS: Final = {
     ),
     "sparse tensors have one layout here, that of coordinates": (
         r"sparse_\w+|to_sparse_(bs|cs)[cr]|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
-        r"|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
+        r"|smm|hspmm|sspaddmm|hsmm|saddmm|sparse_support_notes"
     ),
     "it takes compressed rows, and sparse tensors have one layout here, that of coordinates": (
         r"sparse\.(sampled_addmm|solve|spsolve)"
@@ -34,7 +34,7 @@ _REASONS: Final = {
     "it is for a layout of GPUs' own": r"SparseSemiStructured\w+|to_sparse_semi_structured",
     "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
-    "no backend has complex numbers of half precision": r"complex32|chalf",
+    "no backend has complex numbers of half precision": r"Tensor\.chalf",
     "no library of NumPy's world has this dtype": r"float8_e8m0fnu",
     "it calls a library for other hardware": r"(cudnn|miopen|mkldnn|xnnpack)_\w+|to_mkldnn|is_vulkan\w*|profiler_allow_\w+",
     "it is a step of SyncBatchNorm on several GPUs": r"batch_norm_(elemt|stats|gather\w*|backward\w*|update_stats)",
@@ -48,7 +48,7 @@ _REASONS: Final = {
         r"|BroadcastingList\d|boolean_dispatch|PyTorchFile\w+|\w+StorageContext|Type|ThroughputBenchmark|BenchmarkConfig"
         r"|BenchmarkExecutionStats|AggregationType|AVG|SUM"
     ),
-    "shapes are numbers here, never symbols": r"sym_\w+|Sym(Bool|Float|Int)",
+    "shapes are numbers here, never symbols": r"sym_(constrain\w+|fresh_size)|Sym(Bool|Float|Int)",
     "a program is Python here, with its own branches and loops": r"cond|while_loop",
     "a tensor's memory is an array of its backend; Tensor.storage and Tensor.untyped_storage only read it": (
         r"\w*Storage|StorageBase|storage_type|from_file"
@@ -65,11 +65,11 @@ _REASONS: Final = {
     "it says how torch itself was built": r"has_(lapack|mkl|openmp|spectral)|compiled_with_\w+|USE_\w+|kineto_available",
     "it is torch's own machinery, and undocumented": (
         r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|annotations|bisect_right|init_num_threads|prepare_multiprocessing_environment"
-        r"|thread_safe_generator|legacy_contiguous_format|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
+        r"|thread_safe_generator|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
         r"|factory_kwargs|EPOCH_DEPRECATION_WARNING|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
         r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params|PackedSequence_"
         r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|type_before_parametrizations|SavedTensor"
-        r"|enforce_grad_layout_policy|is_view_replay_enabled|NestedIOFunction|module_load|argument_validation|runtime_validation\w*"
+        r"|enforce_grad_layout_policy|is_view_replay_enabled|module_load|argument_validation|runtime_validation\w*"
     ),
     "torch's module only imports it from elsewhere": (
         r"(nn\.(init|functional|utils\.\w+)|fft|special|optim\.lr_scheduler)\.(Tensor|Module|ModuleList|ModuleDict|Parameter"

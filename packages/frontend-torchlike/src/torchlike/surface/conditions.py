@@ -16,7 +16,8 @@ def _assert(condition: Any, message: str) -> None:
 def _make_check(error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], Any] | None = None) -> None:
         if not isinstance(cond, bool):
-            raise TypeError(f"cond must be a bool, but got {type(cond)}")
+            hint = "\nHint: _check_tensor_all() takes a tensor" if hasattr(cond, "_dispatch_mask") else ""
+            raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
         if cond:
             return
         if message is not None and not callable(message):
@@ -41,3 +42,15 @@ _check_type, _check_not_implemented = _make_check(TypeError), _make_check(NotImp
 def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise ``RuntimeError`` where an element of a tensor of bools is False."""
     _check(bool(cond.all().item()), message)
+
+
+def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise an error of a class where a condition does not hold, with the text that ``message()`` returns."""
+    _make_check(error_type)(cond, message)
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise an error of a class where an element of a tensor of bools is False; ``TypeError`` for other conditions."""
+    if not hasattr(cond, "_dispatch_mask"):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    _check_with(error_type, bool(cond.all().item()), message)

@@ -24,9 +24,10 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core import ops
 
 from ..backends.libraries import LIBRARIES
 from ..names import lazy_names
@@ -246,6 +247,8 @@ def install_as_torch() -> None:
     lazy_names.observers.append(_note)
     lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
     complete_loaded()
+    # It is an object here, and a module in torch, which `import torch.ops` finds.
+    sys.modules["torch.ops"] = cast("ModuleType", ops)
     _refuse_extensions()
     _carry_over()
     _take_names()

@@ -221,8 +221,8 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 
 
 _UNCOMMON: Final = (
-    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as set_"
-    " storage symeig unique untyped_storage"
+    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed is_inference lstsq lu map2_ map_ new resize"
+    " resize_as set_ storage symeig unique untyped_storage"
 )
 
 

@@ -11,6 +11,7 @@ import dispatch_core as dc
 from ..creation.factories import FACTORIES, tensor
 from ..creation.literals import is_sequence
 from ..functions.arrangements import unique
+from ..functions.inner import is_inference
 from ..functions.matrices import lstsq, lu, symeig
 from ..tensors.arguments import check_tensor
 from ..tensors.arrays import as_subclass as _as_subclass
@@ -27,6 +28,7 @@ __all__ = [
     "dim_order",
     "get_device",
     "is_distributed",
+    "is_inference",
     "lstsq",
     "lu",
     "map2_",

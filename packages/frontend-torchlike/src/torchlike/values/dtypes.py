@@ -36,6 +36,9 @@ DTYPES: Final[dict[str, ScalarType]] = {
     "cdouble": ScalarType.ComplexDouble,
 }
 
+#: A dtype that programs name, and that no backend has arrays of.
+complex32 = chalf = ScalarType.ComplexHalf
+
 
 #: Written before the names of types and the like.
 TYPE_PREFIX = "torchlike."

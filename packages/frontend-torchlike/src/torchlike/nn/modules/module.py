@@ -9,10 +9,16 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ...autograd.gradients import clear_gradient
 from ...compiler import compile as compile_function
-from .. import global_hooks as _tables
 from ..conversions import Convertible
 from ..global_hooks import ANY as _ANY_HOOK
 from ..global_hooks import (
+    BACKWARD,
+    BACKWARD_PRE,
+    FORWARD,
+    FORWARD_ALWAYS,
+    FORWARD_PRE,
+    FORWARD_WITH_KWARGS,
+    REGISTRATION,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -43,13 +49,13 @@ __all__ = [
 ]
 
 #: The tables of hooks under torch's names.
-_global_backward_hooks, _global_backward_pre_hooks = _tables.BACKWARD, _tables.BACKWARD_PRE
-_global_forward_hooks, _global_forward_pre_hooks = _tables.FORWARD, _tables.FORWARD_PRE
-_global_forward_hooks_always_called = _tables.FORWARD_ALWAYS
-_global_forward_hooks_with_kwargs = _tables.FORWARD_WITH_KWARGS
-_global_parameter_registration_hooks = _tables.REGISTRATION["_parameters"]
-_global_buffer_registration_hooks = _tables.REGISTRATION["_buffers"]
-_global_module_registration_hooks = _tables.REGISTRATION["_modules"]
+_global_backward_hooks, _global_backward_pre_hooks = BACKWARD, BACKWARD_PRE
+_global_forward_hooks, _global_forward_pre_hooks = FORWARD, FORWARD_PRE
+_global_forward_hooks_always_called = FORWARD_ALWAYS
+_global_forward_hooks_with_kwargs = FORWARD_WITH_KWARGS
+_global_parameter_registration_hooks = REGISTRATION["_parameters"]
+_global_buffer_registration_hooks = REGISTRATION["_buffers"]
+_global_module_registration_hooks = REGISTRATION["_modules"]
 
 
 def _has_any_global_hook() -> bool:

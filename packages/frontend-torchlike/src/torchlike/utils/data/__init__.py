@@ -13,6 +13,8 @@ _NAMES: Final = {
     "dataloader": "DataLoader",
     "dataset": "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split",
     "distributed": "DistributedSampler",
+    "fetching": "",
+    "pinning": "",
     "sampler": "BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler",
     "worker": "WorkerInfo get_worker_info",
 }

@@ -20,6 +20,8 @@ from .dataset import random_split as random_split
 from . import dataset as dataset
 from .distributed import DistributedSampler as DistributedSampler
 from . import distributed as distributed
+from . import fetching as fetching
+from . import pinning as pinning
 from .sampler import BatchSampler as BatchSampler
 from .sampler import RandomSampler as RandomSampler
 from .sampler import Sampler as Sampler

@@ -11,6 +11,10 @@ from __future__ import annotations
 
 __name__ = "torchlike.utils.pytree"  # see Note [Public paths]
 
+# What the annotations of its classes name, besides its own.
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
 from .builtin_nodes import (
     BUILTIN_TYPES,
     STANDARD_DICT_TYPES,
