@@ -327,3 +327,57 @@ def test_opcheck_compares_a_functionalized_call(library):
     library.impl("grow", lambda x: calls.append(1) or x * len(calls))
     with pytest.raises(dc.OpCheckError, match="eager-mode PyTorch vs AOTDispatcher"):
         opcheck(torchlike.ops.test_library.grow, (torchlike.ones(2, requires_grad=True),))
+
+
+def test_a_fake_waits_for_an_operator_of_a_namespace_without_any():
+    taken_back = Library("test_library_later", "FRAGMENT")
+    register_fake("test_library_later::foo", lambda x: x.new_empty(7), lib=taken_back)
+    taken_back._destroy()
+    register_fake("test_library_later::foo", lambda x: x.new_empty(3))
+    assert not hasattr(torchlike.ops.test_library_later, "foo")
+    with torchlike.library._scoped_library("test_library_later", "FRAGMENT") as library:
+        library.define("foo(Tensor x) -> Tensor")
+        assert torchlike.ops.test_library_later.foo(torchlike.ones(1, device="meta")).shape == (3,)
+        with pytest.raises(RuntimeError, match="no operator is named test_library_later::bar"):
+            register_fake("test_library_later::bar", abs)
+
+
+def test_a_checkpoint_of_an_operator_with_a_formula(op):
+    def sine(x: Tensor) -> Tensor:
+        return x.sin()
+
+    made, x = op(sine), torchlike.ones(2, requires_grad=True)
+    made.register_autograd(
+        lambda ctx, grad: grad * ctx.saved_tensors[0].cos(),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    torchlike.utils.checkpoint.checkpoint(made, x, use_reentrant=False).sum().backward()
+    assert x.grad.tolist() == x.detach().cos().tolist()
+
+
+def test_a_written_result_says_that_its_gradient_is_lost(op):
+    def add_(x: Tensor, y: Tensor) -> Tensor:
+        return x.add_(y)
+
+    made = op(add_, mutates_args={"x"}, tags="inplace")
+    leaf, y = torchlike.ones(2, requires_grad=True), torchlike.ones(2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        made(leaf, y)
+    x = leaf * 2
+    assert made(x, y) is x
+    with pytest.raises(RuntimeError, match="derivative for test_library::add_ is not implemented"):
+        x.sum().backward()
+
+
+def test_pipelines_and_captures_take_the_parts_of_a_kernel(op):
+    def twice_sine(x: Tensor) -> Tensor:
+        return x.sin() * 2
+
+    made = op(twice_sine)
+    x = torchlike.linspace(0, 1, 4)
+    expected = (x.sin() * 2 + 1).tolist()
+    with torchlike.pipeline():
+        y = made(x) + 1
+    assert y.tolist() == expected
+    captured = torchlike.capture(lambda x: made(x) + 1)
+    assert [captured(x).tolist() for _ in range(4)] == [expected] * 4

@@ -132,7 +132,8 @@ class _Packing:
 
     def __call__(self, node: Any, results: Sequence[Tensor]) -> None:
         saved = getattr(node, "saved", None)
-        if saved:
+        # An operator whose kernel is a custom function shows the function's node a second time.
+        if saved and not isinstance(node, _Unpacking):
             places = _list_in_order(saved, getattr(node, "tensor_names", ()))
             packed = _map(
                 lambda each: _Packed(each, self._pack, results), tuple(saved[n] for n in places), (Tensor, Saved)

@@ -180,7 +180,8 @@ def _check_fake(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
             f"{_spell(op)}: there is no fake impl or Meta kernel that serves tensors without data: {error}"
         )
         raise fault from error
-    real = op(*_copy(args), **_copy(kwargs))
+    given, named = _copy((args, kwargs))
+    real = op(*given, **named)
     expected, actual = _list_tensors(real), _list_tensors(found)
     if len(expected) != len(actual):
         raise AssertionError(f"the real results have {len(expected)} tensors, those of the fake {len(actual)}")
@@ -193,6 +194,15 @@ def _check_fake(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
             raise AssertionError(f"Dtypes {left.dtype} and {right.dtype} are not equal!")
         if left.numel() and not any(unknown) and left.stride() != right.stride():
             raise AssertionError(f"Stride mismatch! Strides are {left.stride()} and {right.stride()}")
+    if _shared_memory((given, named), real) != _shared_memory((fakes, fake_kwargs), found):
+        raise AssertionError("the results share memory with other arguments than those of the fake")
+
+
+def _shared_memory(given: Any, found: Any) -> set[tuple[int, int]]:
+    """Return the pairs of an argument and a result, by their places, that lie in the same memory."""
+    places = [dc.storage_of(each) for each in _list_tensors(given)]
+    results = enumerate(_list_tensors(found))
+    return {(i, j) for j, each in results for i, place in enumerate(places) if place == dc.storage_of(each)}
 
 
 def _spell(op: Any) -> str:

@@ -12,7 +12,16 @@ import dispatch_core as dc
 
 from .callers import find_caller
 
-__all__ = ["FakeImplCtx", "FakeKernel", "find_fake", "get_ctx", "list_fakes", "register_fake_kernel", "stand_in_sizes"]
+__all__ = [
+    "FakeImplCtx",
+    "FakeKernel",
+    "find_fake",
+    "get_ctx",
+    "list_fakes",
+    "register_fake_kernel",
+    "register_waiting",
+    "stand_in_sizes",
+]
 
 
 class FakeKernel:
@@ -120,9 +129,17 @@ def register_fake_kernel(
     """Register a fake of an operator, through a library of the dispatcher's; return the function that forgets it.
 
     One that is not ``is_listed`` is a kernel under Meta, and no fake where those are asked for.
-    Raises ``RuntimeError`` where the operator has a fake and ``allow_override`` is False, or where meta tensors go through
-    its parts.
+    A fake for an operator of a namespace without any waits until the operator is defined: libraries bring fakes for
+    operators of their machine code, which is not loaded here. Raises ``RuntimeError`` where the operator has a fake and
+    ``allow_override`` is False, or where meta tensors go through its parts.
     """
+    namespace = name.partition("::")[0]
+    if (
+        dc.registry.find_entry(name) is None
+        and not dc.registry.awaits_library(namespace)
+        and not _has_operators(namespace)
+    ):
+        return _wait(library, name, fn, allow_override=allow_override)
     entry = dc.registry.get(name)
     held = _fakes.get(name, [])
     if not allow_override:
@@ -160,3 +177,34 @@ def register_fake_kernel(
             _fakes[name].remove(made)
 
     return forget
+
+
+#: Operator → functions that register the fakes which wait for it.
+_waiting: Final[dict[str, list[Callable[[], object]]]] = {}
+
+
+def _has_operators(namespace: str) -> bool:
+    return bool(dc.registry.names_in(namespace))
+
+
+def _wait(library: dc.Library, name: str, fn: Callable[..., Any], *, allow_override: bool) -> Callable[[], None]:
+    forget: list[Callable[[], None]] = []
+
+    def register() -> None:
+        forget.append(register_fake_kernel(library, name, fn, allow_override=allow_override))
+
+    _waiting.setdefault(name, []).append(register)
+
+    def take_back() -> None:
+        if register in _waiting.get(name, ()):
+            _waiting[name].remove(register)
+        for each in forget:
+            each()
+
+    return take_back
+
+
+def register_waiting(name: str) -> None:
+    """Register the fakes that have waited for an operator, which is defined now."""
+    for register in _waiting.pop(name, ()):
+        register()

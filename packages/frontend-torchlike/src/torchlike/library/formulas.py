@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD
 
 from ..autograd.custom import make_kernel
+from ..autograd.rules.fallback import run_without_formula
 from ..history.grad_mode import is_grad_enabled
 from .kernels import is_default, make_wrapped_kernel
 
@@ -36,7 +38,8 @@ def make_autograd_kernel(
         if "out" in tags:
             return _refuse_gradients(op, below)
         if op.schema.is_mutable and any(each.alias is not None for each in op.schema.returns):
-            return dc.fast_redispatch(op, below)
+            # The written arguments are results: backward meets the missing formula there.
+            return partial(run_without_formula, keyset, op)
         return make_kernel(op, keyset, _make_formula(op, read))
 
     return make_wrapped_kernel(fn, make)

@@ -274,7 +274,8 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
     """Register the dtype to which an operator's floating-point tensors are cast where autocast is on for a device.
 
-    Raises ``ValueError`` for a device without autocast (source: ``torch.library.register_autocast``).
+    Raises ``ValueError`` for a device without autocast, ``RuntimeError`` for a name of no device
+    (source: ``torch.library.register_autocast``).
     """
     found = _resolve(op, "register_autocast")
     autocast_key(device_type)

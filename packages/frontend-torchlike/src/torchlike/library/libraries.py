@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-from .fakes import register_fake_kernel
+from .fakes import register_fake_kernel, register_waiting
 from .kernels import make_kernel
 from .tag_rules import check_tagged_schema, check_types
 from .tags import list_tags
@@ -79,6 +79,7 @@ class Library:
         self._op_defs.add(full)
         # Where no formula is registered the parts of a kernel are differentiated, as torch's own fallback does.
         _let_pass(full)
+        register_waiting(full)
         self._undo.append(lambda: _stop_passing(full))
         return full.partition("::")[2]
 

@@ -59,11 +59,11 @@ def find_key(name: str) -> str:
 
 
 def autocast_key(device: str) -> str:
-    """Return the name of a device's key of autocast; raises ``ValueError`` for a device without one."""
-    try:
-        key = f"Autocast{key_of_device(device)}"
-    except RuntimeError:
-        key = ""
+    """Return the name of a device's key of autocast.
+
+    Raises ``ValueError`` for a device without one, ``RuntimeError`` for a name of no device.
+    """
+    key = f"Autocast{key_of_device(device)}"
     if key not in dc.DispatchKey:
         raise ValueError(f"Device type '{device}' does not support autocast.")
     return key

@@ -25,6 +25,8 @@ OURS: Final = {
 REAL: Final = {
     "torch.torch": "torchlike",
     "torch._C.Future": "torchlike.futures:Future",
+    "torch._ops.OpOverload": "dispatch_core:OpOverload",
+    "torch._ops.OpOverloadPacket": "dispatch_core:OpOverloadPacket",
     "torch._C.Generator": "torchlike:Generator",
     "torch._C.Size": "torchlike:Size",
     "torch._C._nn._parse_to": "torchlike.nn.conversions:parse_to",
