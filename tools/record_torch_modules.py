@@ -82,7 +82,7 @@ NOTHING: Final = re.compile(
     r"|torch\._(decomp|refs|prims)(\.\w+)*\.register_decomposition|torch\._inductor(\.\w+)*\.(register_decomposition|register_lowering)"
     r"|torch\.utils\._exposed_in\.exposed_in|torch\._utils_internal\.(compile_time_strobelight_meta|log_\w+|signpost_event|record_\w+)"
     r"|torch\.distributed\.elastic(\.\w+)*\.(record|prof|put_metric|record_event|configure|add_metric)"
-    r"|torch\.distributed(\.\w+)*\.(_exception_logger|_time_logger|contract)"
+    r"|torch\.distributed(\.\w+)*\.(_exception_logger|_time_logger|contract|_require_initialized)"
     r"|torch\._export\.wrappers\.mark_subclass_constructor_exportable_experimental|torch\._export\.wrappers\.allow_training_\w+"
     r"|torch\.export(\.\w+)*\.(register_dataclass|_disable_prexisting_fake_mode_)"
     r"|torch\._logging(\.\w+)*\.(set_logs|trace_structured|dtrace_structured|warning_once_|trace_structured_artifact)"

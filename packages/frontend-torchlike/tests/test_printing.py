@@ -4,6 +4,7 @@ import pytest
 
 import torchlike
 from torchlike import tensor
+from torchlike.tensors import printing
 
 RECORDED = [
     ([[1.0, 2.0], [3.0, 4.0]], "tensor([[1., 2.],\n        [3., 4.]])"),
@@ -76,3 +77,15 @@ def test_a_view_that_has_no_history_any_more_is_shown():
         view = x[:]
         view *= 2
     assert repr(view) == "tensor([2.], grad_fn=<Invalid>)"
+
+
+def test_the_options_are_one_object_that_set_printoptions_changes():
+    options = printing.PRINT_OPTS
+    try:
+        torchlike.set_printoptions(threshold=7, precision=2)
+        assert (options.threshold, options.precision) == (7, 2)
+        assert printing._tensor_str(torchlike.tensor([[1.5, 2.0]]), indent=0) == "[[1.50, 2.00]]"
+        assert printing._tensor_str(torchlike.ones(0), 0) == "[]"
+    finally:
+        torchlike.set_printoptions(profile="default")
+    assert options.threshold == 1000

@@ -135,3 +135,31 @@ def test_every_name_of_the_table_can_be_made():
 
 def test_a_table_of_facts_is_small():
     assert len(table._blocks()) > 1000 and sum(map(len, table._blocks().values())) < 600_000
+
+
+ABSENT_OPERATORS = """
+handlers = {torch.ops.aten._pin_memory.default: 1, torch.ops.aten._sparse_addmm.default: 2, torch.ops.aten.add.Tensor: 3}
+assert len(handlers) == 3 and torch.ops.aten._pin_memory.default in handlers
+assert torch.ops.aten._aminmax.overloads() == ["default", "dim", "dim_out", "out"]
+assert torch.ops.aten.add(torch.ones(1), 1) == 2
+assert not hasattr(torch.ops.aten, "frobnicate") and not hasattr(torch.ops.aten._pin_memory, "out_of")
+torch.ops.aten._pin_memory(torch.ones(1))
+"""
+
+
+def test_an_operator_that_is_not_ours_is_a_key_and_refuses_calls():
+    status, _, errors = run(ABSENT_OPERATORS)
+    assert status == 1
+    assert "NotImplementedError: torch.ops.aten._pin_memory is there by name only: torch has it" in errors
+
+
+IN_ANNOTATIONS = """
+from torch.jit.annotations import BroadcastingList2, Dict, List
+import typing
+def pooled(sizes: BroadcastingList2[int], maps: List[torch.Tensor]) -> Dict[str, torch.Tensor]: ...
+assert List is typing.List and Dict is typing.Dict
+"""
+
+
+def test_names_in_annotations_take_brackets():
+    assert run(IN_ANNOTATIONS) == (0, "", "")

@@ -1,5 +1,6 @@
 """Explain a network's outputs by captum's methods."""
 
+import numpy as np
 import torch
 from captum.attr import (
     DeepLift,
@@ -15,6 +16,7 @@ from captum.attr import (
 from job_values import report, weights
 
 torch.manual_seed(0)
+np.random.seed(0)  # captum draws from it
 model = torch.nn.Sequential(
     torch.nn.Conv2d(1, 4, 3),
     torch.nn.ReLU(),

@@ -13,7 +13,7 @@ from timm.scheduler import CosineLRScheduler
 from timm.utils import ModelEmaV2
 
 torch.manual_seed(0)
-np.random.seed(0)  # noqa: NPY002  # timm draws from it
+np.random.seed(0)  # timm draws from it
 random.seed(0)
 torch.set_default_dtype(torch.float64)  # batch normalization of few values doubles rounding errors
 model = timm.create_model("test_resnet", num_classes=5)

@@ -12,6 +12,7 @@ import ast
 import collections
 import enum
 import logging
+import typing
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
@@ -125,6 +126,10 @@ class ShellObject:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise _refuse(self._path)
 
+    def __getitem__(self, item: Any) -> ShellObject:
+        # Annotations have brackets.
+        return self
+
     def __repr__(self) -> str:
         return f"<{self._path}, by name only>"
 
@@ -142,7 +147,7 @@ _MAKERS: Final[dict[str, Callable[[str], Any]]] = {
     "block": make_block,
     "object": ShellObject,
     "logger": lambda path: logging.getLogger(path.rpartition(".")[0]),
-    "alias": lambda path: Any,
+    "alias": lambda path: getattr(typing, path.rpartition(".")[2], Any),
 }
 
 

@@ -33,6 +33,7 @@ from ..backends.libraries import LIBRARIES
 from ..names import lazy_names
 from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES
+from ..shells.operators import name_absent_operators
 from ..values.size import Size
 from .completion import complete, complete_loaded, torch_name
 
@@ -67,7 +68,9 @@ def list_missing() -> list[str]:
 def _exists(name: str) -> bool:
     """Return whether a name that one module did not have is there after all, where the next one has it."""
     module, _, attribute = name.rpartition(".")
-    return module in sys.modules and getattr(sys.modules[module], attribute, None) is not None
+    # A module of ours may be there before the program has imported it under torch's name.
+    owner = sys.modules.get(module) or sys.modules.get(f"torchlike{module.removeprefix('torch')}")
+    return getattr(owner, attribute, None) is not None
 
 
 def _to_torch(name: str) -> str:
@@ -252,6 +255,7 @@ def install_as_torch() -> None:
     _refuse_extensions()
     _carry_over()
     _take_names()
+    name_absent_operators()
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -15,7 +15,7 @@ tensor([1.0000e-05, 1.0000e+00])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -29,7 +29,7 @@ from .overriding_classes import DISABLED, ask
 from .tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Options:
     precision: int = 4
     threshold: float = 1000
@@ -43,7 +43,8 @@ _PROFILES = {
     "short": _Options(precision=2, edgeitems=2),
     "full": _Options(threshold=float("inf")),
 }
-_options = _Options()
+#: The options in force; the object is one and the same for as long as the process lives, as torch's of this name.
+PRINT_OPTS: Final = _Options()
 #: The keys of tensors whose data is a record, of a layout or of a function transform: it writes them.
 _RECORDS: Final = LAYOUTS | FRONT
 
@@ -60,7 +61,6 @@ def set_printoptions(
 
     Raises ``TypeError`` for anything but numbers, ``ValueError`` for an unknown profile.
     """
-    global _options
     given: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
@@ -77,8 +77,10 @@ def set_printoptions(
         raise ValueError(f"set_printoptions(): argument 'profile' must be one of {', '.join(_PROFILES)}")
     if sci_mode is not None and not isinstance(sci_mode, bool):
         raise TypeError(f"set_printoptions(): argument 'sci_mode' must be bool or None, not {type(sci_mode).__name__}")
-    base = _options if profile is None else _PROFILES[profile]
-    _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
+    base = PRINT_OPTS if profile is None else _PROFILES[profile]
+    chosen = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
+    for field in fields(chosen):
+        setattr(PRINT_OPTS, field.name, getattr(chosen, field.name))
 
 
 def format_tensor(tensor: Tensor) -> str:
@@ -131,7 +133,7 @@ def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = Fals
     """
     width = len(text) - text.rfind("\n") + 1
     for number, note in enumerate(notes):
-        if (new_line and not number) or width + len(note) + 2 > _options.linewidth:
+        if (new_line and not number) or width + len(note) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + note
             width = indent + len(note)
         else:
@@ -142,9 +144,14 @@ def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = Fals
 
 def write_elements(array: np.typing.NDArray[Any], indent: int) -> str:
     """Return the elements in brackets; lines behind the first begin after ``indent`` blanks."""
-    summarize = array.size > _options.threshold
+    summarize = array.size > PRINT_OPTS.threshold
     write, width = _choose_format(_take_edges(array) if summarize else array)
     return _write_nested(array, indent, write, width + 2, summarize)
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """Return a tensor's elements in brackets, under torch's own name for libraries that write files so."""
+    return write_elements(read_printable(self), indent) if self.numel() else "[]"
 
 
 def _choose_format(shown: np.typing.NDArray[Any]) -> tuple[Callable[[Any], str], int]:
@@ -173,7 +180,7 @@ def write_matrix(tensor: Tensor, rows: Sequence[int], columns: Sequence[int | No
 
 def _take_edges(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return the elements that a summary shows."""
-    edge = _options.edgeitems
+    edge = PRINT_OPTS.edgeitems
     for axis, size in enumerate(array.shape):
         if size > 2 * edge:
             array = np.take(array, [*range(edge), *range(size - edge, size)], axis=axis)
@@ -186,7 +193,7 @@ def _write_nested(
     """Write an array with brackets; ``width`` is an element's with its comma and blank."""
     if not array.ndim:
         return write(array[()].item())
-    edge = _options.edgeitems
+    edge = PRINT_OPTS.edgeitems
     cut = summarize and len(array) > 2 * edge
     if array.ndim > 1:
         rows = [array[:edge], array[len(array) - edge :]] if cut else [array]
@@ -197,7 +204,7 @@ def _write_nested(
         items = [*map(write, array[:edge].tolist()), " ...", *map(write, array[len(array) - edge :].tolist())]
     else:
         items = [write(value) for value in array.tolist()]
-    per_line = max(1, (_options.linewidth - indent) // width)
+    per_line = max(1, (PRINT_OPTS.linewidth - indent) // width)
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -217,24 +224,24 @@ class _ElementFormat:
             values = array.astype(np.float64).ravel()
         values = values[np.isfinite(values) & (values != 0)]
         if not values.size:
-            return cls("scientific" if _options.sci_mode else "whole", 1)
+            return cls("scientific" if PRINT_OPTS.sci_mode else "whole", 1)
         sizes = np.abs(values)
         whole = bool(np.all(values == np.ceil(values)))
         smallest, largest = float(sizes.min()), float(sizes.max())
         with np.errstate(all="ignore"):
             wide = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
-        scientific = wide if _options.sci_mode is None else _options.sci_mode
+        scientific = wide if PRINT_OPTS.sci_mode is None else PRINT_OPTS.sci_mode
         style = cls("scientific" if scientific else "whole" if whole else "decimal", 0)
         return cls(style.kind, max(1, *(len(style(value)) for value in values.tolist())))
 
     def __call__(self, value: Any) -> str:
         match self.kind:
             case "scientific":
-                text = f"{value:.{_options.precision}e}"
+                text = f"{value:.{PRINT_OPTS.precision}e}"
             case "whole":
                 text = f"{value:.0f}" + ("." if np.isfinite(value) else "")
             case "decimal":
-                text = f"{value:.{_options.precision}f}"
+                text = f"{value:.{PRINT_OPTS.precision}f}"
             case _:
                 text = str(value)
         return text.rjust(self.width)
