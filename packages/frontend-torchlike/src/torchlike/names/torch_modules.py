@@ -37,6 +37,7 @@ _GROUPS: Final = {
     "torchlike.library.operators": "_library.custom_ops",
     "torchlike.nn.convolution_gradients": "nn.grad",
     "torchlike.nn.modules": "nn.modules.pooling",
+    "torchlike.nn.native": "_C._nn",
     "torchlike.nn.parallel": "nn.parallel.data_parallel nn.parallel.distributed",
     "torchlike.nn.utils.spectral_normalization": "nn.utils.spectral_norm",
     "torchlike.nn.utils.weight_normalization": "nn.utils.weight_norm",

@@ -16,5 +16,6 @@ _NAMES: Final = {
     "module_tracker": "",
     "pytree": "",
     "tensorboard": "",
+    "weak": "",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

@@ -13,5 +13,6 @@ from . import hooks as hooks
 from . import module_tracker as module_tracker
 from torchlike.values import pytree as pytree
 from . import tensorboard as tensorboard
+from . import weak as weak
 __all__ = [
 ]

@@ -1,0 +1,14 @@
+"""Questions about modes (source: ``torch.utils._mode_utils``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def all_same_mode(modes: Sequence[object]) -> bool:
+    """Return whether all modes of a list are equal.
+
+    >>> all_same_mode([1, 1]), all_same_mode([1, 2])
+    (True, False)
+    """
+    return all(mode == modes[0] for mode in modes)
