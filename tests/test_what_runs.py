@@ -105,6 +105,16 @@ CASES = {
             for location, own in (("", ""), (", 'spydevice'", "spy_device"))
         ],
     ],
+    "load of a file that the program trusts": [
+        (program(TORCH, "import warnings", HOSTILE, "torch.load('hostile.pt', weights_only=False)"), "spy_tool", ""),
+        (program(TORCH, HOSTILE, QUIET + "torch.load('hostile.pt', weights_only=None, pickle_module=pickle)"), "", ""),
+        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt', weights_only=False)"), "", ""),
+        (
+            program(TORCH, "torch.save([torch.nn.Linear(1, 1)], 'a.pt')", "torch.load('a.pt', weights_only=False)"),
+            "",
+            "",
+        ),
+    ],
     "list": [(dispatch("list", "--all"), "", ""), (dispatch("list", "--import", "mine"), "mine", "")],
     "doctor": [
         (dispatch("doctor", "spies"), "", "spy_device spy_operators spy_kernels"),

@@ -366,3 +366,61 @@ def test_devices_that_torch_lacks_keep_their_tag():
     assert read_by_torch(data, map_location="cpu").tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="npu:0"):
         read_by_torch(data)
+
+
+# Models that are saved whole.
+
+#: A module, and the shape of its input.
+MODELS = {
+    "nn.Sequential(nn.Linear(3, 2), nn.GELU(), nn.LayerNorm(2), nn.Softmax(-1))": (4, 3),
+    "nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.BatchNorm2d(3), nn.MaxPool2d(2), nn.Flatten())": (1, 2, 4, 4),
+    "nn.LSTM(3, 4, 2)": (5, 2, 3),
+    "nn.LSTM(3, 4, proj_size=2, bidirectional=True)": (5, 2, 3),
+    "nn.GRUCell(3, 4)": (2, 3),
+    "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2, enable_nested_tensor=False)": (3, 2, 4),
+    "nn.utils.weight_norm(nn.Linear(3, 2))": (4, 3),
+    "nn.InstanceNorm1d(2)": (3, 2, 4),
+    "nn.ModuleDict({'a': nn.Linear(1, 1), 'b': nn.ParameterList([nn.Parameter(t.ones(2))])})": None,
+    "nn.CrossEntropyLoss(label_smoothing=0.1)": None,
+    "optim.AdamW([nn.Parameter(t.ones(2))])": None,
+    "optim.lr_scheduler.StepLR(t.optim.SGD([nn.Parameter(t.ones(2))], lr=0.1), 2)": None,
+    "utils.data.TensorDataset(t.ones(3))": None,
+    "distributions.Normal(t.zeros(2), t.ones(2))": None,
+    "distributions.transforms.ExpTransform()": None,
+    "nn.functional.relu": None,
+    "tanh": None,
+    "nn.Linear": None,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", MODELS)
+def test_models_that_are_saved_whole_go_both_ways(program):
+    shape = MODELS[program]
+    for maker, writer, reader in ((torch, write, torchlike), (torchlike, write_ours, torch)):
+        made = eval(f"t.{program}", {"t": maker, "nn": maker.nn})
+        if shape:
+            made.eval()
+        found = reader.load(io.BytesIO(writer(made)), weights_only=False)
+        if isinstance(made, type) or (callable(made) and not shape):
+            assert getattr(found, "__name__", "") == getattr(made, "__name__", "")
+        assert type(found).__name__ == type(made).__name__ or not shape
+        if hasattr(made, "state_dict") and not isinstance(made, type):
+            assert [*found.state_dict()] == [*made.state_dict()]
+        if shape:
+            x = np.random.default_rng(0).random(shape, "f4")
+            results = [each(library.from_numpy(x)) for each, library in ((made, maker), (found, reader))]
+            one, other = (each[0] if isinstance(each, tuple) else each for each in results)
+            assert np.allclose(one.detach().numpy(), other.detach().numpy(), atol=1e-5)
+
+
+def test_classes_that_the_program_allows_are_read_under_torchs_names():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    ours = [torchlike.nn.Sequential, torchlike.nn.Linear, torchlike.nn.Tanh]
+    with torchlike.serialization.safe_globals(ours):
+        found = torchlike.load(io.BytesIO(write(model)))
+    assert repr(found) == repr(model) and type(found[0]) is torchlike.nn.Linear
+    with torch.serialization.safe_globals([torch.nn.Sequential, torch.nn.Linear, torch.nn.Tanh]):
+        assert repr(read_by_torch(write_ours(found))) == repr(model)
+    with pytest.raises(ValueError, match=r"torch\.nn\.modules\.container\.Sequential is refused"):
+        torchlike.load(io.BytesIO(write(model)))

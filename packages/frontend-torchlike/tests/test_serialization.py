@@ -9,6 +9,7 @@ import math
 import os
 import pickle
 import random
+import zipfile
 from collections import Counter, OrderedDict
 
 import numpy as np
@@ -17,6 +18,14 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from torchlike import nn, tensor
+
+
+def zip_pickle(data):
+    """Return a file with a pickle alone."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", data)
+    return file.getvalue()
 
 
 def round_trip(value, **options):
@@ -172,8 +181,104 @@ def test_functions_classes_and_code_are_refused(tmp_path):
     with pytest.raises(TypeError, match="an array of dtype object"):
         torchlike.save(np.array([None]), tmp_path / "x", format="safetensors")
     assert not (tmp_path / "x").exists()
-    with pytest.raises(NotImplementedError, match="never runs code from a file, so weights_only=False"):
-        torchlike.load(tmp_path / "x", weights_only=False)
+
+
+class Marks:
+    """Runs code when it is read."""
+
+    def __reduce__(self):
+        return mark, ("read",)
+
+
+SEEN = []
+
+
+def mark(text):
+    SEEN.append(text)
+
+
+def test_code_in_a_file_runs_where_the_program_trusts_it_alone():
+    file = io.BytesIO()
+    settings = Settings(0.1)
+    torchlike.save(
+        {"x": [torchlike.ones(2)], "marks": Marks(), "settings": settings, "f": math.sin, "inner": Outer.Inner}, file
+    )
+    for options in ({}, {"weights_only": True}, {"weights_only": None}):
+        with pytest.raises(ValueError, match=r"is refused: .* weights_only=False would run whatever the file names"):
+            torchlike.load(io.BytesIO(file.getvalue()), **options)
+    assert not SEEN
+    with pytest.warns(UserWarning, match="runs whatever code the file names") as warned:
+        found = torchlike.load(io.BytesIO(file.getvalue()), weights_only=False)
+    assert len(warned) == 1 and warned[0].filename == __file__
+    assert SEEN == ["read"] and found["x"][0].tolist() == [1, 1] and found["settings"].lr == 0.1
+    assert found["f"] is math.sin and found["inner"] is Outer.Inner
+
+
+class Outer:
+    class Inner:
+        pass
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only=False")
+def test_names_below_torch_are_ours_or_an_error(tmp_path, monkeypatch):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise SystemExit('torch was imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for value in (
+        nn.Linear,
+        nn.functional.relu,
+        torchlike.relu,
+        torchlike.optim.AdamW,
+        torchlike.float32,
+        torchlike.Tensor,
+    ):
+        file = io.BytesIO()
+        torchlike.save([value], file)
+        assert b"torchlike" not in file.getvalue()
+        assert torchlike.load(io.BytesIO(file.getvalue()), weights_only=False) == [value]
+    absent = zip_pickle(b"\x80\x02ctorch.nn.modules.activation\nHardWhatever\n.")
+    with pytest.raises(AttributeError, match=r"torchlike has no torch\.nn\.modules\.activation\.HardWhatever"):
+        torchlike.load(io.BytesIO(absent), weights_only=False)
+    model = nn.Sequential(
+        nn.LSTM(2, 3), nn.MultiheadAttention(2, 1), nn.ParameterList([nn.Parameter(torchlike.ones(1))])
+    )
+    file = io.BytesIO()
+    torchlike.save(model, file)
+    found = torchlike.load(io.BytesIO(file.getvalue()), weights_only=False)
+    assert repr(found) == repr(model) and [*found.state_dict()] == [*model.state_dict()]
+    assert torchlike.equal(found[0](torchlike.ones(1, 2))[0], model[0](torchlike.ones(1, 2))[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only=False")
+def test_a_pickle_module_reads_trusted_files_alone():
+    seen = []
+
+    class Reader(pickle.Unpickler):
+        def __init__(self, file, **options):
+            super().__init__(file, **options)
+            seen.append(options)
+
+    class Own:
+        Unpickler = Reader
+
+    file = io.BytesIO()
+    torchlike.save({"x": torchlike.ones(2)}, file)
+    assert torchlike.load(io.BytesIO(file.getvalue()), pickle_module=Own)["x"].tolist() == [1, 1] and not seen
+    with pytest.raises(RuntimeError, match="a pickle_module reads a file that is trusted"):
+        torchlike.load(io.BytesIO(file.getvalue()), pickle_module=Own, weights_only=True)
+    torchlike.load(io.BytesIO(file.getvalue()), pickle_module=Own, weights_only=False, encoding="latin1")
+    assert seen == [{"encoding": "latin1"}]
+
+
+def test_storages_are_saved_as_such():
+    x = torchlike.arange(4.0)
+    file = io.BytesIO()
+    torchlike.save({"bytes": x.untyped_storage(), "x": x[1:]}, file)
+    file.seek(0)
+    found = torchlike.load(file)
+    assert isinstance(found["bytes"], torchlike.TypedStorage) and found["bytes"].tolist() == [0, 1, 2, 3]
+    found["bytes"][1] = 7
+    assert found["x"].tolist() == [7, 2, 3]
 
 
 def test_map_location_takes_devices_dicts_and_functions():

@@ -16,6 +16,7 @@ from .rebuilding import STORAGES, Rebuilder
 from .refusals import refuse, shorten
 from .sources import Source
 from .torch_files.names import Name, find_value, make_name, to_python3
+from .torch_files.trusted import Trust
 
 
 class _Rules:
@@ -76,16 +77,31 @@ def _is_name_of(name: Name, value: Any) -> bool:
         return False
 
 
-def read_checkpoint(source: Source, locate: Locator) -> Any:
-    """Return the structure of a file that ``torch.save`` wrote; ``ValueError`` for anything but tensors and plain data."""
+def read_checkpoint(source: Source, locate: Locator, trust: Trust | None = None) -> Any:
+    """Return the structure of a file that ``torch.save`` wrote, by what the program trusts.
+
+    Without trust raises ``ValueError`` for anything but tensors and plain data.
+    """
     try:
-        archive = Archive(source)
-        pickles = [name for name in archive.sizes if name.endswith("/data.pkl") and name.count("/") == 1]
-        if len(pickles) != 1:
-            raise ValueError("it has no data.pkl")
-        root = pickles[0].removesuffix("data.pkl")
-        if f"{root}byteorder" in archive.sizes and archive.take(f"{root}byteorder").tobytes() != b"little":
-            raise ValueError("its byte order is not little-endian")
-        return unpickle(archive.take(pickles[0]).tobytes(), _Rules(Rebuilder(archive, root, locate)))
+        data, rebuilder = _open(source, locate)
+        value = None if trust else unpickle(data, _Rules(rebuilder))
+        rebuilder.finish()
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
         refuse(error, source.name, "cannot be read", locate.error)
+    if trust:
+        # Errors of code that the file names are the program's.
+        value = trust.unpickle(data, rebuilder)
+        rebuilder.finish()
+    return value
+
+
+def _open(source: Source, locate: Locator) -> tuple[bytes, Rebuilder]:
+    """Return the pickle of a file, and the maker of its tensors."""
+    archive = Archive(source)
+    pickles = [name for name in archive.sizes if name.endswith("/data.pkl") and name.count("/") == 1]
+    if len(pickles) != 1:
+        raise ValueError("it has no data.pkl")
+    root = pickles[0].removesuffix("data.pkl")
+    if f"{root}byteorder" in archive.sizes and archive.take(f"{root}byteorder").tobytes() != b"little":
+        raise ValueError("its byte order is not little-endian")
+    return archive.take(pickles[0]).tobytes(), Rebuilder(archive, root, locate)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from dispatch_core.tracebacks import api_boundary
+from dispatch_core.tracebacks import api_boundary, warn_caller
 
 from ..names.lazy_names import aliases
 from .locations import MapLocation, make_locator
 
-_NO_PICKLE = (
-    "load() reads data only and never runs code from a file, so weights_only=False is not implemented:"
-    " leave it out, and allow the classes of a file by serialization.add_safe_globals"
+_TRUSTED: Final = (
+    "load(weights_only=False) runs whatever code the file names, with your rights: use it only for files that you trust. "
+    "Without it a file is data, and classes that it may hold are allowed by torch.serialization.add_safe_globals"
 )
 
 
@@ -75,7 +75,7 @@ def _make_content(obj: Any, path: str, format: str | None) -> Any:
         return FileContent(obj)
     if format != "torch":
         raise ValueError(f"save(): format must be 'torch' or 'safetensors', not {format!r}")
-    from .torch_files import CheckpointContent
+    from .torch_files.content import CheckpointContent
 
     # As torch does, the folder in the file is the file's name.
     stem = os.path.basename(path).rpartition(".")[0] or os.path.basename(path)  # noqa: PTH119  # pathlib is not imported
@@ -92,7 +92,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read a file that `save` or ``torch.save`` wrote, or one in the safetensors format; no code in it is run.
+    """Read a file that `save` or ``torch.save`` wrote, or one in the safetensors format; by default no code in it is run.
 
     ``map_location`` is a device for all tensors, a dict of devices by the saved ones' names, or a function of a storage and
     such a name. Tensors that it leaves where they were go to cpu, meta and devices that are loaded already: no backend is
@@ -103,18 +103,30 @@ def load(
     replaces the file; a program that writes into it changes them. A file object is read from where it stands, and left
     at its end.
 
+    ``weights_only=False`` is the program's word that it trusts the file: **code that the file names is run**, as by
+    Python's ``pickle``. A warning says so. Names below ``torch`` are torchlike's, also where torch is installed.
+    ``pickle_module`` and its options count only then.
+
     Raises ``RuntimeError`` for other devices, ``FileNotFoundError`` for a missing file, ``ValueError`` for ``mmap=True``
     with a file object, for a file that holds anything but data, or an object of a class that was not allowed by
-    ``torch.serialization.add_safe_globals``, ``NotImplementedError`` for ``weights_only=False``.
+    ``torch.serialization.add_safe_globals``; with ``weights_only=False`` ``AttributeError`` for a name below ``torch`` that
+    torchlike does not have.
     """
-    if weights_only is False:
-        raise NotImplementedError(_NO_PICKLE)
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("load(): a pickle_module reads a file that is trusted, by weights_only=False, and no other")
     from .sources import open_source
 
     with open_source(f, bool(mmap)) as source:
         locate = make_locator(map_location)
-        if source.starts_with(b"PK\x03\x04"):
-            from .checkpoints import read_checkpoint as read
-        else:
-            from .files import read_file as read
-        return read(source, locate)
+        if not source.starts_with(b"PK\x03\x04"):
+            from .files import read_file
+
+            return read_file(source, locate)
+        from .checkpoints import read_checkpoint
+
+        if weights_only is not False:
+            return read_checkpoint(source, locate)
+        from .torch_files.trusted import Trust
+
+        warn_caller(_TRUSTED)
+        return read_checkpoint(source, locate, Trust(pickle_module, pickle_load_args))

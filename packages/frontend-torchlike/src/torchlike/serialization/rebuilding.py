@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from weakref import ref
 
 from dispatch_aten.dtypes import ScalarType
 
@@ -13,6 +13,7 @@ from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
 from ..nn.parameter import Buffer, Parameter
 from ..tensors.arrays import as_subclass
+from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, complete
@@ -31,13 +32,35 @@ STORAGES: Final = {
 _PREFIX: Final = "torch._utils._rebuild_"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SavedStorage:
-    """A storage, the dtype of its elements, and the device that it was on."""
+class SavedStorage(TypedStorage):
+    """A storage of a file, the dtype of its elements, and the device that it was on.
 
-    content: FileStorage
-    dtype: ScalarType
-    location: str
+    Most serve tensors only; one that a structure holds by itself is read when `Rebuilder.finish` finds that it is there.
+    """
+
+    __slots__ = ("__weakref__", "_dtype", "_whole", "content", "location")
+
+    def __init__(self, content: FileStorage, dtype: ScalarType, location: str) -> None:
+        self.content, self._dtype, self.location = content, dtype, location
+        self.filename = None
+        self._whole: Tensor | None = None
+
+    @property
+    def dtype(self) -> ScalarType:
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def _tensor(self) -> Tensor:  # type: ignore[override]  # the attribute of others, which is set when they are made
+        if self._whole is None:
+            raise RuntimeError("a storage is read when the whole file is")
+        return self._whole
+
+    def fetch(self, placed: Placed, locate: Locator) -> None:
+        """Read the elements."""
+        count = self.content.nbytes // self._dtype.itemsize
+        node = {"offset": 0, "shape": (count,), "stride": (1,), "device": self.location}
+        self._whole = placed.make(self.content, self._dtype, node, locate)
 
 
 class Rebuilder:
@@ -45,7 +68,15 @@ class Rebuilder:
 
     def __init__(self, archive: Archive, root: str, locate: Locator) -> None:
         self._archive, self._root, self._locate, self._placed = archive, root, locate, Placed()
-        self._storages: dict[str, SavedStorage] = {}
+        self._storages: dict[str, tuple[FileStorage, ScalarType]] = {}
+        self._given: list[ref[SavedStorage]] = []
+
+    def finish(self) -> None:
+        """Read the storages that the structure holds by themselves."""
+        for each in self._given:
+            storage = each()
+            if storage is not None:
+                storage.fetch(self._placed, self._locate)
 
     def list_functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of ours by torch's names."""
@@ -78,10 +109,12 @@ class Rebuilder:
             if size != count * dtype.itemsize:
                 raise ValueError(f"the storage {key!r} is missing, or has another size")
             content = FileStorage(size, partial(self._archive.take, name, alignment=LARGEST_ALIGNMENT))
-            found = self._storages[key] = SavedStorage(content, dtype, location)
-        elif found.content.nbytes != count * dtype.itemsize:
+            found = self._storages[key] = content, dtype
+        elif found[0].nbytes != count * dtype.itemsize:
             raise ValueError(f"the storage {key!r} has another size")
-        return SavedStorage(found.content, dtype, location)
+        made = SavedStorage(found[0], dtype, location)
+        self._given.append(ref(made))
+        return made
 
     def set_attributes(self, tensor: Tensor, state: Any) -> None:
         """Set the attributes of a tensor that is among them."""

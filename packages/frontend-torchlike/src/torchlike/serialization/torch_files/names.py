@@ -11,6 +11,7 @@ from __future__ import annotations
 import _compat_pickle
 import pickle
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from ...names.lazy_names import MissingNameError
 from ...names.torch_modules import MODULES
 from ..refusals import NotSavedError
+from . import homes
 
 
 class Name(NamedTuple):
@@ -61,7 +63,10 @@ def make_name(module: str, name: str) -> Name:
     """
     own = _RENAMED.get(Name(module, name), Name(module, name))
     top, _, rest = own.module.partition(".")
-    return Name(f"torch.{rest}" if rest else "torch", own.name) if top in _PACKAGES else own
+    if top not in _PACKAGES:
+        return own
+    ours = f"torch.{rest}" if rest else "torch"
+    return Name(homes.NAMES.get(f"{ours}.{own.name}") or homes.MODULES.get(ours, ours), own.name)
 
 
 def to_python2(name: Name) -> Name:
@@ -96,22 +101,26 @@ def find_value(name: Name) -> Any:
 
 
 def _walk(owner: Any, path: str) -> Any:
-    for part in path.split("."):
+    for part in filter(None, path.split(".")):
         owner = getattr(owner, part)
     return owner
 
 
 def _find_torchs(name: Name) -> Any:
+    own = homes.STAND_INS.get(f"{name.module}.{name.name}")
+    if own is not None:
+        return _walk(_find_module("torch"), own.partition(".")[2])
     module = "torch" + name.module[len(name.module.partition(".")[0]) :]
-    while module:
-        try:
-            return _walk(_import_ours(module), name.name)
-        except (ImportError, AttributeError):
-            module = module.rpartition(".")[0]
+    places = [module, *homes.OWN_MODULES.get(module, ())]
+    while module := module.rpartition(".")[0]:
+        places.append(module)
+    for place in places:
+        with suppress(ImportError, AttributeError):
+            return _walk(_find_module(place), name.name)
     raise MissingNameError(f"torchlike has no {name.module}.{name.name}", name.module, name.name, None)
 
 
-def _import_ours(module: str) -> Any:
+def _find_module(module: str) -> Any:
     """Return the module of ours for one of torch's."""
     target, _, attribute = MODULES.get(module, f"torchlike{module.removeprefix('torch')}").partition(":")
     found = import_module(target)

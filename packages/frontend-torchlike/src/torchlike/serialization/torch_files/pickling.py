@@ -195,10 +195,14 @@ class Pickler:
                 yield from item
             self._write(b"u" if len(batch) > 1 else b"s")
 
-    def _save_name(self, value: Name) -> None:
+    def _save_name(self, value: Name) -> _Work | None:
+        owner, _, last = value.name.rpartition(".")
+        if owner:  # which readers of the protocol do not look up by themselves
+            return self._save_call(make_name("builtins", "getattr"), (make_name(value.module, owner), last), of=value)
         module, name = to_python2(value)
         self._write(b"c" + module.encode() + b"\n" + name.encode() + b"\n")
         self._memoize(value)
+        return None
 
     def _save_persistent(self, value: Persistent) -> _Work:
         yield value.identity

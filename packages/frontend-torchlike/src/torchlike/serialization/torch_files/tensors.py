@@ -16,6 +16,7 @@ Note [Tensors within themselves]
 from __future__ import annotations
 
 import math
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -29,7 +30,9 @@ from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import read_elements
+from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
+from ...values.dtypes import memory_format
 from ...values.layouts import layout, refuse_layout
 from ..arrays import numpy_dtype
 from ..memory import find_place
@@ -90,6 +93,13 @@ class SavedTensors:
         if isinstance(value, dc.Device):
             index = () if value.index is None else (value.index,)
             return make_name("torch", "device"), (value.type, *index)
+        if isinstance(value, _recurrent_class()):
+            return _reduce_recurrent(value)
+        if isinstance(value, UntypedStorage):
+            find = self._save(value._tensor)
+            return Later(lambda: find().write())
+        if isinstance(value, memory_format):
+            return make_name("torch", repr(value).rpartition(".")[2])
         if isinstance(value, layout):
             return _NAMES["_get_layout"], (f"torch.{value.__reduce__()}",)
         return None
@@ -136,6 +146,16 @@ class SavedTensors:
         if value.is_meta:
             facts = value.dtype, tuple(value.shape), tuple(value.stride()), value.requires_grad
             return _NAMES["_rebuild_meta_tensor_no_storage"], facts
+        find = self._save(value)
+        saved = self._saved[-1]
+
+        def name() -> Name:
+            return _NAMES["_rebuild_tensor_v2" if find().dtype is saved.dtype else "_rebuild_tensor_v3"]
+
+        return Later(name), Later(lambda: saved.write(find()))
+
+    def _save(self, value: Tensor) -> Callable[[], WrittenStorage]:
+        """Add a tensor with a storage; return the function that finds it, once all are known."""
         saved = _WrittenTensor.of_array(value) if value.is_cpu else _WrittenTensor.of_device(value)
         self._saved.append(saved)
 
@@ -143,10 +163,7 @@ class SavedTensors:
             self.list_storages()
             return self._storage_of[id(saved)]
 
-        def name() -> Name:
-            return _NAMES["_rebuild_tensor_v2" if find().dtype is saved.dtype else "_rebuild_tensor_v3"]
-
-        return Later(name), Later(lambda: saved.write(find()))
+        return find
 
 
 class _WrittenTensor:
@@ -270,6 +287,19 @@ class WrittenStorage:
                 strides = [step * array.itemsize for step in each.steps]
                 np.ndarray(each.shape, array.dtype, whole.data, each.place - self.low, strides)[...] = array
         yield whole.data
+
+
+def _recurrent_class() -> tuple[type, ...]:
+    """Return the class of recurrent networks, where there may be one; most programs do not import it."""
+    module = sys.modules.get("torchlike.nn.modules.rnn")
+    return () if module is None else (module.RNNBase,)
+
+
+def _reduce_recurrent(value: Any) -> Any:
+    """Return the parts of a recurrent network, with the lists of its weights that torch's has beside them."""
+    call, arguments, state, *rest = value.__reduce_ex__(2)
+    weights = {"_flat_weights_names": value._flat_weights_names, "_flat_weights": value._flat_weights}
+    return call, arguments, state | weights, *rest
 
 
 def _address(array: _Array) -> int:
