@@ -95,6 +95,7 @@ CASES = {
         )
     ],
     "a call": [(program(TORCH, "x = torch.ones(3)", "for _ in range(9): x = (x * 2).relu()"), "", "")],
+    "graphs": [(program(TORCH, "torch.fx.symbolic_trace(lambda x: x.relu() + 1)(torch.ones(1))"), "", "")],
     "save": [(program(TORCH, "for name in ('a.pt', 'a.safetensors'): torch.save({'a': torch.ones(1)}, name)"), "", "")],
     "load": [
         (program(TORCH, "torch.save([torch.ones(1)], 'a.pt'); torch.load('a.pt')"), "", ""),

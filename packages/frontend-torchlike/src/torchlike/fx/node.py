@@ -116,6 +116,8 @@ def _key_between(left: tuple[int, ...], right: tuple[int, ...] | None) -> tuple[
 
 def _format_arg(value: Any, limit: float = float("inf")) -> str:
     """Return an argument as printed graphs have it; lists and tuples end after ``limit`` items."""
+    if hasattr(value, "_custom_fx_repr_fn"):
+        return str(value._custom_fx_repr_fn())
     if isinstance(value, (list, tuple)):
         items = ", ".join(_format_arg(each) for index, each in enumerate(value) if index < limit)
         rest = f", ...[total_len={len(value)}]" if len(value) > limit else ""
