@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 from torch import overrides
+from torch._jit_internal import boolean_dispatched
 
 _TARGET = Path(__file__).parent.parent / "packages/frontend-torchlike/src/torchlike/overriding/overridable.txt"
 _NAMESPACES = {
@@ -53,6 +54,8 @@ def describe(function: Any) -> str:
     """Return how a function that is Python hands on its arguments, "" for any other."""
     if not isinstance(function, FunctionType):
         return ""
+    if function in boolean_dispatched:  # it calls one of two functions, the second one by default
+        function = boolean_dispatched[function]["if_false"]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
     except (OSError, TypeError):
@@ -71,6 +74,8 @@ def list_functions(namespace: Any, listed: list[Any]) -> Iterator[str]:
         value = getattr(namespace, name, None)
         if any(value is each for each in listed):
             yield f"{name}{describe(value)}"
+        elif getattr(value, "__module__", None) == "torch.nn.functional" and name[0] != "_" and describe(value):
+            yield f"{name}{describe(value)}"  # torch calls it ignored, though it asks
 
 
 def list_properties() -> Iterator[str]:

@@ -52,8 +52,8 @@ def _make_overridable(name: str, found: Any) -> Any:
 
     See Note [Functions written in Python] in `overriding.wrapping`.
     """
-    if type(found) is not FunctionType or "__lazy" in found.__globals__:
-        return found
+    if type(found) is not FunctionType or "__lazy" in found.__globals__ or name in ("sigmoid", "tanh"):
+        return found  # the last two call methods, which ask
     made = make_overridable(found, "nn.functional", name)
     made.__module__ = __name__  # where pickle finds it
     return made

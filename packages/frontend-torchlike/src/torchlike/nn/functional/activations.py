@@ -17,7 +17,7 @@ from ...tensors.tensor import Tensor
 #: The names here that are operators' own functions; each is made when it is first asked for.
 _SAME: Final = {
     **dict.fromkeys("celu_ elu_ gelu hardshrink hardtanh_ leaky_relu_ prelu relu_ rrelu_".split(), ""),
-    **dict.fromkeys("selu_ sigmoid softplus softshrink tanh threshold_".split(), ""),
+    **dict.fromkeys("selu_ softplus softshrink threshold_".split(), ""),
     "logsigmoid": "log_sigmoid",
 }
 
@@ -36,6 +36,16 @@ def _find(name: str) -> Callable[..., Tensor]:
 
 
 _OPERATORS: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(_find, lambda: [*FUNCTIONS, *FUNCTIONAL])
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """Return ``1 / (1 + exp(-input))``, by the tensor's method, as torch."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent, by the tensor's method, as torch."""
+    return input.tanh()
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
