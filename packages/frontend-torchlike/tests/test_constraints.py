@@ -8,8 +8,8 @@ from torchlike.distributions import constraints
 from torchlike.distributions.constraint_registry import ConstraintRegistry, biject_to
 
 SIMPLE = (
-    "boolean corr_cholesky lower_cholesky lower_triangular one_hot positive_definite positive_semidefinite real simplex square"
-    " symmetric"
+    "boolean corr_cholesky lower_cholesky lower_triangular one_hot positive_definite positive_semidefinite real simplex"
+    " square symmetric"
 ).split()
 
 

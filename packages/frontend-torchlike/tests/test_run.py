@@ -19,7 +19,7 @@ from torch.optim.lr_scheduler import StepLR
 from torch.cuda.amp import GradScaler
 import torch.utils.data.dataset, torch.optim.adamw, torch.cuda
 assert torch is torchlike and torch.nn is nn is torchlike.nn and F is torchlike.nn.functional
-assert torchlike.__spec__.name == "torchlike" and torch.optim.AdamW is torchlike.optim.AdamW
+assert torchlike.__spec__.name == torch.__name__ == "torch" and torch.optim.AdamW is torchlike.optim.AdamW
 assert isinstance(torch.ones(1), torchlike.Tensor) and torch.ones(1).type() == "torch.FloatTensor"
 print(torch.__version__ > "2.1", torch.float64, torch.ones(2).shape, sys.argv[1:], __name__)
 """
@@ -96,7 +96,7 @@ def test_modules_are_there_by_torchs_names():
 
 def test_processes_that_a_program_starts_import_it_too(tmp_path):
     (tmp_path / "program.py").write_text(WORKERS)
-    assert run(tmp_path / "program.py") == (0, "\n".join(["torchlike [2.0, 2.0]"] * 3), "")
+    assert run(tmp_path / "program.py") == (0, "\n".join(["torch [2.0, 2.0]"] * 3), "")
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,16 @@ __name__ = "torchlike.distributions.distribution"  # see Note [Public paths]
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import torchlike
 from torchlike import Size, Tensor
 
 from . import constraints
 from .utils import lazy_property
+
+#: How the modules of this package are named, also where torchlike stands in for torch.
+_OWN: Final = ("torchlike.distributions.", "torch.distributions.")
 
 
 class Distribution:
@@ -85,7 +88,7 @@ class Distribution:
 
     def _known_class(self) -> type:
         """Return the class of this package that the instance's class is or inherits from."""
-        return next(each for each in type(self).__mro__ if each.__module__.startswith("torchlike.distributions."))
+        return next(each for each in type(self).__mro__ if each.__module__.startswith(_OWN))
 
     def _get_checked_instance(self, cls: type, instance: Any = None) -> Any:
         if instance is None and type(self).__init__ is not cls.__init__:

@@ -56,7 +56,7 @@ def _packages() -> set[str]:
         # A tensor class may stand in the user's own script, or in a folder that is not a package of its own.
         module = sys.modules.get(name)
         if hasattr(module, "__path__") and getattr(module, "__file__", None) is not None:
-            found.add(name)
+            found |= {name, getattr(module, "__package__", None) or name}  # a package can have a second name
     return found
 
 

@@ -17,6 +17,7 @@ from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import SIZED_FACTORIES
+from ..names.spelling import spell
 from ..signatures.descriptions import describe
 from ..tensors.arrays import give_class, put
 from ..tensors.foreign_data import copy_array, is_foreign, read_foreign, share_array
@@ -311,7 +312,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         return function
 
     function = _ADAPTED[name](function) if name in _ADAPTED else function
-    function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
+    function.__name__, function.__qualname__, function.__module__ = name, name, spell()
     describe(function, name, "factory")
     return function
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType, set_default_dtype
 
+from ..names.spelling import spell
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from ..values.size import Size
@@ -56,7 +57,7 @@ class LegacyType(type):
 
 def list_types(device_type: str = "cpu") -> dict[str, LegacyType]:
     """Return the types of a device by their names, ``FloatTensor`` and its like."""
-    module = "torchlike" if device_type == "cpu" else f"torchlike.{device_type}"
+    module = spell("torchlike" if device_type == "cpu" else f"torchlike.{device_type}")
     return {
         f"{name}Tensor": LegacyType(
             f"{name}Tensor",

@@ -19,6 +19,7 @@ from dispatch_core.caches import LazyTable
 
 from ..creation.factories import FACTORIES, tensor
 from ..names import operator_table as table
+from ..names.spelling import spell
 from ..overriding.handling import Override, overrides_any
 from ..overriding.wrapping import make_overridable
 from ..signatures.descriptions import describe
@@ -219,7 +220,7 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
         function = make_overridable(make_general(operator))
     override.public = function
     function.__name__ = function.__qualname__ = operator.name
-    function.__module__ = "torchlike"
+    function.__module__ = spell()
     describe(function, operator.name)
     return function
 
@@ -236,11 +237,11 @@ _VISIBLE: Final = {name: operator for name, operator in table.OPERATORS.items() 
 def _make_plain(name: str) -> Callable[..., Any]:
     function = _make(_VISIBLE[name])
     if name in FUNCTIONAL:
-        function.__module__ = "torchlike.nn.functional"
+        function.__module__ = spell("torchlike.nn.functional")
     for prefix, namespace in table.PREFIXES.items():
         if name.startswith(prefix):
             function.__name__ = function.__qualname__ = name.removeprefix(prefix)
-            function.__module__ = f"torchlike.{namespace}"
+            function.__module__ = spell(f"torchlike.{namespace}")
     return function
 
 
@@ -249,7 +250,7 @@ def _make_function(name: str) -> Callable[..., Any]:
     if adapt is None:
         return plain
     function = make_overridable(adapt(plain))
-    function.__name__, function.__qualname__, function.__module__ = name, name, "torchlike"
+    function.__name__, function.__qualname__, function.__module__ = name, name, spell()
     describe(function, name)
     return function
 
@@ -257,12 +258,12 @@ def _make_function(name: str) -> Callable[..., Any]:
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
         method = make_overridable(METHOD_FORMS[name](FUNCTIONS[name]))
-        method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
+        method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", spell()
         describe(method, name, "method")
         return method
     if name in OLDER and name not in FUNCTIONS:
         method = make_overridable(OLDER[name](_PLAIN[name]))
-        method.__name__, method.__qualname__, method.__module__ = name, name, "torchlike"
+        method.__name__, method.__qualname__, method.__module__ = name, name, spell()
         describe(method, name)
         return method
     if name not in FUNCTIONS:
@@ -270,7 +271,7 @@ def _make_method(name: str) -> Callable[..., Any]:
     # Of one code, but not the function itself: handlers of overrides tell one from the other.
     adapt = ADAPTED.get(name) or OLDER.get(name)
     method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_PLAIN[name]))
-    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "torchlike"
+    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", spell()
     describe(method, name)
     return method
 

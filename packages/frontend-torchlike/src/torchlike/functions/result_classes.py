@@ -9,6 +9,7 @@ from typing import Any, Final
 from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import OPERATORS
+from ..names.spelling import spell
 from ..values import dtypes
 
 
@@ -25,7 +26,9 @@ def _make(name: str) -> Callable[..., Any]:
 
     # torch's are struct sequences, which say so by these numbers.
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}
-    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types", **counts})
+    return type(
+        name, (base,), {"__slots__": (), "__repr__": text, "__module__": spell("torchlike.return_types"), **counts}
+    )
 
 
 #: The classes by the operators' names.

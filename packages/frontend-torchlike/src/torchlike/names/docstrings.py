@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from dispatch_core.lazy_text import LazyText
 
+from .spelling import spell
+
 #: Folders of torchlike whose paths are no public ones.
 _INNER: Final = frozenset("creation functions surface tensors values".split())
 
@@ -34,7 +36,7 @@ def complete_function(found: Any, namespace: str, name: str = "") -> None:
     if type(found) is FunctionType:
         complete(found, namespace, name)
         if namespace == "torch" and found.__module__.partition(".")[2].partition(".")[0] in _INNER:
-            found.__module__ = "torchlike"
+            found.__module__ = spell()
 
 
 def complete_all(members: Mapping[str, Any], names: Iterable[str], namespace: str) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, ForwardRef
 
 from dispatch_core.tracebacks import api_boundary
 
+from .spelling import spell
+
 #: Called with a package and the name that it was asked for in vain.
 observers: Final[list[Callable[[str, str], object]]] = []
 #: A name that a package of ours has not → the module that torch has under it; `stand_in` fills it.
@@ -40,7 +42,7 @@ def missing_name(package: str, name: str) -> MissingNameError:
     for observe in observers:
         observe(package, name)
     namespace = package.partition(".")[2] or "torch"
-    text = f"module {package!r} has no attribute {name!r}"
+    text = f"module {spell(package)!r} has no attribute {name!r}"
     return MissingNameError(text, namespace.removesuffix(".modules"), name, sys.modules.get(package))
 
 

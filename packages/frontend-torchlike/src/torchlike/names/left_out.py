@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.torch_names import TORCH_NAMES
 
+from .spelling import spell
 from .torch_modules import REFUSED
 
 __all__ = ["NOT_YET", "explain_missing", "explain_shell", "list_left_out", "reason_for"]
@@ -163,7 +164,7 @@ def _are(near: list[str]) -> str:
 
 
 def _spell(namespace: str, name: str) -> str:
-    return f"torchlike.{name}" if namespace == "torch" else f"torchlike.{namespace}.{name}"
+    return spell(f"torchlike.{name}" if namespace == "torch" else f"torchlike.{namespace}.{name}")
 
 
 def _has(namespace: str, name: str) -> bool:

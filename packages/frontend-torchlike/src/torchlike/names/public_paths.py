@@ -95,8 +95,9 @@ class AliasFinder:
         if own is None:
             parent, _, child = name.rpartition(".")
             spec = getattr(sys.modules.get(parent), "__spec__", None)
-            if spec is not None and spec.name != parent:
-                own = f"{spec.name}.{child}"
+            file_name = getattr(spec, "own_name", getattr(spec, "name", parent))  # `stand_in` renames the spec
+            if file_name != parent:
+                own = f"{file_name}.{child}"
         if own is not None:
             return ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]
         return find_former(name, _FORMER) if name in _FORMER else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MODULES", "REFUSED"]
+__all__ = ["MODULES", "REFUSED", "WITHIN", "own_name"]
 
 #: A module of ours → torch's modules that it, or an object in it (after the colon), stands for.
 _GROUPS: Final = {
@@ -60,6 +60,32 @@ _GROUPS: Final = {
 }
 #: torch's module → ours, for those whose names differ.
 MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for name in names.split()}
+#: Modules of ours that torch has by their own path, too; for the others torch's first name is theirs.
+_ALIASED: Final = frozenset(
+    """
+    torchlike torchlike.accelerator torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub
+    torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
+    torchlike.profiler torchlike.signal.windows torchlike.version
+    """.split()
+)
+_NAMES: Final = {ours: f"torch.{names.split()[0]}" for ours, names in _GROUPS.items() if ours not in _ALIASED}
+#: Modules of torch that are packages of ours: what lies in ours is theirs.
+WITHIN: Final = (
+    "torch.distributions.transforms",
+    "torch.library",
+    "torch.nn.functional",
+    "torch.optim.lr_scheduler",
+    "torch.overrides",
+    "torch.serialization",
+    "torch.utils._pytree",
+)
+
+
+def own_name(name: str) -> str | None:
+    """Return torch's name for a module of ours whose path differs from torch's; None for the others."""
+    return _NAMES.get(name)
+
+
 #: torch's modules that are there by name only where torchlike stands in for torch, with the reason.
 REFUSED: Final = {
     "torch._C": "it is torch's machine code",

@@ -11,6 +11,7 @@ from dispatch_core.tracebacks import api_boundary
 from ..creation.factories import FACTORIES, as_tensor
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
+from ..names.spelling import spell
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
 from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
@@ -240,6 +241,6 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     """
     for each, what in ((tensor, "tensor"), (mask, "mask")):
         if layout_of(each) is not strided:
-            raise RuntimeError(f"torchlike.nested.masked_select requires a strided {what}, given: {layout_of(each)}")
+            raise RuntimeError(f"{spell()}.nested.masked_select requires a strided {what}, given: {layout_of(each)}")
     counts = mask.expand(dc.shape(tensor)).sum(tensor.dim() - 1).reshape(-1)
     return nest(tensor.masked_select(mask), _begin_at_zero(counts.cumsum(0)))

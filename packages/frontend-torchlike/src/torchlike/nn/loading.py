@@ -19,6 +19,7 @@ from dispatch_core.tracebacks import api_boundary
 from ..history.grad_mode import no_grad
 from ..history.hooks import Hook, RemovableHandle
 from ..names.lazy_names import import_lazily
+from ..names.spelling import spell
 from ..tensors.tensor import Tensor
 from .parameter import Parameter
 from .saving import EXTRA_STATE, Saving
@@ -72,7 +73,7 @@ class _Faults(NamedTuple):
         prefix = "".join(self.unexpected[:1]).partition(".")[0] + "."
         if not self.missing or {*self.unexpected} != {prefix + key for key in self.missing}:
             return ""
-        call = f"torchlike.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict, {prefix!r})"
+        call = f"{spell()}.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict, {prefix!r})"
         return f"\nHint: all keys begin with {prefix!r}; take it off by {call}"
 
 

@@ -154,7 +154,7 @@ def _describe(module: Module) -> str:
 
 
 def _has_own_repr(module: Module) -> bool:
-    return type(module).__repr__.__module__.partition(".")[0] != __name__.partition(".")[0]
+    return type(module).__repr__.__module__.partition(".")[0] not in ("torchlike", "torch")
 
 
 def _unique(tensors: Iterable[Any]) -> list[Any]:

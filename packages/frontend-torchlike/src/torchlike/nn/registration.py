@@ -8,6 +8,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ..history.captures import current_part
 from ..names.lazy_names import import_lazily
+from ..names.spelling import spell
 from ..tensors.tensor import Tensor
 from ..values.dtypes import format_type
 from .global_hooks import REGISTRATION
@@ -86,14 +87,14 @@ class Registrar(Tree):
                 self._remove_other_parts(name, "_parameters")
                 self.register_parameter(name, value)
             elif name in own.get("_parameters", ()):
-                self._check_part_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+                self._check_part_type(name, value, None, "parameter", f"{spell()}.nn.Parameter or None expected")
                 self.register_parameter(name, value)
             elif isinstance(value, Tree):
                 modules = self._get_parts("_modules", "module")
                 self._remove_other_parts(name, "_modules")
                 modules[name] = self._run_registration_hooks("_modules", name, value)
             elif name in own.get("_modules", ()):
-                self._check_part_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
+                self._check_part_type(name, value, None, "child module", f"{spell()}.nn.Module or None expected")
                 self._modules[name] = self._run_registration_hooks("_modules", name, value)
             elif isinstance(value, Buffer):
                 self._get_parts("_buffers", "buffers")
@@ -101,7 +102,7 @@ class Registrar(Tree):
                 self.register_buffer(name, value, value.persistent)
             elif name in own.get("_buffers", ()):
                 self._check_part_type(
-                    name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected"
+                    name, value, Tensor, "buffer", f"{spell()}.nn.Buffer, {spell()}.Tensor or None expected"
                 )
                 self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
             else:
@@ -165,7 +166,7 @@ class Registrar(Tree):
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{_format_type_of(param)}' object to parameter '{name}' "
-                "(torchlike.nn.Parameter or None required)"
+                f"({spell()}.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -183,7 +184,7 @@ class Registrar(Tree):
         self._check_name(name, "buffer", buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_format_type_of(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
+                f"cannot assign '{_format_type_of(tensor)}' object to buffer '{name}' ({spell()} Tensor or None required)"
             )
         buffers[name] = self._run_registration_hooks("_buffers", name, tensor)
         if persistent:

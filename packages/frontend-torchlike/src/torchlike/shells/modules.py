@@ -56,11 +56,15 @@ def fill(module: str, name: str) -> Any:
     entry = read_module(module).get(name)
     if entry is not None and entry.kind == "from":
         home, _, original = entry.detail.partition(":")
+        if not isinstance(import_module(home), Shell):
+            return _find(module, name)  # by its own rule
         kind, bases = read_module(home).get(original, ShellName("function"))
     else:
         kind, bases = entry or ShellName("module")
-    if kind == "class" and _COMPUTES.match(module) and _BASES.search(bases):
-        return MISSING
+    inner = _COMPUTES.match(module)
+    if kind == "class" and inner and _BASES.search(bases):
+        package = import_module(inner[0])
+        return getattr(package, name) if name in dir(package) else MISSING
     return _find(module, name)
 
 
@@ -77,7 +81,13 @@ def _find(module: str, name: str) -> Any:
         return import_module(entry.detail)
     if entry.kind == "from":
         home, _, original = entry.detail.partition(":")
-        return MISSING if (home, original) == (module, name) else getattr(import_module(home), original, MISSING)
+        owner = import_module(home)
+        if owner is not import_module(module):
+            return getattr(owner, original, MISSING)
+        # Both are names of one module of ours, which has not the object.
+        path, entry = f"{home}.{original}", read_module(home).get(original, entry)
+        if entry.kind == "from":
+            return MISSING
     return make(path, entry.kind, entry.detail, _load_class)
 
 

@@ -12,6 +12,8 @@ from typing import Any, Final, NoReturn
 
 from dispatch_core.lazy_text import repr_by_attributes
 
+from ..names.spelling import spell
+
 __all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module", "refuse_work"]
 
 #: The answer → the functions that give it.
@@ -116,7 +118,7 @@ def list_functions(title: str) -> dict[str, Any]:
     found |= {each.__name__: each for each in own} | {"device": AbsentDevice}
     found |= {name: _refuse_class(name, title) for name in _REFUSED_CLASSES.split()}
     for name, each in found.items():
-        each.__module__, each.__qualname__ = f"torchlike.{title.lower()}", name
+        each.__module__, each.__qualname__ = spell(f"torchlike.{title.lower()}"), name
     return found
 
 

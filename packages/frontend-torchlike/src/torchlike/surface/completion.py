@@ -1,42 +1,79 @@
-"""Modules of ours where torchlike stands in for torch: names that they lack are looked for among torch's (`shells`)."""
+"""Modules of ours where torchlike stands in for torch: their names are torch's, and so are those that they lack (`shells`).
+
+Note [Names of modules]
+    A module, its classes and its functions are named as torch's from the time when torchlike stands in for torch. The module
+    stays in ``sys.modules`` under its own name too, and its package is its own: imports in its functions are relative to it.
+    A class whose annotations `typing.get_type_hints` would look up in another module than its own has them with that module.
+"""
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
-from typing import Any, Final
+from importlib.machinery import ModuleSpec
+from types import FunctionType, ModuleType
+from typing import Any, Final, ForwardRef
 
-from ..names.torch_modules import MODULES
+from ..names.torch_homes import HOMES
+from ..names.torch_modules import WITHIN, own_name
 
-__all__ = ["complete", "complete_loaded", "torch_name"]
+__all__ = ["OWN_PACKAGES", "complete", "complete_loaded", "find_home", "name_class", "torch_name"]
 
+#: The packages whose modules torch has too.
+OWN_PACKAGES: Final = ("torchlike", "torchlike_distributions")
 #: Folders of torchlike that torch has not under these names.
 _INNER: Final = frozenset(
     (
-        "__main__ capturing creation functions history integrations levels methods names shells signatures surface tensors"
-        " values"
+        "__main__ capturing creation functions history integrations levels methods names overriding shells signatures"
+        " surface tensors values"
     ).split()
 )
-#: A module of ours → torch's, where the names differ.
-_NAMES: Final = {ours: name for name, ours in reversed(MODULES.items()) if ":" not in ours}
+#: Packages whose dictionary programs look through.
+_LATE: Final = frozenset(
+    (
+        "torch.distributions torch.distributions.transforms torch.nn torch.nn.modules torch.optim torch.optim.lr_scheduler"
+        " torch.utils.data"
+    ).split()
+)
+#: How modules of ours begin that all are one module of torch.
+_FOLDERS: Final = {
+    "torchlike_distributions.transforms": "torch.distributions.transforms",
+    "torchlike.values.pytree": "torch.utils._pytree",
+}
 
 
 def torch_name(name: str) -> str:
     """Return torch's name of a module of ours, the empty text for one that only we have."""
-    if name in _NAMES:
-        return _NAMES[name]
-    _, _, rest = name.partition(".")
-    return "" if rest.partition(".")[0] in _INNER else f"torch.{rest}" if rest else "torch"
+    renamed = own_name(name)
+    if renamed is not None:
+        return renamed
+    top, _, rest = name.partition(".")
+    return "" if top != "torchlike" or rest.partition(".")[0] in _INNER else f"torch.{rest}" if rest else "torch"
 
 
-def complete(module: ModuleType, name: str) -> None:
-    """Complete a module of ours by torch's names; ``name`` is the one by which it is imported."""
-    plain = vars(module).get("__getattr__")
-    if isinstance(plain, _NameCompletion):
-        plain.names.setdefault(name if name.startswith("torch.") else torch_name(name))
-    else:
-        names = {each: None for each in (name, torch_name(name)) if each.partition(".")[0] == "torch"}
-        vars(module)["__getattr__"] = _NameCompletion(module, plain, names)
+class _TorchSpec(ModuleSpec):
+    """A module's spec with torch's name; see Note [Names of modules]."""
+
+    def __init__(self, own: ModuleSpec, name: str) -> None:
+        vars(self).update(vars(own))
+        self.own_name, self._parent = own.name, own.parent
+        self.name, self._initializing = name, False
+
+    @property
+    def parent(self) -> str | None:
+        """The module's package, which relative imports begin with."""
+        return self._parent
+
+
+class _LateNames(ModuleType):
+    """A package whose names are imported at their first use, all of them when its dictionary is asked for."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # the module's own, once it is complete
+        """The names of the package, complete; see `vars`."""
+        self.__class__ = ModuleType  # type: ignore[assignment]  # attributes are found faster so
+        for name in dir(self):
+            getattr(self, name)
+        return _members_of(self)
 
 
 class _NameCompletion:
@@ -66,8 +103,76 @@ class _NameCompletion:
         raise missing
 
 
+def complete(module: ModuleType, name: str) -> None:
+    """Give a module of ours torch's names; ``name`` is the one by which it is imported, ours or torch's."""
+    members = _members_of(module)
+    completion = members.get("__getattr__")
+    if isinstance(completion, _NameCompletion):
+        if name.partition(".")[0] == "torch":
+            completion.names.setdefault(name)
+        return
+    public = name if name.partition(".")[0] == "torch" else torch_name(name)
+    own = members["__name__"]
+    if not public:
+        _name_members(module, own)
+        return
+    members["__getattr__"] = _NameCompletion(module, completion, {public: None})
+    members.setdefault("__path__", [])  # torch's module may be a package where ours is not
+    if members.get("__spec__") is not None:
+        members["__spec__"] = _TorchSpec(members["__spec__"], public)
+    members["__name__"] = public
+    if public in _LATE:
+        module.__class__ = _LateNames
+    if public == f"torch{own.removeprefix('torchlike')}":
+        sys.modules.setdefault(public, module)
+    _name_members(module, own)
+
+
+def _name_members(module: ModuleType, own: str) -> None:
+    """Name the classes and functions of a module as torch's, those that it imports too; ``own`` was the module's name."""
+    for value in list(_members_of(module).values()):
+        if type(value) is FunctionType:
+            where = value.__module__
+            # Pickles of torchlike's own tensors name the functions that make them again.
+            if where is not None and where.startswith("torchlike") and not value.__name__.startswith("_rebuild"):
+                value.__module__ = find_home(where, value.__qualname__)
+        elif isinstance(value, type):
+            where = value.__module__
+            if type(where) is str and where.startswith("torchlike"):
+                place = getattr(module.__spec__, "own_name", own) if where == own else where
+                name_class(value, find_home(where, value.__qualname__), place)
+
+
+def name_class(cls: type, home: str, place: str) -> None:
+    """Say that a class is in the module ``home``; ``place`` is the one that its annotations name things of."""
+    hints = vars(cls).get("__annotations__")
+    if hints and sys.modules.get(home) is not sys.modules.get(place):
+        cls.__annotations__ = {
+            name: ForwardRef(hint, module=place, is_class=True) if isinstance(hint, str) else hint
+            for name, hint in hints.items()
+        }
+    cls.__module__ = home
+
+
+def _members_of(module: ModuleType) -> dict[str, Any]:
+    members: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    return members
+
+
+def find_home(where: str, name: str) -> str:
+    """Return the module of torch that a class or function of a module of ours is said to be in.
+
+    >>> find_home("torchlike.optim.adam", "AdamW"), find_home("torchlike.nn.functional.activations", "relu")
+    ('torch.optim.adamw', 'torch.nn.functional')
+    """
+    folder = next((each for each in _FOLDERS if where.startswith(each)), None)
+    public = _FOLDERS[folder] if folder is not None else torch_name(where) or "torch"
+    found = HOMES.get(f"{public}.{name}")
+    return found or next((module for module in WITHIN if public.startswith(f"{module}.")), public)
+
+
 def complete_loaded() -> None:
     """Complete the modules that are loaded already."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "torchlike" and torch_name(name) and module is not None:
-            complete(module, name)
+        if name.partition(".")[0] in OWN_PACKAGES and isinstance(module, ModuleType):
+            complete(module, module.__name__)

@@ -15,6 +15,7 @@ Note [Imports before the program's]
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import mmap
@@ -24,18 +25,20 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_type_hints
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.generator import Generator
 from dispatch_core import ops
+from dispatch_core.tracebacks import hide_frames
 
 from ..backends.libraries import LIBRARIES
-from ..names import lazy_names
+from ..names import lazy_names, spelling
 from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES
 from ..shells.operators import name_absent_operators
 from ..values.size import Size
-from .completion import complete, complete_loaded, torch_name
+from .completion import OWN_PACKAGES, complete, complete_loaded, name_class
 
 __all__ = ["Finder", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
 
@@ -61,8 +64,8 @@ _used: Final[set[str]] = set()
 
 def list_missing() -> list[str]:
     """Return the names of torch that were asked for and are missing, in the order of asking."""
-    names = {name.replace(".nn.modules.", ".nn."): None for name in _missing}
-    return [name for name in names if name in _used or not _exists(name)]
+    missing = (name for name in _missing if name in _used or not _exists(name))
+    return [*dict.fromkeys(name.replace(".nn.modules.", ".nn.") for name in missing)]
 
 
 def _exists(name: str) -> bool:
@@ -97,7 +100,7 @@ def name_missing(error: BaseException | None) -> None:
         if isinstance(error, AttributeError) and error.name is not None:
             owner = error.obj if isinstance(error.obj, (ModuleType, type)) else type(error.obj)
             where = owner.__name__ if isinstance(owner, ModuleType) else f"{owner.__module__}.{owner.__qualname__}"
-            if where.partition(".")[0] == "torchlike":
+            if where.partition(".")[0] in ("torch", "torchlike"):
                 _note(where, error.name)
         elif isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("torch", "torchlike"):
             _, found, rest = str(error).partition("cannot import name '")
@@ -116,8 +119,6 @@ class _Loader(PublicLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Make it a package that has torch's names, and keep the function of its parent that has its name."""
         super().exec_module(module)
-        # torch's module may be a package where ours is not.
-        module.__dict__.setdefault("__path__", [])
         complete(module, self._name)
         parent, _, child = self._name.rpartition(".")
         owner = sys.modules.get(parent)
@@ -149,10 +150,10 @@ class Finder:
             if spec is None:
                 _missing[name] = None
             return spec
-        return self._find_own(name, path, target) if top == "torchlike" and torch_name(name) else None
+        return self._find_own(name, path, target) if top in OWN_PACKAGES else None
 
     def _find_own(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> Any:
-        """Return the spec of a module of ours that torch has too; it is completed when it has been executed."""
+        """Return the spec of a module of ours, which is completed when it has been executed."""
         others = (each for each in sys.meta_path if each is not self)
         spec = next((spec for each in others if (spec := each.find_spec(name, path, target)) is not None), None)
         if spec is not None and spec.loader is not None:
@@ -160,7 +161,7 @@ class Finder:
 
             def execute_and_complete(module: ModuleType) -> None:
                 execute(module)
-                complete(module, name)
+                complete(module, module.__name__)
 
             spec.loader.exec_module = execute_and_complete  # type: ignore[method-assign]  # each spec has its own loader
         return spec
@@ -234,7 +235,7 @@ def install_as_torch() -> None:
     """
     present = sys.modules.get("torch")
     if present is not None:
-        if present.__name__ == "torchlike":
+        if present is sys.modules["torchlike"]:
             return
         where = getattr(present, "__file__", None)
         raise RuntimeError(
@@ -243,12 +244,25 @@ def install_as_torch() -> None:
         )
     if any(isinstance(each, Finder) for each in sys.meta_path):
         return
+    # Modules are no garbage; a collection in the midst of their imports takes longer than what it is called for.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        _stand_in()
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _stand_in() -> None:
     cpu = [] if importlib.util.find_spec(_CPU) is None else [_CPU]
     for name in [*_LATER.split(), *cpu]:
         importlib.import_module(name)
     sys.meta_path.insert(0, Finder())
     lazy_names.observers.append(_note)
     lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
+    spelling.choose("torch")
+    hide_frames("torch")
     complete_loaded()
     # It is an object here, and a module in torch, which `import torch.ops` finds.
     sys.modules["torch.ops"] = cast("ModuleType", ops)
@@ -271,6 +285,11 @@ def _take_names() -> None:
     from ..version import __version__
 
     torchlike.__version__ = __version__
+    for cls, name in ((ScalarType, "dtype"), (torchlike.device, "device")):
+        cls.__annotations__ = get_type_hints(cls)  # in torch, int and float are dtypes
+        cls.__module__ = "torch"
+        cls.__name__ = cls.__qualname__ = name
+    name_class(Generator, "torch._C", Generator.__module__)
     dtypes.TYPE_PREFIX = "torch."
     ScalarType.__repr__ = ScalarType.__str__ = _write_dtype  # type: ignore[method-assign]
     Size.__repr__ = _write_size  # type: ignore[method-assign]

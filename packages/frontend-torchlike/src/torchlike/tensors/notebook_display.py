@@ -26,7 +26,7 @@ def to_html(tensor: Tensor) -> str | None:
 
     Values that are pending are computed, as for ``repr``, which notebooks call, too.
     """
-    if type(tensor).__repr__.__module__.partition(".")[0] != __name__.partition(".")[0]:
+    if type(tensor).__repr__.__module__.partition(".")[0] not in ("torchlike", "torch"):
         return None
     if tensor._dispatch_mask & LAYOUTS:
         return None

@@ -20,6 +20,7 @@ from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, ScalarType, as_dtype, ge
 from dispatch_aten.promotion import Operand
 
 from ..names.lazy_names import Tensor
+from ..names.spelling import spell
 
 dtype = ScalarType
 
@@ -163,7 +164,7 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
         super().__init__(type)
         if not self.type.is_differentiable:
             raise TypeError(
-                f"torchlike.finfo() requires a floating point input type. Use torchlike.iinfo to handle '{self.type}'"
+                f"{spell()}.finfo() requires a floating point input type. Use {spell()}.iinfo to handle '{self.type}'"
             )
         real = self.type.to_real()
         if real in _LIMITS:
@@ -192,9 +193,9 @@ class iinfo(_TypeInfo):  # noqa: N801  # torch's name
         super().__init__(type)
         if self.type.is_differentiable:
             raise TypeError(
-                f"torchlike.iinfo() requires an integer input type. Use torchlike.finfo to handle '{self.type}'"
+                f"{spell()}.iinfo() requires an integer input type. Use {spell()}.finfo to handle '{self.type}'"
             )
         if self.type == ScalarType.Bool:
-            raise TypeError("torchlike.bool is not supported by torchlike.iinfo")
+            raise TypeError(f"{spell()}.bool is not supported by {spell()}.iinfo")
         known = np.iinfo(to_numpy_dtype(self.type))
         self.min, self.max = int(known.min), int(known.max)

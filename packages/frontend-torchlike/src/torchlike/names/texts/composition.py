@@ -92,7 +92,7 @@ def compose_of_operator(function: Any, operator: str) -> str:
     forms = signatures(function)
     results = dict.fromkeys(line for schema in schemas for line in describe_results(operator, schema))
     name = function.__name__
-    full = f"{function.__module__}.{name}".removeprefix("torchlike.")
+    full = f"{function.__module__}.{name}".partition(".")[2]
     page = page_of_operator(operator)
     is_method = page is not None and "torch.Tensor." in page
     calls = [f"{name}{form}" for form in forms] if len(forms) > 1 else []
@@ -113,5 +113,5 @@ def complete_text(function: Any, own: str, namespace: str, bare: str) -> str:
         summary += f"\n\nShapes:\n    {shape}" if shape and "Shapes" not in own else ""
     arguments = {} if "Arguments:" in own else _arguments(signatures(called), find)
     example = "" if ">>>" in own else example_of(f"{namespace}.{bare}")
-    page = page_of(namespace, bare) or page_of(function.__module__.removeprefix("torchlike."), bare)
+    page = page_of(namespace, bare) or page_of(function.__module__.partition(".")[2], bare)
     return compose(summary, arguments, page=page, example=example)

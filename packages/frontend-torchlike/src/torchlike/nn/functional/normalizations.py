@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dispatch_core as dc
 
 from ...functions.operator_functions import FUNCTIONS
+from ...names.spelling import spell
 from ...tensors.arguments import check_tensor
 from ...tensors.tensor import Tensor
 
@@ -18,7 +19,7 @@ def _check_batch_size(size: Sequence[int]) -> None:
 
 
 def _format_size(size: Sequence[int]) -> str:
-    return f"torchlike.Size({list(size)})"
+    return f"{spell()}.Size({list(size)})"
 
 
 def batch_norm(

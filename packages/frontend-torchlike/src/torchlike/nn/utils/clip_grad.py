@@ -10,6 +10,7 @@ from typing import Any
 from ...creation.factories import FACTORIES
 from ...functions.operator_functions import FUNCTIONS
 from ...history.grad_mode import no_grad
+from ...names.spelling import spell
 from ...tensors.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -108,7 +109,7 @@ def clip_grad_norm(
 ) -> Tensor:
     """Do as ``clip_grad_norm_``, with a warning."""
     warnings.warn(
-        "torchlike.nn.utils.clip_grad_norm is now deprecated in favor of torchlike.nn.utils.clip_grad_norm_.",
+        f"{spell()}.nn.utils.clip_grad_norm is now deprecated in favor of {spell()}.nn.utils.clip_grad_norm_.",
         FutureWarning,
         stacklevel=2,
     )
