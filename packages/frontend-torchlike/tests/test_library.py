@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import re
 
 import numpy as np
@@ -381,3 +382,22 @@ def test_pipelines_and_captures_take_the_parts_of_a_kernel(op):
     assert y.tolist() == expected
     captured = torchlike.capture(lambda x: made(x) + 1)
     assert [captured(x).tolist() for _ in range(4)] == [expected] * 4
+
+
+def test_an_operator_is_documented_and_explained_by_its_function(op):
+    def shift(x: Tensor, by: float = 1.0) -> Tensor:
+        """Add a number."""
+        return x + by
+
+    made = op(shift)
+    assert torchlike.ops.test_library.shift.__doc__ == "Add a number."
+    assert list(inspect.signature(made).parameters) == ["x", "by"]
+    text = str(dc.explain(made.op, torchlike.ones(1)))
+    assert f"runs: {__name__}.{shift.__qualname__} at {__file__}" in text
+
+
+def test_a_library_s_kernel_asks_for_tensors(library):
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x.clone(), "CPU")
+    with pytest.raises(TypeError, match="its kernels take the tensors of a frontend"):
+        torchlike.ops.test_library.f(3)

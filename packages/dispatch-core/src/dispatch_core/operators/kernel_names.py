@@ -41,7 +41,9 @@ def kernel_name(fn: object) -> str:
     if isinstance(found, tuple):
         return str(found[0])
     if isinstance(found, KernelFactory):
-        return f"made on first use by {kernel_name(found.make)}"
+        name = kernel_name(found.make)
+        # A kernel of tensors is made of the function that bears the name.
+        return name if found.takes_tensors else f"made on first use by {name}"
     if hasattr(found, "func"):
         return f"partial of {kernel_name(found.func)}"
     if not hasattr(found, "__qualname__") and not hasattr(found, "__name__"):
@@ -138,6 +140,9 @@ def hint_at_types(entry: OperatorEntry | None, value: object, values: Sequence[o
     taken = _taken_types(entry)
     more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
     shown = f"{', '.join(taken[:_SHOWN])}{more}"
+    active = [found[0] for found in entry._registrations.values() if not found[0].is_fallthrough]
+    if active and all(each.takes_tensors for each in active):
+        return "its kernels take the tensors of a frontend"
     if any(key in COMPOSITES for key in entry._registrations):
         return "it takes the arrays of every device" + (f", such as {shown}" if shown else "")
     named: set[type] = set().union(*(found[0].key.types for found in entry.for_types()))  # type: ignore[attr-defined]

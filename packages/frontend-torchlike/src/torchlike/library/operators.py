@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -119,6 +120,7 @@ class CustomOpDef:
         self._autocast_dtype: dict[str, Any] = {}
         self._disabled_kernel: set[str | None] = set()
         self._selects_device = False
+        self.__signature__ = inspect.signature(fn)
         #: The place of the definition.
         self.origin = find_caller()
         older = dc.registry.custom_ops.get(self._qualname)
@@ -127,6 +129,7 @@ class CustomOpDef:
         self._lib = Library(namespace, "FRAGMENT")
         try:
             self._lib.define(f"{name}{schema}", tags=list_tags((_COMPLIANT, *self._tags)))
+            self._lib._open().document(self._document)
             #: The operator's overload.
             self.op: Any = dc.registry.get(self._qualname).op
             self._register()
@@ -146,6 +149,12 @@ class CustomOpDef:
         self._lib._undo.append(register_fake_kernel(library, self._qualname, self._run_fake))
         kernel = make_autograd_kernel(lambda: (self._backward_fn, self._setup_context_fn), self._init_fn, self._tags)
         self._lib.impl(self._name, kernel, "Autograd")
+
+    def _document(self, name: str, overload: str | None) -> str | None:
+        """Return the function's docstring for the operator that is made of it."""
+        own = self.op.schema.name
+        is_own = name == own.packet and overload in (None, own.overload or "default")
+        return inspect.getdoc(self._init_fn) if is_own else None
 
     @property
     def _qualname(self) -> str:
@@ -332,3 +341,4 @@ class CustomOpDef:
 
 
 _maybe_get_opdef = find_definition
+OPDEFS = dc.registry.custom_ops

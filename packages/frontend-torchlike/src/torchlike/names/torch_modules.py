@@ -35,6 +35,7 @@ _GROUPS: Final = {
     "torchlike.library.older.functions": "_custom_ops",
     "torchlike.library.older.registrations": "_custom_op.impl",
     "torchlike.library.operators": "_library.custom_ops",
+    "torchlike.library.triton": "_library.triton",
     "torchlike.nn.convolution_gradients": "nn.grad",
     "torchlike.nn.modules": "nn.modules.pooling",
     "torchlike.nn.native": "_C._nn",
