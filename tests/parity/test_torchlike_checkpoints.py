@@ -424,3 +424,61 @@ def test_classes_that_the_program_allows_are_read_under_torchs_names():
         assert repr(read_by_torch(write_ours(found))) == repr(model)
     with pytest.raises(ValueError, match=r"torch\.nn\.modules\.container\.Sequential is refused"):
         torchlike.load(io.BytesIO(write(model)))
+
+
+# Records and settings.
+
+
+def test_records_go_both_ways(tmp_path):
+    for writer, reader in ((torch._C, torchlike.serialization), (torchlike.serialization, torch._C)):
+        library = torch if writer is torch._C else torchlike
+        other = torchlike if library is torch else torch
+        made = writer.PyTorchFileWriter(str(tmp_path / "w.pt"))
+        made.write_record("a", b"abc", 3)
+        made.write_record("t", library.arange(3.0).untyped_storage(), 12)
+        made.write_record_metadata("later", 70)
+        made.write_end_of_file()
+        found = reader.PyTorchFileReader(str(tmp_path / "w.pt"))
+        assert found.get_all_records() == ["a", "t", "later", "version", "byteorder", ".data/serialization_id"] or (
+            set(found.get_all_records()) == made.get_all_written_records()
+        )
+        assert (found.get_record("a"), found.get_record_size("later")) == (b"abc", 70)
+        assert found.serialization_id() == made.serialization_id()
+        storage = found.get_storage_from_record("t", 3, other.float32).untyped_storage()
+        assert other.asarray(storage, dtype=other.float32).tolist() == [0, 1, 2]
+        header = found.get_record_header_offset("t")
+        assert found.get_record_offset_no_read(header, "t", 12, 64) == found.get_record_offset("t")
+
+
+def test_files_without_checksums_and_of_another_order_of_bytes_are_read():
+    x = torch.arange(3.0)
+    torch.serialization.set_crc32_options(False)
+    try:
+        data = write([x])
+    finally:
+        torch.serialization.set_crc32_options(True)
+    assert torchlike.load(io.BytesIO(data))[0].tolist() == [0, 1, 2]
+    swapped = x.numpy().byteswap().tobytes()
+    other = rewrite(
+        write(x), lambda name, old: swapped if "data/0" in name else b"big" if name.endswith("byteorder") else old
+    )
+    assert torchlike.load(io.BytesIO(other)).tolist() == read_by_torch(other).tolist() == [0, 1, 2]
+    with torch.serialization.skip_data():
+        data = write([x])
+    assert torchlike.load(io.BytesIO(data))[0].tolist() == [0, 0, 0]
+    with torchlike.serialization.skip_data():
+        data = write_ours([torchlike.arange(3.0)])
+    assert read_by_torch(data)[0].tolist() == [0, 0, 0]
+
+
+def test_constants_of_serialization_are_torchs():
+    for name in torchlike.serialization.__all__:
+        assert hasattr(torch.serialization, name) or name.startswith("PyTorchFile"), name
+        value = getattr(torch.serialization, name, None)
+        if isinstance(value, (int, str)):
+            assert getattr(torchlike.serialization, name) == value
+    for group in ("load", "save"):
+        ours, theirs = (getattr(library.utils.serialization.config, group) for library in (torchlike, torch))
+        for name in vars(ours):
+            if not name.startswith("_"):
+                assert getattr(theirs, name) == getattr(ours, name)

@@ -48,7 +48,17 @@ class Archive:
     def take(self, name: str, *, alignment: int = 1) -> Bytes:
         """Return the bytes of an entry, to be kept and written to; see `Source.take`. ``KeyError`` where there is none."""
         entry = self._entries[name]
-        return self._source.take(self._find(entry), entry.file_size, alignment=alignment, crc=entry.CRC)
+        # torch writes zero for no checksum: where the program has told it to, and for data that it leaves out.
+        crc = entry.CRC or None
+        return self._source.take(self.find(name), entry.file_size, alignment=alignment, crc=crc)
+
+    def find(self, name: str) -> int:
+        """Return where an entry's bytes begin; ``KeyError`` where there is none."""
+        return self._find(self._entries[name])
+
+    def find_header(self, name: str) -> int:
+        """Return where an entry's header begins; ``KeyError`` where there is none."""
+        return self._entries[name].header_offset
 
     def _find(self, entry: zipfile.ZipInfo) -> int:
         """Return where an entry's bytes begin; ``ValueError`` where its header and the directory differ."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 from dispatch_aten.dtypes import BY_NAME
@@ -14,6 +15,7 @@ from .opcodes import Global, unpickle
 from .plain_values import PLAIN_VALUES, set_state
 from .rebuilding import STORAGES, Rebuilder
 from .refusals import refuse, shorten
+from .settings import LoadEndianness, get_default_load_endianness
 from .sources import Source
 from .torch_files.names import Name, find_value, make_name, to_python3
 from .torch_files.trusted import Trust
@@ -102,6 +104,16 @@ def _open(source: Source, locate: Locator) -> tuple[bytes, Rebuilder]:
     if len(pickles) != 1:
         raise ValueError("it has no data.pkl")
     root = pickles[0].removesuffix("data.pkl")
-    if f"{root}byteorder" in archive.sizes and archive.take(f"{root}byteorder").tobytes() != b"little":
-        raise ValueError("its byte order is not little-endian")
-    return archive.take(pickles[0]).tobytes(), Rebuilder(archive, root, locate)
+    rebuilder = Rebuilder(archive, root, locate, is_swapped=_find_order(archive, root) != sys.byteorder)
+    return archive.take(pickles[0]).tobytes(), rebuilder
+
+
+def _find_order(archive: Archive, root: str) -> str:
+    """Return the order of bytes that a file has, or the program's setting for files that name none."""
+    if f"{root}byteorder" not in archive.sizes:
+        wanted = get_default_load_endianness()
+        return sys.byteorder if wanted is LoadEndianness.NATIVE else "big" if wanted is LoadEndianness.BIG else "little"
+    found = archive.take(f"{root}byteorder").tobytes().decode("latin1")
+    if found not in ("little", "big"):
+        raise ValueError(f"its byte order is {shorten(found)!r}")
+    return found

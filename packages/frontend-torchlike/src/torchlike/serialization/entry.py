@@ -116,6 +116,10 @@ def load(
         raise RuntimeError("load(): a pickle_module reads a file that is trusted, by weights_only=False, and no other")
     from .sources import open_source
 
+    if mmap is None:
+        from ..utils.serialization import config
+
+        mmap = config.load.mmap and isinstance(f, (str, bytes, os.PathLike))
     with open_source(f, bool(mmap)) as source:
         locate = make_locator(map_location)
         if not source.starts_with(b"PK\x03\x04"):

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, Final
 from weakref import ref
 
+import numpy as np
+
 from dispatch_aten.dtypes import ScalarType
 
 from ..creation.factories import FACTORIES
@@ -19,6 +21,8 @@ from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
 from .opcodes import Global
+from .settings import is_data_skipped
+from .sources import Bytes
 from .sparse_tensors import read_layout, rebuild_sparse
 
 #: Classes of storages by torch's names.
@@ -30,6 +34,20 @@ STORAGES: Final = {
     "torch.storage.UntypedStorage": ScalarType.Byte,
 }
 _PREFIX: Final = "torch._utils._rebuild_"
+
+
+#: torch's names of the functions that `Rebuilder.list_functions` has.
+TENSOR_FUNCTIONS: Final = (
+    "torch._tensor._rebuild_from_type_v2",
+    "torch.serialization._get_layout",
+    *(
+        f"{_PREFIX}{name}"
+        for name in (
+            "device_tensor_from_cpu_tensor meta_tensor_no_storage parameter parameter_with_state sparse_tensor tensor"
+            " tensor_v2 tensor_v3"
+        ).split()
+    ),
+)
 
 
 class SavedStorage(TypedStorage):
@@ -64,9 +82,13 @@ class SavedStorage(TypedStorage):
 
 
 class Rebuilder:
-    """Makes tensors of the entries of a zip file, whose names begin with ``root``."""
+    """Makes tensors of the entries of a zip file, whose names begin with ``root``.
 
-    def __init__(self, archive: Archive, root: str, locate: Locator) -> None:
+    ``is_swapped`` says that numbers have the other order of bytes than this machine's.
+    """
+
+    def __init__(self, archive: Archive, root: str, locate: Locator, *, is_swapped: bool = False) -> None:
+        self._is_swapped = is_swapped
         self._archive, self._root, self._locate, self._placed = archive, root, locate, Placed()
         self._storages: dict[str, tuple[FileStorage, ScalarType]] = {}
         self._given: list[ref[SavedStorage]] = []
@@ -108,7 +130,7 @@ class Rebuilder:
             size = self._archive.sizes.get(name)
             if size != count * dtype.itemsize:
                 raise ValueError(f"the storage {key!r} is missing, or has another size")
-            content = FileStorage(size, partial(self._archive.take, name, alignment=LARGEST_ALIGNMENT))
+            content = FileStorage(size, self._reader(name, size, dtype))
             found = self._storages[key] = content, dtype
         elif found[0].nbytes != count * dtype.itemsize:
             raise ValueError(f"the storage {key!r} has another size")
@@ -119,6 +141,13 @@ class Rebuilder:
     def set_attributes(self, tensor: Tensor, state: Any) -> None:
         """Set the attributes of a tensor that is among them."""
         _set_attributes(tensor, state)
+
+    def _reader(self, name: str, size: int, dtype: ScalarType) -> Callable[[], Bytes]:
+        """Return the function that reads a storage."""
+        if is_data_skipped():
+            return lambda: np.zeros(size, np.uint8)
+        read = partial(self._archive.take, name, alignment=LARGEST_ALIGNMENT)
+        return partial(_read_swapped, read, dtype) if self._is_swapped else read
 
     def _rebuild_tensor(
         self,
@@ -147,6 +176,8 @@ class Rebuilder:
     ) -> Tensor:
         if not isinstance(storage, SavedStorage):
             raise ValueError("a tensor has no storage")
+        if self._is_swapped and storage.dtype is not dtype and _to_dtype(dtype).itemsize > 1:
+            raise ValueError(f"a tensor of {dtype!r} lies in a storage of bytes of another order")
         return self._make(storage, _to_dtype(dtype), offset, size, stride, requires_grad, metadata)
 
     def _make(
@@ -193,6 +224,15 @@ class Rebuilder:
             made.__setstate__(state)  # type: ignore[attr-defined]  # as the line above found
             return made
         return _set_attributes(made, state)
+
+
+def _read_swapped(read: Callable[[], Bytes], dtype: ScalarType) -> Bytes:
+    """Return the bytes of a storage in the other order, number by number."""
+    content = read()
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if size > 1:
+        content.view(f"u{size}").byteswap(inplace=True)
+    return content
 
 
 def _compute(made: Tensor, metadata: Any) -> Tensor:

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 import numpy as np
 
 from ..tensors.mapped_files import cut, is_mapped, map_open_file
+from ..utils.serialization import config
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 #: How many bytes are read, added to a checksum or written at a time.
@@ -98,11 +99,14 @@ def open_source(f: Any, maps: bool) -> Iterator[Source]:
             f.seek(0, os.SEEK_END)
         return
     name = os.fsdecode(f)
-    with open(f, "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
+    is_shared = (
+        maps and config.load.mmap_flags is not None and config.load.mmap_flags == getattr(mmap, "MAP_SHARED", None)
+    )
+    with open(f, "r+b" if is_shared else "rb") as file:  # noqa: PTH123  # pathlib is not imported for this
         mapped, status = None, os.fstat(file.fileno())
         if maps and status.st_size:
-            # The pages are private: writes to them stay in this process. Arrays keep the mapping.
-            mapped = map_open_file(file, 0, mmap.ACCESS_COPY)
+            # Private pages keep writes in this process, unless the program asks for shared ones. Arrays keep the mapping.
+            mapped = map_open_file(file, 0, mmap.ACCESS_WRITE if is_shared else mmap.ACCESS_COPY)
         if file.seekable():
             yield Source(file, name, mapped)
         else:  # a pipe

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...tensors.tensor import Tensor
+from ...utils.serialization import config
 from ..places import describe_place
 from ..refusals import NotSavedError, shorten
+from ..settings import is_data_skipped
 from .pickling import Pickler, TooDeepError
 from .tensors import CyclicTensorError, SavedTensors, WrittenStorage
-from .zip_writer import ALIGNMENT, ZipWriter
+from .zip_writer import ZipWriter
 
 
 class CheckpointContent:
@@ -34,17 +36,26 @@ class CheckpointContent:
 
     def parts(self) -> Iterator[memoryview]:
         """Yield the file's parts in their order; see Note [Memory of load and save] in `..sources`."""
-        archive = ZipWriter(self._folder)
+        alignment = config.save.storage_alignment
+        archive = ZipWriter(self._folder, alignment=alignment)
         yield from archive.add("data.pkl", len(self._pickle), [memoryview(self._pickle)])
         for name, text in (
             (".format_version", "1"),
-            (".storage_alignment", str(ALIGNMENT)),
+            (".storage_alignment", str(alignment)),
             ("byteorder", sys.byteorder),
         ):
             yield from archive.add_text(name, text)
         for storage in self._storages:
-            yield from archive.add(f"data/{storage.key}", storage.nbytes, storage.parts())
+            parts = _make_zeros(storage.nbytes) if is_data_skipped() else storage.parts()
+            yield from archive.add(f"data/{storage.key}", storage.nbytes, parts)
         yield from archive.finish()
+
+
+def _make_zeros(count: int) -> Iterator[memoryview]:
+    block = bytes(1 << 20)
+    while count > 0:
+        yield memoryview(block)[:count]
+        count -= len(block)
 
 
 def _pickle(obj: Any) -> tuple[bytes, list[WrittenStorage]]:

@@ -43,6 +43,12 @@ def _pack_large(*numbers: int) -> bytes:
     return struct.pack(f"<2H{len(large)}Q", _ZIP64, 8 * len(large), *large) if large else b""
 
 
+def count_padding(place: int, name: bytes, nbytes: int, alignment: int) -> tuple[int, int]:
+    """Return where an entry's bytes would begin whose header is at ``place``, and how many bytes of padding move them."""
+    start = place + _HEADER.size + len(name) + len(_pack_large(nbytes, nbytes, place)) + 4
+    return start, -start % alignment
+
+
 class ZipWriter:
     """Makes the parts of a zip file whose entries lie in one folder; see Note [Places of entries]."""
 
@@ -50,6 +56,8 @@ class ZipWriter:
         self._folder, self._alignment = folder, alignment
         self._entries: list[_Entry] = []
         self._place = 0
+        #: The id of the content, once it is finished.
+        self.content_id = ""
 
     @property
     def names(self) -> list[str]:
@@ -66,8 +74,7 @@ class ZipWriter:
             raise RuntimeError(f"the file has a record {name!r} already")
         place, flags = self._place, _FLAG_UTF8 | (_FLAG_SIZES_FOLLOW if nbytes else 0)
         large = _pack_large(nbytes, nbytes, place)
-        start = place + _HEADER.size + len(encoded) + len(large) + 4
-        padding = -start % self._alignment
+        start, padding = count_padding(place, encoded, nbytes, self._alignment)
         extra = large + b"FB" + struct.pack("<H", padding) + b"Z" * padding
         header = _HEADER.pack(b"PK\x03\x04", 0, flags, 0, 0, 0, 0, 0, 0, len(encoded), len(extra))
         yield memoryview(header + encoded + extra)
@@ -93,12 +100,13 @@ class ZipWriter:
         encoded = text.encode()
         return self.add(name, len(encoded), [memoryview(encoded)])
 
-    def finish(self) -> Iterator[memoryview]:
+    def finish(self, *, version: int = 3) -> Iterator[memoryview]:
         """Yield the parts that follow the last entry: the version, an id of the content, and the directory."""
-        yield from self.add_text("version", "3\n")
+        yield from self.add_text("version", f"{version}\n")
         names = zlib.crc32(b"\n".join(entry.name for entry in self._entries))
         sums = zlib.crc32(b"".join(entry.crc.to_bytes(4, "little") for entry in self._entries))
-        yield from self.add_text(".data/serialization_id", f"{names:020d}{sums:020d}")
+        self.content_id = f"{names:020d}{sums:020d}"
+        yield from self.add_text(".data/serialization_id", self.content_id)
         start = self._place
         for entry in self._entries:
             extra = _pack_large(entry.nbytes, entry.nbytes, entry.place)
