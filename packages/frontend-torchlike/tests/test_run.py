@@ -277,11 +277,16 @@ def test_a_programs_folder_takes_the_first_place_of_the_path_alone(command, tmp_
 
 
 def test_inner_modules_of_torch_are_ours():
-    program = (
-        "import torch, torch.ops, torch.utils.weak, torch._utils, torch._C._nn; from torch._utils import _flatten_dense_tensors;"
-        "from torch.utils._contextlib import _DecoratorContextManager; from torch.utils._device import DeviceContext;"
-        "from torch._C._nn import _parse_to; from torch.futures import Future; import torch.__config__;"
-        "from torch.utils.data._utils.worker import _generate_state; from torch.utils._pytree import _dict_flatten_with_keys;"
-        "print(torch._C._nn._parse_to('cpu')[0], _flatten_dense_tensors([torch.ones(2)]).tolist(), torch.ops.aten.relu.default.name)"
-    )
+    program = """
+import torch, torch.ops, torch.utils.weak, torch._utils, torch._C._nn, torch.__config__
+from torch._utils import _flatten_dense_tensors
+from torch.utils._contextlib import _DecoratorContextManager
+from torch.utils._device import DeviceContext
+from torch._C._nn import _parse_to
+from torch.futures import Future
+from torch.utils.data._utils.worker import _generate_state
+from torch.utils._pytree import _dict_flatten_with_keys
+from functorch import make_functional, vmap
+print(torch._C._nn._parse_to("cpu")[0], _flatten_dense_tensors([torch.ones(2)]).tolist(), torch.ops.aten.relu.default.name)
+"""
     assert run("-c", program) == (0, "cpu [1.0, 1.0] aten::relu", "")

@@ -150,6 +150,8 @@ class Finder:
             if spec is None:
                 _missing[name] = None
             return spec
+        if name == "functorch":
+            return ModuleSpec(name, PublicLoader("torchlike.surface.functorch"))  # type: ignore[arg-type]  # as above
         return self._find_own(name, path, target) if top in OWN_PACKAGES else None
 
     def _find_own(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> Any:

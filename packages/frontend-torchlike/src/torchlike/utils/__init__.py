@@ -15,6 +15,7 @@ _NAMES: Final = {
     "hooks": "",
     "module_tracker": "",
     "pytree": "",
+    "swapping": "set_module swap_tensors",
     "tensorboard": "",
     "weak": "",
 }

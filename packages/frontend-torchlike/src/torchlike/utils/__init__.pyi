@@ -12,7 +12,12 @@ from . import flop_counter as flop_counter
 from . import hooks as hooks
 from . import module_tracker as module_tracker
 from torchlike.values import pytree as pytree
+from .swapping import set_module as set_module
+from .swapping import swap_tensors as swap_tensors
+from . import swapping as swapping
 from . import tensorboard as tensorboard
 from . import weak as weak
 __all__ = [
+    "set_module",
+    "swap_tensors",
 ]
