@@ -31,6 +31,8 @@ from .mode_stack import ENTERED
 from .table import PythonFunction, read
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+#: Functions that take their tensors in a list, too, and hand them on one by one.
+_SPREAD: Final = ("einsum",)
 
 
 def make_method(plain: Callable[..., Any], find_public: Callable[[], Any], name: str) -> Callable[..., Any]:
@@ -115,6 +117,8 @@ class _Asking:
         self._form: PythonFunction | bool | None = False
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._place[1] in _SPREAD and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])
         form = self._form
         if form is False:
             section, name = self._place
