@@ -12,8 +12,10 @@ __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
 #: Type of a container → the function that returns the children that a spec names.
 SUPPORTED_NODES: Final[dict[Any, Callable[[Any, pytree.TreeSpec], list[Any]]]] = {
     dict: lambda tree, spec: [tree[key] for key in spec.context],
-    list: lambda tree, spec: [tree[index] for index in range(len(spec.children()))],
-    tuple: lambda tree, spec: [tree[index] for index in range(len(spec.children()))],
+    **dict.fromkeys(
+        (list, tuple, collections.namedtuple),  # the function, which specs have as their type
+        lambda tree, spec: [tree[index] for index in range(spec.num_children)],
+    ),
 }
 
 
@@ -37,8 +39,6 @@ def tree_flatten_spec(pytree_: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.is_leaf():
         return [pytree_]
     flatten = SUPPORTED_NODES.get(spec.type)
-    if flatten is None and isinstance(spec.type, type) and issubclass(spec.type, tuple):
-        flatten = SUPPORTED_NODES[tuple]
     if flatten is not None:
         children = zip(flatten(pytree_, spec), spec.children(), strict=False)
         return [leaf for child, inner in children for leaf in tree_flatten_spec(child, inner)]

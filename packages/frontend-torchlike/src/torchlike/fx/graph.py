@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from .. import nn
 from .generation.code import BoxedCodeGen as _BoxedCodeGen
 from .generation.code import CodeGen, PythonCode, TransformCodeFunc
+from .generation.literals import custom_builtins as _custom_builtins
+from .generation.literals import register_custom_builtin as _register_custom_builtin
+from .generation.literals import write_path as _format_target
 from .generation.namespace import UniqueNames as _Namespace
 from .generation.signs import INPLACE_METHODS as inplace_methods  # noqa: N811  # torch's names
 from .generation.signs import MAGIC_METHODS as magic_methods  # noqa: N811
@@ -36,6 +39,9 @@ __all__ = [
     "_Namespace",
     "_PyTreeCodeGen",
     "_PyTreeInfo",
+    "_custom_builtins",
+    "_format_target",
+    "_register_custom_builtin",
     "_snake_case",
     "inplace_methods",
     "magic_methods",

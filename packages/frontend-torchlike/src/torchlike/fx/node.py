@@ -20,7 +20,9 @@ from ..values.dtypes import dtype, memory_format
 from ..values.layouts import layout
 from .immutable_collections import immutable_dict, immutable_list
 from .operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
-from .targets import is_overload, is_packet, print_target, type_text
+from .targets import is_overload, is_packet, print_target
+from .targets import qualified_name as _get_qualified_name
+from .targets import type_text as _type_repr
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -30,6 +32,9 @@ __all__ = [
     "BaseArgumentTypes",
     "Node",
     "Target",
+    "_get_qualified_name",
+    "_side_effectful_functions",
+    "_type_repr",
     "base_types",
     "has_side_effect",
     "map_aggregate",
@@ -445,19 +450,19 @@ class Node:
         >>> graph.call_function(torchlike.relu, (graph.placeholder("x"),)).format_node()
         '%relu : [num_users=0] = call_function[target=torchlike.relu](args = (%x,), kwargs = {})'
         """
-        kind = "" if self.type is None else f"{type_text(self.type)} "
+        kind = "" if self.type is None else f"{_type_repr(self.type)} "
         target = self._pretty_print_target(self.target)
         head = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "placeholder":
             if placeholder_names:
-                placeholder_names.append(f"{self.target}: {type_text(self.type)}" if self.type else self.target)
+                placeholder_names.append(f"{self.target}: {_type_repr(self.type)}" if self.type else self.target)
                 return None
             return head + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
             return head
         if self.op == "output":
             if self.type and maybe_return_typename:
-                maybe_return_typename[0] = f" -> {type_text(self.type)}"
+                maybe_return_typename[0] = f" -> {_type_repr(self.type)}"
             return f"return {self.args[0]}"
         if include_tensor_metadata:
             value: Any = self.meta.get("val", self.meta.get("tensor_meta", self.meta.get("example_value")))

@@ -28,7 +28,7 @@ from ..node import Node
 from ..targets import find_path, is_overload, is_packet, qualified_name, type_text
 from .namespace import UniqueNames
 
-__all__ = ["CodeWriter", "is_name", "standard_globals", "write_path"]
+__all__ = ["CodeWriter", "custom_builtins", "is_name", "register_custom_builtin", "standard_globals", "write_path"]
 
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
 #: Generic type of Python → the name in ``typing`` by which code writes it.
@@ -40,6 +40,22 @@ _ORIGINS: Final = {
     tuple: typing.Tuple,  # noqa: UP006
 }
 _SIMPLE: Final = re.compile(r"[\w .\-]*")
+
+
+#: Further global variables of all code, which programs register: name → the line that imports it, and the value.
+custom_builtins: Final[dict[str, tuple[str, Any]]] = {}
+
+
+def register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
+    """Give all code a global variable; ``import_str`` is the line that imports its value.
+
+    >>> import math
+    >>> register_custom_builtin("tau", "from math import tau", math.tau)
+    >>> "tau" in standard_globals()
+    True
+    >>> del custom_builtins["tau"]
+    """
+    custom_builtins[name] = (import_str, obj)
 
 
 def standard_globals() -> dict[str, tuple[str, Any]]:
@@ -56,6 +72,7 @@ def standard_globals() -> dict[str, tuple[str, Any]]:
         "device": (f"from {root} import device", Device),
         "fx_pytree": (f"import {root}.fx._pytree as fx_pytree", flat),
         "pytree": (f"import {root}.utils.{'_pytree' if root == 'torch' else 'pytree'} as pytree", trees),
+        **custom_builtins,
     }
 
 
