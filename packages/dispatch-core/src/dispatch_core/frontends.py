@@ -108,6 +108,7 @@ __all__ = [
     "keep_in_code",
     "keys_of",
     "lend",
+    "look_for_classes",
     "materialize",
     "materialize_value",
     "may_need_gradient",
@@ -231,6 +232,14 @@ def runtime(device: str) -> Any:
     Raises as `availability` does, and ``BackendError`` if the plugin has none.
     """
     return loader().runtime(device)
+
+
+def look_for_classes() -> None:
+    """Hand the calls of tensors with the key ``Python`` to their classes from now on: see `Layers.call_class`."""
+    from .layers.mode_kernels import LAYER  # the modes' kernels, which most programs do without
+    from .operators.registries import registry
+
+    registry.ensure_fallback(DispatchKey.Python, LAYER)
 
 
 def included_mask() -> int:

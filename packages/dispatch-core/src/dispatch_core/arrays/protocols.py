@@ -195,6 +195,14 @@ class Layers(Protocol):
         """Return a block in which values take the place of writes, for ``trace(functional=True)``, or None."""
         return None
 
+    def call_class(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+        """Return what the class of an argument makes of a call, or ``NotImplemented`` where none handles calls itself.
+
+        Asked in calls whose tensors have the key ``Python`` themselves, where no mode has the call. ``args`` and ``kwargs``
+        leave out defaults.
+        """
+        return NotImplemented
+
     def call_mixed(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
         """Return the result of a call with tensors of several devices; `refuse_mixed` refuses it by name."""
         return refuse_mixed(op, args, kwargs)

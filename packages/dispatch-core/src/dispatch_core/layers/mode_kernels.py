@@ -41,7 +41,7 @@ from ..operators.overloads import OpOverload
 from ..operators.registration import kernel_factory
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import exclude_masked_off
-from .mode_stack import ActiveMode, current_entry, find_entry, note_keys
+from .mode_stack import PYTHON, ActiveMode, current_entry, find_entry, find_inner, note_keys
 
 _Accept: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
 #: Gives the arguments of a call by position and by name, as its caller would write them.
@@ -61,12 +61,35 @@ def _make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
     if composite is not None:
         return composite
     frontend = FRONTENDS.get(keyset.marker)
-    down = fast_redispatch(op, below)
+    down = _make_choice(op, frontend, below) if signature.has_tensors else fast_redispatch(op, below)
     split, accept = _make_split(signature), _make_acceptance(op, signature, frontend)
     general = _make_general(op, down, split, accept, is_factory=not signature.has_tensors)
     if not (signature.is_specializable and signature.has_tensors):
         return general
     return _generate(op, signature, frontend, general, split, accept)
+
+
+def _make_choice(op: OpOverload, frontend: Frontend[Any] | None, below: DispatchKeySet) -> Runner:
+    """Return a function that hands calls which no mode has to the classes of tensors, and else goes on below."""
+    down = fast_redispatch(op, below)
+    layers = None if frontend is None else frontend.layers
+    signature = op._entry.signature
+    if layers is None or signature is None:
+        return down
+    call_class, split = layers.call_class, _make_split(signature)
+    accept = _make_acceptance(op, signature, frontend, of_class=True)
+
+    def choose(*given: object) -> object:
+        if not any(tensor._dispatch_mask & PYTHON for _, tensor in signature.tensors(given)):
+            return down(*given)
+        token = context.set_state[find_inner(context.current(), 0)]
+        try:
+            result = call_class(op, *split(given, {}))
+        finally:
+            context.reset_state(token)
+        return down(*given) if result is NotImplemented else accept(result, given)
+
+    return choose
 
 
 LAYER: Final = kernel_factory(_make, in_order=True)
@@ -248,8 +271,13 @@ def _accept_number(op: OpOverload, value: object, given: tuple[Any, ...]) -> obj
     return value
 
 
-def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Frontend[Any] | None) -> _Accept:
-    """Return a function that makes a call's results of a handler's; see Note [Results of a mode]."""
+def _make_acceptance(
+    op: OpOverload, signature: CallSignature, frontend: Frontend[Any] | None, *, of_class: bool = False
+) -> _Accept:
+    """Return a function that makes a call's results of a handler's; see Note [Results of a mode].
+
+    With ``of_class`` the handler is that of a class of tensors, whose own memory says nothing about views.
+    """
     thing = "array" if frontend is None else "tensor"
 
     def is_promised(value: object) -> bool:
@@ -275,7 +303,8 @@ def _make_acceptance(op: OpOverload, signature: CallSignature, frontend: Fronten
         return given[promised.source] if promised.kind == "self" else value
 
     results = signature.results
-    check_memory = _make_memory_check(op, signature) if any(each.kind == "view" for each in results) else _check_nothing
+    has_views = any(each.kind == "view" for each in results) and not of_class
+    check_memory = _make_memory_check(op, signature) if has_views else _check_nothing
     if len(results) == 1 and str(signature.schema.returns[0].type) in _NUMBERS:
         return partial(_accept_number, op)
     if len(results) == 1:

@@ -89,14 +89,19 @@ class ActiveMode:
 
     def _find_inner(self, state: context.State | None) -> context.State:
         """Return the state that the handler runs in, for calls in ``state``."""
-        included, excluded = (0, 0) if state is None else state
-        above, autograd = _key_masks[0]
-        kept = included & (~above if self.outer is not None else ~above & ~PYTHON)
-        inner = context.intern_state(kept, excluded | autograd)
-        context.keep_in_code(inner)
+        inner = find_inner(state, 0 if self.outer is not None else PYTHON)
         if self.is_open:
             self.states = state, inner
         return inner
+
+
+def find_inner(state: context.State | None, off: int) -> context.State:
+    """Return the state in which a handler runs, for calls in ``state``: below the keys above ``Python``, without ``off``."""
+    included, excluded = (0, 0) if state is None else state
+    above, autograd = _key_masks[0]
+    inner = context.intern_state(included & ~above & ~off, excluded | autograd)
+    context.keep_in_code(inner)
+    return inner
 
 
 _entries: Final[WeakSet[ActiveMode]] = WeakSet()

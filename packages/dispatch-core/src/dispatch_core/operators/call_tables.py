@@ -14,7 +14,7 @@ Note [Tables belong to a schema]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..arrays import owners
 from ..bookkeeping.levels import Level
@@ -100,6 +100,10 @@ def _refuse_class(tables: Tables) -> Runner:
     return refuse
 
 
+#: Keys of calls whose results are those of a program's class, which are compared where they are returned.
+_OVERRIDING: Final = DispatchKey["TorchFunction"] | DispatchKey["TorchFunctionMode"] | DispatchKey.Python
+
+
 def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runner:
     """Return ``run`` with the results of one call held against the schema; see Note [When results are compared].
 
@@ -112,6 +116,8 @@ def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runne
     if signature is None or not has_fixed_results(signature) or _is_compared(tables.traits_of(run)):
         return run
     arguments, mask = table.masks(index)
+    if (arguments or mask) & _OVERRIDING or mask & _OVERRIDING & ~DispatchKey.Python:
+        return run
     found = _resolve(tables.entry, mask, arguments)
     registration = getattr(getattr(found, "slot", None), "registration", None)
     if registration is None:

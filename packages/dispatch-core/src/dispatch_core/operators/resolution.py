@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .._record import Record, replace
 from ..arrays.access import computes_late
@@ -48,6 +48,10 @@ from .typed_calls import TypedCalls, consider_types
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
+
+
+#: Keys of tensors whose classes may have the call, whatever devices the others are on.
+_OVERRIDING: Final = DispatchKey.Python | DispatchKey["TorchFunction"]
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
@@ -266,7 +270,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
             f"{entry.name}: tensors of the frontends {' and '.join(names)} stand in one call",
             hint="convert them to one frontend first",
         )
-    mixed = Mixed(entry, FRONTENDS.get(markers)) if has_several_devices(arguments) else None
+    is_mixed = not arguments & _OVERRIDING and has_several_devices(arguments)
+    mixed = Mixed(entry, FRONTENDS.get(markers)) if is_mixed else None
     kernels = tuple(found[0] for found in entry.for_types())
     if mixed is not None and not kernels:
         return mixed

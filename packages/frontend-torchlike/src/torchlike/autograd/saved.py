@@ -12,6 +12,7 @@ from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled
 from ..history.node import Leaf, Node, Output, Storage, TensorState
 from ..names.lazy_names import Tensor
+from ..tensors.tensor import Tensor as PlainTensor
 from ..tensors.tensor import bare
 from ..values.dtypes import format_type
 
@@ -26,11 +27,14 @@ class Saved:
     same history is made of them when backward needs it.
     """
 
-    __slots__ = ("data", "mask", "number", "storage", "version")
+    __slots__ = ("data", "kind", "mask", "number", "parts", "storage", "version")
 
     def __init__(self, tensor: Tensor, storage: Storage, number: int = 0) -> None:
         self.data = tensor._dispatch_data
         self.mask = tensor._dispatch_mask
+        #: The class, and the attributes of a tensor of a class of its own, which may be all of it.
+        self.kind: Any = type(tensor)
+        self.parts = None if self.kind is PlainTensor else dict(tensor.__dict__)
         self.storage = storage
         self.version = storage.version
         self.number = number
@@ -41,7 +45,9 @@ def restore_result(saved: Saved, node: Node) -> Tensor:
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
     """
-    tensor = bare()
+    tensor = bare() if saved.parts is None else object.__new__(saved.kind)
+    if saved.parts:
+        tensor.__dict__.update(saved.parts)
     tensor._dispatch_data = saved.data
     tensor._dispatch_mask = mask = saved.mask & ~_NOT_KEPT
     if saved.storage.version != saved.version:

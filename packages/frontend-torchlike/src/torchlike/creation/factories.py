@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import SIZED_FACTORIES
 from ..names.spelling import spell
+from ..overriding.handling import Override, make_override
+from ..overriding.mode_stack import ENTERED
 from ..signatures.descriptions import describe
 from ..tensors.arrays import give_class, put
 from ..tensors.foreign_data import copy_array, is_foreign, read_foreign, share_array
@@ -44,6 +46,9 @@ def wrap_result(made: Any, requires_grad: bool) -> Tensor:
         result._require_grad()
     return result
 
+
+_ask_tensor: Final = make_override(lambda: tensor)
+_ask_as_tensor: Final = make_override(lambda: as_tensor)
 
 #: Numbers below it fit into every dtype that they are given here.
 _LARGE: Final = 6e4
@@ -78,6 +83,11 @@ def tensor(
     >>> tensor(2.5, requires_grad=True)
     tensor(2.5000, requires_grad=True)
     """
+    if ENTERED:
+        given = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+        overridden = _ask_tensor((data,), {name: value for name, value in given.items() if value})
+        if overridden is not NotImplemented:
+            return cast("Tensor", overridden)
     if chunks is not None:
         given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return make_in_chunks(tensor, chunks, (data,), given)
@@ -121,6 +131,8 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
 
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: DeviceLike = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
+    if ENTERED and (overridden := _ask_as_tensor((data,), {"dtype": dtype, "device": device})) is not NotImplemented:
+        return cast("Tensor", overridden)
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
     if isinstance(data, Tensor):
@@ -285,6 +297,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             args = args[:count]
         return make_generally(*args, **given)
 
+    override = Override()
     directs = {
         count: dc.rename_arguments(
             form,
@@ -294,11 +307,14 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             missing=_MISSING,
             star="size" if is_sized else "",
             fill={"device": default_device, **_find_default_dtype(form)},
+            override=override.hook if len(forms) == 1 else None,
         )
         for count, form in forms.items()
     }
 
-    def make(*args: Any, **kwargs: Any) -> Tensor:
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if ENTERED and (found := override.hook(args, kwargs)) is not NotImplemented:
+            return found
         # An argument by name tells which form is meant as well as the number of places does.
         direct = directs.get(len(args)) if named.isdisjoint(kwargs) else None
         return make_generally(*args, **kwargs) if direct is None else direct(*args, **kwargs)
@@ -313,6 +329,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
 
     function = _ADAPTED[name](function) if name in _ADAPTED else function
     function.__name__, function.__qualname__, function.__module__ = name, name, spell()
+    override.public = function
     describe(function, name, "factory")
     return function
 

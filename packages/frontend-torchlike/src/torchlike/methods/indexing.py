@@ -21,6 +21,7 @@ from ..creation.literals import is_sequence
 from ..history.metadata import is_plain
 from ..history.transforms import FRONT
 from ..overriding.handling import PLAIN, make_override
+from ..overriding.mode_stack import ENTERED
 from ..tensors.foreign_data import is_foreign
 from ..tensors.tensor import Tensor
 from ..values.dtypes import format_type
@@ -289,7 +290,7 @@ _ask_setitem: Final = make_override(lambda: Tensor.__setitem__)
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Read elements: a view where the index has no tensors, else a copy."""
-    if type(self) is not Tensor and (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
+    if (ENTERED or type(self) is not Tensor) and (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
         return overridden
     # The plain cases of `_split`, at once.
     kind = type(index)
@@ -321,7 +322,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
-    if (type(self) is not Tensor or type(value) not in PLAIN or type(index) not in PLAIN) and _ask_setitem(
+    if (ENTERED or type(self) is not Tensor or type(value) not in PLAIN or type(index) not in PLAIN) and _ask_setitem(
         (self, index, value), {}
     ) is not NotImplemented:
         return

@@ -12,6 +12,7 @@ import dispatch_core as dc
 
 from ..functions.operator_functions import FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
 from ..overriding.handling import make_override, overrides_any
+from ..overriding.mode_stack import ENTERED
 from ..signatures.overload_choice import BINARY_OVERLOADS
 from ..tensors.tensor import Tensor
 from .ufuncs import call_with_array
@@ -82,7 +83,7 @@ def _make_reflect(function: Callable[..., Any], python: str) -> Callable[..., An
     override = make_override(lambda: find_method(_HANDED_ON.get(f"r{python}", f"__r{python}__")))
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(self) is not Tensor and (found := override((self, other), {})) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := override((self, other), {})) is not NotImplemented:
             return found
         if not isinstance(other, _TAKEN):
             return NotImplemented
@@ -120,7 +121,7 @@ def _import_indexing(name: str) -> Callable[..., Any]:
 
 
 def _invert(self: Tensor) -> Tensor:
-    if type(self) is not Tensor and (found := _ask_invert((self,), {})) is not NotImplemented:
+    if (ENTERED or type(self) is not Tensor) and (found := _ask_invert((self,), {})) is not NotImplemented:
         return found
     if self.is_floating_point() or self.is_complex():
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")

@@ -7,17 +7,27 @@ from typing import Any, Self
 
 from ..creation.factories import FACTORIES
 from ..history.views import share_memory
+from ..overriding.handling import PLAIN
 from ..tensors.arguments import check_tensor
 from ..tensors.deepcopy import copy_attributes
-from ..tensors.overriding_classes import DISABLED
-from ..tensors.tensor import Tensor
+from ..tensors.overriding_classes import DISABLED, DISABLED_DISPATCH
+from ..tensors.tensor import Tensor, TensorConstructor
 from ..values.layouts import refuse_layout
 
 
-class Parameter(Tensor):
+class ParameterMeta(TensorConstructor):
+    """Takes tensors of classes of their own that `Parameter` has returned for parameters."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:  # noqa: N805  # of a metaclass
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and bool(instance.__dict__.get("_is_param"))
+
+
+class Parameter(Tensor, metaclass=ParameterMeta):
     """A tensor that a module finds among its attributes and an optimizer trains (source: ``torch.nn.Parameter``).
 
-    Shares memory with ``data``.
+    Shares memory with ``data``. Of a tensor of a class that overrides functions it is one of that class.
 
     >>> import torchlike
     >>> Parameter(torchlike.ones(2))
@@ -29,10 +39,13 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Share the data of a tensor."""
-        self = super().__new__(cls)
         if data is None:
             data = FACTORIES["empty"](0)
         check_tensor(data, "Parameter", "data")
+        kind: Any = type(data)
+        if cls is Parameter and kind is not Tensor and not type.__instancecheck__(Parameter, data) and _overrides(kind):
+            return _make_of_class(data, requires_grad)
+        self = super().__new__(cls)
         if not data.is_sparse:  # which has a history of its own
             refuse_layout(data, "Parameter")
         alias = data.detach()
@@ -54,6 +67,23 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+def _overrides(kind: Any) -> bool:
+    return kind.__torch_function__ is not DISABLED or kind.__torch_dispatch__ is not DISABLED_DISPATCH
+
+
+def _make_of_class(data: Any, requires_grad: bool) -> Any:
+    """Return a parameter that has the class of its data, which overrides functions."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(made).__name__} was found instead. To use the type as a "
+            "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    made._is_param = True
+    return made
 
 
 class Buffer(Tensor):
@@ -103,3 +133,6 @@ def __getattr__(name: str) -> Any:
     if name not in ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__package__}.uninitialized"), name)
+
+
+PLAIN.update({Parameter, Buffer})

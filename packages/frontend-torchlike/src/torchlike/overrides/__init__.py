@@ -24,7 +24,8 @@ from ..names.lazy_names import load_names
 
 _NAMES: Final = {
     "questions": "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic"
-    " is_tensor_like _is_torch_function_enabled _is_torch_function_all_disabled",
+    " is_tensor_like _is_torch_function_all_disabled _is_torch_function_enabled _is_torch_function_mode_enabled"
+    " _len_torch_function_stack",
     "modes": "BaseTorchFunctionMode DisableTorchFunction DisableTorchFunctionSubclass TorchFunctionMode"
     " _get_current_function_mode _get_current_function_mode_stack _pop_mode_temporarily enable_reentrant_dispatch",
     "listing": "get_default_nowrap_functions get_ignored_functions get_overridable_functions get_testing_overrides"

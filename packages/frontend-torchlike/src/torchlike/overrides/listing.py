@@ -52,12 +52,15 @@ def _list() -> tuple[dict[Any, list[Callable[..., Any]]], dict[Any, str]]:
     names: dict[Any, str] = {}
     for section, path in _MODULES.items():
         module = import_module(f"torchlike{path}")
-        members = found.setdefault(module, [])
+        members, own = found.setdefault(module, []), {*dir(module)}
         for name in read()[section]:
-            value = getattr(module, name, None)
+            value = getattr(module, name) if name in own else None  # a name in vain is reported
             if callable(value) and value not in names:
                 members.append(value)
                 names[value] = f"torch.{name}" if section == "torch" else f"torch.{section}.{name}"
+    for word in read()["ignored"]:
+        if "." not in word and word in {*dir(import_module("torchlike"))}:
+            names.setdefault(getattr(import_module("torchlike"), word), f"torch.{word}")
     methods = found[Tensor] = []
     for name in read()["Tensor"]:
         value = getattr(Tensor, name, None)
@@ -133,7 +136,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     for word in read()["ignored"]:
         section, _, name = word.rpartition(".")
         owner = Tensor if section == "Tensor" else import_module(f"torchlike{_MODULES.get(section or 'torch', '')}")
-        value = getattr(owner, name, None)
+        value = getattr(owner, name, None) if name in dir(owner) else None
         if callable(value):
             found.add(value)
     return found

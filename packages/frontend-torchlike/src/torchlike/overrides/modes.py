@@ -10,7 +10,9 @@ from typing import Any, Self
 import dispatch_core as dc
 
 from ..overriding import mode_stack
-from ..overriding.handling import begin
+from ..overriding.callers import find_called
+from ..overriding.handling import are_classes_asked, are_modes_asked, begin, call_override, find_overriding
+from ..overriding.public_attributes import publish_to_instances
 
 __all__ = ["BaseTorchFunctionMode", "DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode"]
 
@@ -69,13 +71,17 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 def begin_modes() -> None:
     """Make calls look for modes from now on."""
     if not mode_stack.ENTERED:
-        mode_stack.ENTERED.append(True)
         begin()
+        publish_to_instances()
+        mode_stack.ENTERED.append(True)
         dc.registry.ensure_fallback(dc.DispatchKey["TorchFunctionMode"], _handle, with_keyset=True)
 
 
 def _handle(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Pass on the call of an operator that no function of torch's has made."""
+    """Hand on the call of an operator that no function of torch's has made."""
+    if are_modes_asked() and (called := find_called(op)) is not None:
+        found = find_overriding((*args, *kwargs.values())) if are_classes_asked() else []
+        return call_override(called, found, args, kwargs)
     return op.redispatch(keyset - "TorchFunctionMode", *args, **kwargs)
 
 

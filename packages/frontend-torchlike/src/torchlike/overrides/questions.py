@@ -8,6 +8,7 @@ from typing import Any
 from dispatch_core.frontends import current_masks
 
 from ..overriding.handling import are_classes_asked, are_modes_asked, call_override, has_override, list_overloaded
+from ..overriding.mode_stack import list_modes
 from ..tensors.overriding_classes import MODES
 from ..tensors.tensor import Tensor
 
@@ -87,3 +88,11 @@ def _is_torch_function_enabled() -> bool:
 def _is_torch_function_all_disabled() -> bool:
     state = current_masks()
     return not are_classes_asked() and state is not None and bool(state[1] & MODES)
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    return are_modes_asked()
+
+
+def _len_torch_function_stack() -> int:
+    return len(list_modes())

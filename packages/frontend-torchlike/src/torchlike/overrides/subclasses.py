@@ -7,15 +7,18 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.frontends import look_for_classes
 from dispatch_core.keys import DispatchKeySet
 
 from ..history.differentiable import Differentiable
 from ..names.lazy_attributes import LazyAttribute, LazyProperty
 from ..overriding import handling
+from ..overriding.callers import find_called
 from ..overriding.public_attributes import is_property, list_published
 from ..overriding.table import read
 from ..tensors.overriding_classes import CLASSES, DISABLED, DISABLED_DISPATCH, PYTHON
 from ..tensors.tensor import Tensor
+from .dispatch import read_device
 
 _mask: Final[Any] = vars(Differentiable)["_dispatch_mask"]
 _read_mask, _write_mask = _mask.__get__, _mask.__set__
@@ -58,7 +61,9 @@ _begun: list[bool] = []
 
 def begin(keys: int) -> None:
     """Prepare for the first classes whose tensors have these keys."""
-    if keys & CLASSES and not _begun:
+    if keys & PYTHON:
+        look_for_classes()
+    if not _begun:
         _begun.append(True)
         handling.begin()
         dc.registry.ensure_fallback(dc.DispatchKey["TorchFunction"], _handle, with_keyset=True)
@@ -68,9 +73,10 @@ def begin(keys: int) -> None:
 def _handle(keyset: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Hand the call of an operator to the classes of its arguments."""
     found = handling.find_overriding((*args, *kwargs.values())) if handling.are_classes_asked() else []
-    if not found:
+    called = find_called(op) if found else None
+    if called is None:
         return op.redispatch(keyset - "TorchFunction", *args, **kwargs)
-    return handling.call_override(op, found, args, kwargs)
+    return handling.call_override(called, found, args, kwargs)
 
 
 def _complete() -> None:
@@ -78,6 +84,8 @@ def _complete() -> None:
 
     See Note [Attributes of the class] in `overriding.public_attributes`.
     """
+    shown: Any = Tensor.device
+    shown.__get__.__wrapped__ = read_device(shown.__get__.__wrapped__)
     for name in list_published():
         kind = LazyProperty if is_property(name) else LazyAttribute
         setattr(Overridable, name, kind(Overridable, name, partial(getattr, Tensor, name)))

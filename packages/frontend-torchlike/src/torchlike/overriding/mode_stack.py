@@ -9,12 +9,11 @@ from typing import Any, Final
 
 from dispatch_core.frontends import current_masks, reset_masks, set_masks, with_included, without_included
 
-from ..tensors.overriding_classes import MODES
+from ..tensors.overriding_classes import ENTERED, MODES
+
+__all__ = ["ENTERED", "innermost", "list_modes", "reset", "set_modes", "without_innermost"]
 
 _stack: Final[ContextVar[tuple[Any, ...]]] = ContextVar("torchlike.overrides.modes", default=())
-
-#: Not empty once a mode was entered: before, no call needs to look for one.
-ENTERED: Final[list[bool]] = []
 
 
 def innermost() -> Any:

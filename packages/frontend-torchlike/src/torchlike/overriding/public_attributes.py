@@ -99,6 +99,10 @@ class PublicAttribute:
     def __delete__(self, owner: Any) -> None:
         self._as_plain(lambda: type.__delattr__(owner, self._name))
 
+    def set_plainly(self, owner: Any, value: Any) -> None:
+        """Set the attribute of a class that instances find."""
+        self._as_plain(lambda: type.__setattr__(owner, self._name, value))
+
     def _as_plain(self, change: Callable[[], None]) -> None:
         """Change the attribute of a class, which the metaclass's own of the same name would prevent."""
         delattr(_META, self._name)
@@ -126,6 +130,19 @@ def is_overridable_name(name: str) -> bool:
 def list_published() -> list[str]:
     """Return the names of the attributes that `publish` has shown and that may be overridden."""
     return [name for name, value in vars(_META).items() if type(value) is PublicAttribute and is_overridable_name(name)]
+
+
+def publish_to_instances() -> None:
+    """Show the attributes that look for overrides to instances, too, as modes ask for every call.
+
+    It is done when a mode is first entered, and stays so.
+    """
+    for name in list_published():
+        public = getattr(Tensor, name)
+        owner = next(kind for kind in _OWN if name in vars(kind))
+        type.__setattr__(owner, name, public) if owner is Differentiable else vars(_META)[name].set_plainly(
+            owner, public
+        )
 
 
 def publish(names: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ from ..overriding.public_attributes import publish
 from ..overriding.wrapping import make_method
 from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
-from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH
+from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH, ROOT
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
@@ -87,6 +87,19 @@ def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any
     from ..amp.author_casts import make_kernel
 
     return make_kernel(op, keyset, casts)
+
+
+def _call_class(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from ..overrides.dispatch import call_class  # few programs derive classes from tensors
+
+    return call_class(op, args, kwargs)
+
+
+def _make_wrapper(*args: Any, **kwargs: Any) -> Tensor:
+    """Return a tensor of a class without elements (source: ``torch.Tensor._make_wrapper_subclass``)."""
+    from ..overrides.dispatch import make_wrapper
+
+    return make_wrapper(*args, **kwargs)
 
 
 def _call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -177,6 +190,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__reduce_ex__": reduce,
     "__torch_dispatch__": DISABLED_DISPATCH,
     "_construct": staticmethod(construct),
+    "_make_wrapper_subclass": staticmethod(_make_wrapper),
     "_repr_html_": _to_html,
     **host_memory.METHODS,
     "cpu": cpu,
@@ -198,6 +212,7 @@ _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
     TensorLayers: {
         "autocast_kernel": _make_autocast_kernel,
         "batching_kernel": _make_batching_kernel,
+        "call_class": _call_class,
         "call_mixed": _call_mixed,
         "functional_block": _make_value_block,
     },
@@ -361,6 +376,7 @@ def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS.keys() - dir(Tensor)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS | {"__repr__": _load_text, "backward": _load_backward})
     set_lazily(Tensor, {"__torch_function__": _load_override})
+    set_lazily(Tensor, {"_make_subclass": lambda: staticmethod(_load_uncommon("_make_subclass"))})
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
@@ -374,6 +390,7 @@ def _complete() -> None:
     AUTOGRAD_BITS.register = _cover
     COMPLETE.append(_find_overridable)
     ASK.append(_ask)
+    ROOT.append(Tensor)
     EMPTY[sparse_coo] = _make_sparse
     publish(_list_published())
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):

@@ -15,13 +15,14 @@ from ..functions.inner import is_inference
 from ..functions.matrices import lstsq, lu, symeig
 from ..tensors.arguments import check_tensor
 from ..tensors.arrays import as_subclass as _as_subclass
-from ..tensors.arrays import data_ptr, read_elements
+from ..tensors.arrays import data_ptr, give_class, read_elements
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
 from ..values.size import Size
 
 __all__ = [
+    "_make_subclass",
     "apply_",
     "as_subclass",
     "const_data_ptr",
@@ -42,6 +43,14 @@ __all__ = [
     "unique",
     "untyped_storage",
 ]
+
+
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """Return a tensor of a subclass that shares the memory of another, without its history (source: ``torch.Tensor``)."""
+    check_tensor(data, "_make_subclass", "data")
+    with dc.exclude_keys("TorchFunction", "Python"):
+        made = give_class(data.detach(), cls)
+    return made._require_grad() if require_grad else made
 
 
 def _compute(name: str, self: Tensor, function: Callable[..., Any], others: Sequence[Tensor]) -> Tensor:
@@ -84,7 +93,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """Return the same data as an object of a subclass (source: ``torch.Tensor.as_subclass``)."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a type that is derived from Tensor, not {type(cls).__name__}")
-    return _as_subclass(cls, dc.ops.aten.alias.default(self))
+    return _as_subclass(cls, self)
 
 
 def const_data_ptr(self: Tensor) -> int:

@@ -16,7 +16,19 @@ from typing import Any, Final
 
 from dispatch_core.keys import DispatchKey
 
-__all__ = ["ASK", "CLASSES", "COMPLETE", "DISABLED", "DISABLED_DISPATCH", "MODES", "PYTHON", "ask", "complete_bases"]
+__all__ = [
+    "ASK",
+    "CLASSES",
+    "COMPLETE",
+    "DISABLED",
+    "DISABLED_DISPATCH",
+    "ENTERED",
+    "MODES",
+    "PYTHON",
+    "ROOT",
+    "ask",
+    "complete_bases",
+]
 
 CLASSES: Final = DispatchKey["TorchFunction"].value
 MODES: Final = DispatchKey["TorchFunctionMode"].value
@@ -25,10 +37,13 @@ PYTHON: Final = DispatchKey.Python.value
 #: Holds the function that asks for an override of a method, of a tensor and further arguments; `surface` puts it here.
 ASK: Final[list[Callable[..., Any]]] = []
 
+#: Not empty once a mode was entered: before, no call needs to look for one.
+ENTERED: Final[list[bool]] = []
+
 
 def ask(name: str, tensor: Any, *args: Any) -> Any:
     """Return the result of the override of a method of tensors, or ``NotImplemented`` where the class has none."""
-    if type(tensor).__torch_function__ is DISABLED:
+    if type(tensor).__torch_function__ is DISABLED and not ENTERED:
         return NotImplemented
     return ASK[0](name, (tensor, *args))
 
@@ -39,15 +54,15 @@ class _NoOverride:
     Called all the same, it calls the function without overrides.
     """
 
-    __slots__ = ("__name__",)
+    __slots__ = ("__name__", "_key")
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
+    def __init__(self, name: str, key: str) -> None:
+        self.__name__, self._key = name, key
 
     def __call__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         from dispatch_core import exclude_keys
 
-        with exclude_keys("TorchFunction"):
+        with exclude_keys(self._key):
             return func(*args, **(kwargs or {}))
 
     def __repr__(self) -> str:
@@ -59,11 +74,13 @@ class _NoOverride:
 
 _NoOverride.__module__ = __name__
 #: The ``__torch_function__`` of classes that override nothing (source: ``torch._C._disabled_torch_function_impl``).
-DISABLED: Final = _NoOverride("_disabled_torch_function_impl")
+DISABLED: Final = _NoOverride("_disabled_torch_function_impl", "TorchFunction")
 #: The same for ``__torch_dispatch__`` (source: ``torch._C._disabled_torch_dispatch_impl``).
-DISABLED_DISPATCH: Final = _NoOverride("_disabled_torch_dispatch_impl")
+DISABLED_DISPATCH: Final = _NoOverride("_disabled_torch_dispatch_impl", "Python")
 
 
+#: Holds the class `Tensor`.
+ROOT: Final[list[type]] = []
 #: Holds the function that returns the class that adds keys, for the keys of a class's tensors; `surface` puts it here.
 COMPLETE: Final[list[Callable[[int], type]]] = []
 
@@ -71,6 +88,11 @@ COMPLETE: Final[list[Callable[[int], type]]] = []
 def complete_bases(bases: tuple[type, ...], namespace: dict[str, Any]) -> tuple[type, ...]:
     """Return the bases of a class of tensors, with the class that adds keys if the class needs one."""
     keys = 0
+    if "__torch_dispatch__" in namespace and "__torch_function__" not in namespace:
+        own = vars(ROOT[0])["__torch_function__"]
+        if _find("__torch_function__", bases, {}) is own:
+            # A class that handles operators handles functions, too, only where it says so.
+            namespace["__torch_function__"] = DISABLED
     if _find("__torch_function__", bases, namespace) is not DISABLED:
         keys |= CLASSES
     if _find("__torch_dispatch__", bases, namespace) is not DISABLED_DISPATCH:

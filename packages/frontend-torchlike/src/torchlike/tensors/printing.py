@@ -25,7 +25,7 @@ from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
 from .arrays import read_printable
-from .overriding_classes import DISABLED, ask
+from .overriding_classes import DISABLED, ENTERED, ask
 from .tensor import Tensor
 
 
@@ -85,7 +85,7 @@ def set_printoptions(
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
-    if type(tensor) is not Tensor and (found := ask("__repr__", tensor)) is not NotImplemented:
+    if (ENTERED or type(tensor) is not Tensor) and (found := ask("__repr__", tensor)) is not NotImplemented:
         overridden: str = found
         return overridden
     if tensor._dispatch_mask & _RECORDS:

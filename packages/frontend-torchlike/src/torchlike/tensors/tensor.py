@@ -32,7 +32,7 @@ from ..history.view_hooks import make_views
 from ..history.views import join, share_memory
 from ..names.lazy_names import LeftOut
 from ..values.size import Size, check_dim
-from .overriding_classes import ask, complete_bases
+from .overriding_classes import ENTERED, ask, complete_bases
 
 if TYPE_CHECKING:
     from ..tensor_methods import TensorMethods  # a stub alone
@@ -47,7 +47,7 @@ _META, _CPU = (
 )
 
 
-class _Constructor(type):
+class TensorConstructor(type):
     """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""
 
     if not TYPE_CHECKING:  # a call of a subclass takes the subclass's arguments
@@ -68,7 +68,7 @@ class _Constructor(type):
         return [name for name, value in found.items() if not isinstance(value, LeftOut)]
 
 
-class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
+class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
     """An array on a device, with autograd (source: ``torch.Tensor``).
 
     Made by ``torchlike.tensor`` and the other factories, and by operators.
@@ -308,7 +308,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
     # Python's protocols.
 
     def __len__(self) -> int:
-        if type(self) is not Tensor and (found := ask("__len__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__len__", self)) is not NotImplemented:
             return found
         data = self._dispatch_data
         shape = data.shape if is_plain[type(data)] else dc.shape(self)
@@ -322,7 +322,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return iter(self.unbind(0))
 
     def __bool__(self) -> bool:
-        if type(self) is not Tensor and (found := ask("__bool__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__bool__", self)) is not NotImplemented:
             return found
         try:
             return bool(self.item())
@@ -343,22 +343,22 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         raise ValueError("only one element tensors can be converted to Python scalars")
 
     def __int__(self) -> int:
-        if type(self) is not Tensor and (found := ask("__int__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__int__", self)) is not NotImplemented:
             return found
         return int(self._only())
 
     def __float__(self) -> float:
-        if type(self) is not Tensor and (found := ask("__float__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__float__", self)) is not NotImplemented:
             return found
         return float(self._only())
 
     def __complex__(self) -> complex:
-        if type(self) is not Tensor and (found := ask("__complex__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__complex__", self)) is not NotImplemented:
             return found
         return complex(self._only())
 
     def __index__(self) -> int:
-        if type(self) is not Tensor and (found := ask("__index__", self)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__index__", self)) is not NotImplemented:
             return found
         if self.numel() != 1 or not (self.dtype.is_integral or self.dtype == ScalarType.Bool):
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -369,7 +369,9 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return None if dc.shape(self) or self.requires_grad else self.item()
 
     def __contains__(self, element: object) -> bool:
-        if type(self) is not Tensor and (found := ask("__contains__", self, element)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (
+            found := ask("__contains__", self, element)
+        ) is not NotImplemented:
             return found
         if isinstance(element, (Tensor, int, float, complex)):
             return bool((self == element).any())
@@ -379,7 +381,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=_Constructor):
         return id(self)
 
     def __format__(self, spec: str) -> str:
-        if type(self) is not Tensor and (found := ask("__format__", self, spec)) is not NotImplemented:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__format__", self, spec)) is not NotImplemented:
             return found
         if not dc.shape(self) and not self.is_meta and (spec or type(self) is Tensor):
             return format(self.item(), spec)

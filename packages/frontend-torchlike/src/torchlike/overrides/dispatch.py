@@ -1,0 +1,109 @@
+"""Classes of tensors that get the calls of operators below autograd, by ``__torch_dispatch__``.
+
+Note [Wrappers]
+    A class with ``__torch_dispatch__`` may have tensors without elements, which wrap others: `make_wrapper` gives them the
+    shape, dtype and strides of an array on meta, and the device that the program names. Their operators must not come
+    to a kernel: each call is the class's, until the program excludes the key ``Python``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dispatch_core as dc
+from dispatch_core.frontends import find_array_type
+
+from ..overriding.handling import add_overriding
+from ..tensors.arrays import give_class
+from ..tensors.overriding_classes import DISABLED_DISPATCH
+from ..tensors.tensor import Tensor, wrap
+from ..values.devices import as_device, default_device
+from ..values.layouts import strided
+
+_PLACE = "_wrapped_device"
+
+
+def find_handlers(values: Sequence[Any]) -> list[Any]:
+    """Return one tensor of each class that handles calls of operators, in the order of asking."""
+    found: list[Any] = []
+    for value in values:
+        for each in value if isinstance(value, list | tuple) else (value,):
+            kind: Any = type(each)
+            if isinstance(each, Tensor) and kind is not Tensor and kind.__torch_dispatch__ is not DISABLED_DISPATCH:
+                add_overriding(found, each)
+    return found
+
+
+def call_class(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what the first class that answers makes of an operator's call, ``NotImplemented`` where there is none.
+
+    Raises ``TypeError`` where all of them return ``NotImplemented``.
+    """
+    found = find_handlers((*args, *kwargs.values())) if op.namespace != "prims" else []
+    if not found:
+        return NotImplemented
+    types = tuple(map(type, found))
+    for each in found:
+        result = each.__torch_dispatch__(op, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"Multiple dispatch failed for {op.name!r}; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        + "\n".join(f"  - tensor subclass {kind!r}" for kind in types)
+    )
+
+
+def make_wrapper(
+    cls: type[Tensor],
+    size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    **options: Any,
+) -> Tensor:
+    """Return a tensor of a class without elements, for one that wraps others (source: ``torch.Tensor``).
+
+    See Note [Wrappers]. Raises ``RuntimeError`` for a class without ``__torch_dispatch__``.
+    """
+    kind: Any = cls
+    if kind.__torch_dispatch__ is DISABLED_DISPATCH:
+        raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__ to be wrapped without elements")
+    place = as_device(device) or default_device() or dc.Device("cpu")
+    meta = dc.Device("meta")
+    sizes = tuple(size)
+    with dc.exclude_keys("TorchFunction", "Python"):
+        if strides is None:
+            array = dc.ops.aten.empty(sizes, dtype=dtype, device=meta, memory_format=memory_format)
+        else:
+            array = dc.ops.aten.empty_strided(sizes, tuple(strides), dtype=dtype, device=meta)
+        made = array if isinstance(array, Tensor) else wrap(array)
+    if place.type == "cpu":
+        made._dispatch_mask = made._dispatch_mask & ~dc.DispatchKey.Meta | dc.DispatchKey.CPU
+    made = give_class(made, cls)
+    made.__dict__[_PLACE] = place
+    return made._require_grad() if requires_grad else made
+
+
+def read_device(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the getter of a tensor's device that knows of wrappers."""
+
+    def device(self: Tensor) -> Any:
+        found = self.__dict__.get(_PLACE)
+        return plain(self) if found is None else found
+
+    return device
+
+
+def is_wrapper(tensor: Tensor) -> bool:
+    """Return whether a tensor has no elements of its own; see Note [Wrappers]."""
+    known = find_array_type(type(tensor._dispatch_data))
+    return _PLACE in tensor.__dict__ and known is not None

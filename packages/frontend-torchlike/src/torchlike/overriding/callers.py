@@ -1,0 +1,27 @@
+"""Which code has called an operator: a program, by a name below ``torch.ops``, or a function of ours."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from dispatch_core.tracebacks import GENERATED, is_own_frame
+
+_CORE: Final = "dispatch_core."
+
+
+def find_called(op: Any) -> Any:
+    """Return the overload or the packet that a program has called, or None where a function of ours has called it.
+
+    Asked for in the kernel of an operator; only calls that something overrides come there.
+    """
+    frame = sys._getframe(2)
+    called = op
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(GENERATED) and not str(frame.f_globals.get("__name__")).startswith(_CORE):
+            break
+        if "packet" in code.co_freevars:
+            called = frame.f_locals["packet"]
+        frame = frame.f_back  # type: ignore[assignment]  # None at the end
+    return None if frame is not None and is_own_frame(frame) else called
