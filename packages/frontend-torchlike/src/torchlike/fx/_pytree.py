@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
 SUPPORTED_NODES: Final[dict[Any, Callable[[Any, pytree.TreeSpec], list[Any]]]] = {
     dict: lambda tree, spec: [tree[key] for key in spec.context],
     **dict.fromkeys(
-        (list, tuple, collections.namedtuple),  # the function, which specs have as their type
+        (list, tuple, collections.namedtuple),  # noqa: PYI024  # the function, which specs have as their type
         lambda tree, spec: [tree[index] for index in range(spec.num_children)],
     ),
 }
