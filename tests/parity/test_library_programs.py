@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
 import torchlike  # noqa: E402  # after the skip
+from torchlike.library.internals import dispatcher  # noqa: E402
 
 _numbers = itertools.count()
 #: Annotations of arguments with the defaults that they may have.
@@ -93,6 +94,63 @@ def test_schemas_are_inferred_as_by_torch():
     found = [[_infer(random.Random(seed), t) for t in (torch, torchlike)] for seed in range(1500)]
     assert [(seed, *pair) for seed, pair in enumerate(found) if pair[0] != pair[1]] == []
     assert sum(isinstance(pair[0], str) and pair[0] != "no function" for pair in found) > 300
+
+
+def _calls(t, ns, keys):
+    """Return the results of calls of an operator with kernels under some keys, registered in this order."""
+    guard = t._C._AutoDispatchBelowAutograd if t is torch else dispatcher._AutoDispatchBelowAutograd
+    with t.library._scoped_library(ns, "FRAGMENT") as library:
+        library.define("f(Tensor x) -> Tensor")
+        op = getattr(t.ops, ns).f
+
+        def make(factor, *, is_autograd):
+            def kernel(x):
+                if not is_autograd:
+                    return x * factor
+                with guard():
+                    return op(x) * 100
+
+            return kernel
+
+        refused = []
+        for key in keys:
+            try:
+                library.impl("f", make(_KEYS.index(key) + 1, is_autograd=key.startswith("Autograd")), key)
+            except RuntimeError:
+                refused.append(key)
+        found = []
+        for device, requires_grad, records in itertools.product(("cpu", "meta"), (False, True), (False, True)):
+            x = t.ones(1, device=device, requires_grad=requires_grad)
+            try:
+                with t.set_grad_enabled(records):
+                    y = op(x)
+            except NotImplementedError:
+                found.append("no kernel")
+                continue
+            found.append((y.device.type, y.requires_grad, "meta" if device == "meta" else y.item()))
+            if y.requires_grad and device == "cpu":
+                y.sum().backward()
+                found.append(x.grad.item())
+        return refused, found
+
+
+_KEYS = ["CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "AutogradCPU", "Meta"]
+# torch's table keeps a composite of the parts under Autograd when another composite comes.
+_SUBSETS = [
+    keys
+    for count in range(1, 5)
+    for keys in itertools.permutations(_KEYS, count)
+    if not {"CompositeImplicitAutograd", "CompositeExplicitAutograd"} <= set(keys)
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_kernel_that_runs_is_the_one_that_runs_under_torch():
+    drawn = random.Random(1).sample(_SUBSETS, 120)
+    found = [
+        [_calls(t, f"library_keys_{number}", keys) for t in (torch, torchlike)] for number, keys in enumerate(drawn)
+    ]
+    assert [(keys, *pair) for keys, pair in zip(drawn, found, strict=True) if pair[0] != pair[1]] == []
 
 
 # Programs: each is given a module and a namespace of its own, and returns what it has seen.

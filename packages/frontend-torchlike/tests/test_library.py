@@ -13,6 +13,7 @@ import dispatch_core as dc
 import torchlike
 from torchlike import Tensor
 from torchlike.library import Library, custom_op, opcheck, register_fake
+from torchlike.library.internals import dispatcher
 
 
 @pytest.fixture
@@ -401,3 +402,26 @@ def test_a_library_s_kernel_asks_for_tensors(library):
     library.impl("f", lambda x: x.clone(), "CPU")
     with pytest.raises(TypeError, match="its kernels take the tensors of a frontend"):
         torchlike.ops.test_library.f(3)
+
+
+def test_a_kernel_under_autograd_serves_tensors_that_require_no_grad(library):
+    def kernel(x):
+        with dispatcher._AutoDispatchBelowAutograd():
+            return op(x) * 10
+
+    library.define("f(Tensor x) -> Tensor")
+    op = torchlike.ops.test_library.f
+    library.impl("f", lambda x: x + 1, "CPU")
+    library.impl("f", kernel, "Autograd")
+    x = torchlike.zeros(1)
+    assert op(x).tolist() == op(x.requires_grad_()).tolist() == [10]
+    with torchlike.library._scoped_library("test_library", "FRAGMENT") as other:
+        with pytest.warns(dc.OverwriteWarning):
+            other.impl("f", lambda x: x + 7, "Autograd")
+        assert op(x.detach()).tolist() == [7]
+    assert op(x.detach()).tolist() == [10]
+    library.define("alone(Tensor x) -> Tensor")
+    library.impl("alone", lambda x: x + 3, "AutogradCPU")
+    assert torchlike.ops.test_library.alone(x.detach()).tolist() == [3]
+    with pytest.raises(NotImplementedError, match="no kernel"):
+        torchlike.ops.test_library.alone(torchlike.zeros(1, device="meta"))

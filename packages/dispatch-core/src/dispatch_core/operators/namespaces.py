@@ -340,7 +340,7 @@ class Ops(_Named, KnownNamespaces):
         Programs catch it, and go on without the library's operators (source: ``torch.ops.load_library``).
         """
         raise OSError(
-            f"{path} is not loaded: a library of operators is built upon torch's machine code; dispatch_core.Library"
+            f"Could not load this library: {path} is built upon torch's machine code; dispatch_core.Library"
             " defines operators in Python"
         )
 

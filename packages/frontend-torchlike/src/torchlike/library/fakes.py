@@ -11,6 +11,7 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .callers import find_caller
+from .kernels import make_kernel
 
 __all__ = [
     "FakeImplCtx",
@@ -168,7 +169,10 @@ def register_fake_kernel(
         with _within(context):
             return fn(*args, **kwargs)
 
-    dc.register_fake(entry.op, fake, lib=library)
+    if any(key.kind == "device" and _takes_arrays(entry, key) for key in entry.kernels):
+        dc.register_fake(entry.op, fake, lib=library)
+    else:
+        library.impl(entry.op, make_kernel(fake), dc.DispatchKey.Meta)
     if is_listed:
         _fakes.setdefault(name, []).append(made)
 
@@ -177,6 +181,12 @@ def register_fake_kernel(
             _fakes[name].remove(made)
 
     return forget
+
+
+def _takes_arrays(entry: Any, key: dc.DispatchKey) -> bool:
+    """Return whether the kernel under a device's key is one of arrays, for which pipelines ask a fake of arrays."""
+    held = entry.registrations(key)
+    return bool(held) and not (held[0].takes_tensors or held[0].is_fallthrough)
 
 
 #: Operator → functions that register the fakes which wait for it.

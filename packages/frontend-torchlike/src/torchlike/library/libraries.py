@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
+from .autograd_kernels import is_autograd_key, make_plain_kernel
 from .fakes import register_fake_kernel, register_waiting
 from .kernels import make_kernel
 from .tag_rules import check_tagged_schema, check_types
@@ -120,8 +121,19 @@ class Library:
                 self._undo.append(register_fake_kernel(library, place[0], fn, is_listed=False))
             else:
                 library.impl(name, make_kernel(fn), chosen, with_keyset=with_keyset)
+            if callable(fn) and fn is not dc.fallthrough_kernel and is_autograd_key(chosen):
+                self._serve_plain_tensors(place[0], fn)
         _registered[place] = _registered.get(place, 0) + 1
         self._op_impls.append(place)
+
+    def _serve_plain_tensors(self, name: str, fn: Callable[..., Any]) -> None:
+        """Make a kernel under Autograd serve tensors that require no grad; see Note [Autograd of plain tensors]."""
+        entry = dc.registry.find_entry(name)
+        if entry is None or entry.schema is None or not entry.schema.tensor_arguments:
+            return
+        held = entry.registrations(dc.DispatchKey.BackendSelect)
+        if not held or held[0].is_meant:
+            self._open().impl(name, make_plain_kernel(fn), "BackendSelect", allow_override=True)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register ``fn(op, *args, **kwargs)`` as the fallback of a key, in a library of the namespace ``_``."""
