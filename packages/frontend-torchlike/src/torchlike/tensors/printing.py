@@ -14,7 +14,8 @@ tensor([1.0000e-05, 1.0000e+00])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -83,18 +84,51 @@ def set_printoptions(
         setattr(PRINT_OPTS, field.name, getattr(chosen, field.name))
 
 
+def get_printoptions() -> dict[str, Any]:
+    """Return the options in force by name (source: ``torch._tensor_str.get_printoptions``).
+
+    >>> get_printoptions()["precision"]
+    4
+    """
+    return {field.name: getattr(PRINT_OPTS, field.name) for field in fields(PRINT_OPTS)}
+
+
+@contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Choose how tensors are printed in a block; arguments and errors are those of `set_printoptions`.
+
+    >>> import torchlike
+    >>> with printoptions(precision=2):
+    ...     print(torchlike.tensor([0.5]))
+    tensor([0.50])
+    """
+    before = get_printoptions()
+    try:
+        set_printoptions(**kwargs)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(PRINT_OPTS, name, value)
+
+
 def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
     if (ENTERED or type(tensor) is not Tensor) and (found := ask("__repr__", tensor)) is not NotImplemented:
         overridden: str = found
         return overridden
+    return _str_intern(tensor)
+
+
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the text of a tensor, with ``tensor_contents`` in the place of its elements."""
+    tensor = inp
     if tensor._dispatch_mask & _RECORDS:
         text: str = tensor._dispatch_data.to_text(tensor)
         return text
     kind: Any = type(tensor)
     start = "tensor(" if kind is Tensor or kind.__torch_function__ is DISABLED else f"{kind.__name__}("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
-    notes = []
+    notes, body = [], ""
     if device.type != "cpu" or device.index is not None:
         notes.append(f"device='{device}'")
     default = get_default_dtype()
@@ -110,8 +144,9 @@ def format_tensor(tensor: Tensor) -> str:
         if len(shape) != 1:
             notes.append(f"size={shape}")
         ordinary = dtype == default
-    else:
+    elif tensor_contents is None:
         body = write_elements(read_printable(tensor), len(start))
+    body = body if tensor_contents is None else tensor_contents
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
     try:
@@ -140,6 +175,11 @@ def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = Fals
             text += ", " + note
             width += len(note) + 2
     return text + ")"
+
+
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """Add notes after the elements, under torch's own name for libraries that print so."""
+    return add_notes(tensor_str, suffixes, indent, new_line=force_newline)
 
 
 def write_elements(array: np.typing.NDArray[Any], indent: int) -> str:

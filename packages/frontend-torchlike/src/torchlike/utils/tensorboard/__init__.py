@@ -1,5 +1,6 @@
 """Files for TensorBoard, where it is installed (source: ``torch.utils.tensorboard``)."""
 
+from .files import FileWriter
 from .writer import SummaryWriter
 
-__all__ = ["SummaryWriter"]
+__all__ = ["FileWriter", "SummaryWriter"]

@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from ...tensors.tensor import Tensor
+from .files import FileWriter, take_part
+from .summary import hparams
 
 __all__ = ["SummaryWriter"]
 
@@ -24,10 +26,6 @@ def _take(library: str, part: str) -> Any:
         return import_module(part)
     except ImportError as error:
         raise ImportError(f"SummaryWriter needs {library}: pip install {library}") from error
-
-
-def _take_part(name: str) -> Any:
-    return _take("tensorboard", f"tensorboard.{name}")
 
 
 def _to_array(value: Any) -> np.ndarray[Any, Any]:
@@ -58,33 +56,36 @@ class SummaryWriter:
         flush_secs: int = 120,
         filename_suffix: str = "",
     ) -> None:
-        self._events = _take_part("compat.proto.event_pb2")
-        self._summaries = _take_part("compat.proto.summary_pb2")
+        self._events = take_part("compat.proto.event_pb2")
+        self._summaries = take_part("compat.proto.summary_pb2")
         self._options = (max_queue, flush_secs, filename_suffix)
         now = time.strftime("%b%d_%H-%M-%S")
         self.log_dir = str(log_dir or os.path.join("runs", f"{now}_{socket.gethostname()}{comment}"))  # noqa: PTH118
-        self._writers: dict[str, Any] = {}
+        self._writers: dict[str, FileWriter] = {}
         self._open(self.log_dir)
         if purge_step is not None:
             session = self._events.SessionLog(status=self._events.SessionLog.START)
             self._add(self._events.Event(session_log=session), purge_step, None)
 
-    def _open(self, folder: str) -> Any:
+    def _open(self, folder: str) -> FileWriter:
         found = self._writers.get(folder)
         if found is None:
-            make = _take_part("summary.writer.event_file_writer").EventFileWriter
-            found = self._writers[folder] = make(folder, *self._options)
+            found = self._writers[folder] = FileWriter(folder, *self._options)
         return found
+
+    def _get_file_writer(self) -> FileWriter:
+        """Return the writer of the folder's file, which is opened where it was closed."""
+        return self._open(self.log_dir)
+
+    #: The same, for programs that write summaries of their own.
+    file_writer = property(_get_file_writer)
 
     def get_logdir(self) -> str:
         """Return the folder of the events."""
         return self.log_dir
 
     def _add(self, event: Any, step: Any, walltime: float | None, folder: str | None = None) -> None:
-        event.wall_time = time.time() if walltime is None else walltime
-        if step is not None:
-            event.step = int(step)
-        self._open(folder or self.log_dir).add_event(event)
+        self._open(folder or self.log_dir).add_event(event, step, walltime)
 
     def _add_value(self, step: Any, walltime: float | None, folder: str | None = None, **value: Any) -> None:
         summary = self._summaries.Summary(value=[self._summaries.Summary.Value(**value)])
@@ -193,8 +194,8 @@ class SummaryWriter:
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
         """Write a text, in Markdown."""
-        types, shapes = _take_part("compat.proto.types_pb2"), _take_part("compat.proto.tensor_shape_pb2")
-        tensors = _take_part("compat.proto.tensor_pb2")
+        types, shapes = take_part("compat.proto.types_pb2"), take_part("compat.proto.tensor_shape_pb2")
+        tensors = take_part("compat.proto.tensor_pb2")
         tensor = tensors.TensorProto(
             dtype=types.DT_STRING,
             string_val=[text_string.encode()],
@@ -206,21 +207,16 @@ class SummaryWriter:
 
     def add_hparams(
         self,
-        hparam_dict: Mapping[str, Any],
-        metric_dict: Mapping[str, Any],
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
         hparam_domain_discrete: Any = None,
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """Write the settings of a run and the numbers that it reached."""
-        summary = _take_part("plugins.hparams.summary")
+        """Write the settings of a run and the numbers that it reached; errors as `summary.hparams`."""
         folder = f"{self.log_dir}/{run_name or time.time()}"
-        settings = {
-            name: value if isinstance(value, (bool, int, float, str)) else str(value)
-            for name, value in hparam_dict.items()
-        }
-        for each in (summary.hparams_pb(settings),):
-            self._add(self._events.Event(summary=each), global_step, None, folder)
+        for each in hparams(hparam_dict, metric_dict, hparam_domain_discrete):
+            self._open(folder).add_summary(each, global_step)
         for tag, value in metric_dict.items():
             self._add_value(global_step, None, folder, tag=tag, simple_value=_to_number(value))
 
