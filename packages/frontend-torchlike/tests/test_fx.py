@@ -392,3 +392,27 @@ def test_passes_run_in_an_order_that_the_constraints_allow():
     manager.add_constraint(this_before_that_pass_constraint(passes[0], passes[1]))
     with pytest.raises(RuntimeError, match="Circular dependency"):
         manager.solve_constraints()
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "args"),
+    [
+        (lambda x: torchlike.ops.aten.add.Tensor(x, x), "add_tensor", "(x, x)"),
+        (lambda x: torchlike.ops.aten.add(x, 1), "add", "(x, 1)"),
+        (lambda x: torchlike.ops.aten.softmax.int(x, -1), "softmax_int", "(x, -1)"),
+        (lambda x: torchlike.ops.aten.addmm.default(x, x, x), "addmm_default", "(x, x, x)"),
+    ],
+)
+def test_operators_are_called_on_proxies_by_their_overloads_and_packets(call, name, args):
+    for _ in range(3):
+        (node,) = [each for each in fx.symbolic_trace(call).graph.nodes if each.op == "call_function"]
+        assert (node.name, str(node.args), dict(node.kwargs)) == (name, args, {})
+        call(torchlike.ones(2, 2))
+    assert fx.node._get_qualified_name(node.target).startswith("torchlike.ops.aten.")
+
+
+def test_an_operator_refuses_an_object_that_overrides_nothing():
+    with pytest.raises(TypeError, match="must be Tensor, not object"):
+        torchlike.ops.aten.relu.default(object())
+    with pytest.raises(TypeError, match="must be Tensor, not object"):
+        torchlike.ops.aten.add(object(), 1)

@@ -38,6 +38,7 @@ from .arrays.protocols import (
     refuse_mixed,
 )
 from .bookkeeping.transactions import run_outside
+from .calls.overriding import refused_calls
 from .discovery import loader
 from .errors import OperatorNotFoundError
 from .keys import context
@@ -117,6 +118,7 @@ __all__ = [
     "read_offset",
     "recording",
     "refuse_mixed",
+    "refused_calls",
     "register_frontend",
     "registers_for_callers",
     "reset_masks",

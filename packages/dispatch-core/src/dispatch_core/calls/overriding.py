@@ -28,6 +28,17 @@ MODES: Final = DispatchKey["TorchFunctionMode"].value
 #: Marks an error that came from the override of a call, so that the callers around it do not try theirs.
 _MARK: Final = "_dispatch_overridden"
 _is_looked_for: list[bool] = [False]
+#: Called with an overload or a packet whose arguments fit no schema, and the arguments: the result, or ``NotImplemented``.
+refused_calls: Final[list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = []
+
+
+def answer_refused(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result that a frontend has for a call which fits no schema, ``NotImplemented`` where none has one."""
+    for answer in refused_calls:
+        found = answer(called, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    return NotImplemented
 
 
 def are_looked_for() -> bool:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from .._record import replace
 from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
-from ..errors import FrontendMismatchError
+from ..errors import ArgumentError, FrontendMismatchError
 from ..keys import context
 from ..keys.keyset import KeysetLike, as_mask
 from ..keys.table import AUTOGRAD, MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
+from .overriding import answer_refused, refused_calls
 from .signature import CallSignature, Result, ResultCheck, bad_count, bad_list, copies_signature, has_plain_result
 from .traits import Runner, RunnerTraits
 
@@ -63,7 +64,13 @@ def make_caller(entry: OperatorEntry) -> Runner:
     def call(*args: object, **kwargs: object) -> object:
         if signature is None:
             return _run(tables, unchecked_mask(args, kwargs))(*args, **kwargs)
-        values = bind(signature.schema, args, kwargs, is_tensor)
+        try:
+            values = bind(signature.schema, args, kwargs, is_tensor)
+        except ArgumentError:
+            found = answer_refused(entry.op, args, kwargs) if refused_calls else NotImplemented
+            if found is NotImplemented:
+                raise
+            return found
         return _run(tables, arguments_mask(signature, values))(*values)
 
     return call

@@ -10,13 +10,14 @@ Note [A packet is called through a slot]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
 from ..caches import is_lasting, keep
+from ..calls.overriding import answer_refused, refused_calls
 from ..calls.signature_property import SignatureProperty
-from ..errors import ClosedOperatorError
+from ..errors import ClosedOperatorError, NoMatchingOverloadError
 from ..keys.keyset import KeysetLike
 from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
@@ -139,7 +140,16 @@ class OpOverloadPacket(_Named):
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload of a call whose types alone are not known."""
         types = self._types(args, kwargs)
-        return (None if types is None else self._cache.get(types)) or self.resolve(args, kwargs)
+        known = None if types is None else self._cache.get(types)
+        if known is not None:
+            return known
+        try:
+            return self.resolve(args, kwargs)
+        except NoMatchingOverloadError:
+            found = answer_refused(self, args, kwargs) if refused_calls else NotImplemented
+            if found is NotImplemented:
+                raise
+            return cast("OpOverload", lambda *_, **__: found)  # of this call alone
 
     def _types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Types, ...] | None:
         """Return the key of overload resolution; a string is as good as another where no overload takes a device."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.frontends import current_masks
+from dispatch_core.frontends import current_masks, refused_calls
 
 from ..tensors.overriding_classes import CLASSES, DISABLED, MODES
 from ..tensors.tensor import Tensor
 from . import mode_stack
+from .callers import find_called
 
 #: Types of common arguments that override nothing.
 PLAIN: Final[set[type]] = {Tensor, int, float, bool, complex, str, type(None), slice, type(Ellipsis), dc.Device}
@@ -111,6 +112,41 @@ class Override:
     def __init__(self, public: Any = None) -> None:
         self.public = public
         self.hook = make_override(lambda: self.public)
+
+
+def _answer_refused(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Hand a program's call of an overload or a packet to the classes of its arguments, where these are no tensors."""
+    if not are_classes_asked():
+        return NotImplemented
+    found = find_overriding((*args, *kwargs.values()))
+    func = find_called(called) if found else None  # functions of ours have asked already
+    if func is None:
+        return NotImplemented
+    return call_override(func, found, *_without_defaults(called, args, kwargs))
+
+
+def _without_defaults(
+    called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of an overload but those that equal their defaults, which generated code fills in."""
+    schema = getattr(called, "schema", None)
+    if schema is None:  # a packet, which gets what the program gives
+        return args, kwargs
+    defaults = {each.name: each.value for each in schema.arguments if each.has_default}
+    names = [each.name for each in schema.arguments if not each.kwarg_only]
+    while args and len(args) <= len(names) and _is_default(defaults, names[len(args) - 1], args[-1]):
+        args = args[:-1]
+    return args, {name: value for name, value in kwargs.items() if not _is_default(defaults, name, value)}
+
+
+def _is_default(defaults: dict[str, Any], name: str, value: Any) -> bool:
+    if name not in defaults:
+        return False
+    default = defaults[name]
+    return value is default or (type(value) is type(default) and value == default)
+
+
+refused_calls.append(_answer_refused)
 
 
 def begin() -> None:
