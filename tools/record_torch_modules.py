@@ -163,6 +163,7 @@ class Recorder:
                 for name, value in sorted(module.get_config_copy().items()):
                     if "." not in name and (text := write_plain(value)) is not None:
                         rows["constant"].append(f"{name} = {text}")
+                rows["block"].append("patch")
             self.rows[where] = rows
         return self.rows
 

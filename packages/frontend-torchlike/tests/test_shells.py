@@ -108,6 +108,19 @@ def test_decorators_blocks_and_questions_do_nothing():
     assert run(NOTHING) == (0, "False False False", "")
 
 
+SETTINGS = """
+torch._dynamo.config.suppress_errors = True
+assert torch._dynamo.config.suppress_errors and torch._inductor.config.max_autotune is False
+with torch._dynamo.config.patch(verbose=True):
+    pass
+print(torch._dynamo.__name__, torch._dynamo.assume_constant_result(print) is print, torch._dynamo.is_compiling())
+"""
+
+
+def test_settings_of_the_compiler_are_kept():
+    assert run(SETTINGS) == (0, "torch._dynamo True False", "")
+
+
 def test_functions_and_dtypes_that_compute_are_absent():
     code = """
 names = "float8_e8m0fnu float4_e2m1fn_x2 _scaled_grouped_mm fused_moving_avg_obs_fake_quant"

@@ -72,7 +72,7 @@ def _find(module: str, name: str) -> Any:
     path = f"{module}.{name}"
     if path in REAL:
         return _load(REAL[path])
-    if module in OURS and name in dir(ours := import_module(OURS[module])):
+    if module in OURS and not has_module(path) and name in dir(ours := import_module(OURS[module])):
         return getattr(ours, name)
     entry = read_module(module).get(name)
     if entry is None:

@@ -9,6 +9,7 @@ Note [Names of modules]
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, Final, ForwardRef
@@ -27,6 +28,8 @@ _INNER: Final = frozenset(
         " surface tensors values"
     ).split()
 )
+#: Modules of torch that are mere objects in ours.
+_OBJECTS: Final = ("_dynamo", "_inductor")
 #: Packages whose dictionary programs look through.
 _LATE: Final = frozenset(
     (
@@ -83,6 +86,8 @@ class _NameCompletion:
         self._module, self._plain, self.names = module, plain, names
 
     def __call__(self, name: str) -> Any:
+        if name in _OBJECTS and "torch" in self.names:
+            return import_module(f"torch.{name}")
         if self._plain is not None:
             try:
                 return self._plain(name)
@@ -121,6 +126,9 @@ def complete(module: ModuleType, name: str) -> None:
     if members.get("__spec__") is not None:
         members["__spec__"] = _TorchSpec(members["__spec__"], public)
     members["__name__"] = public
+    if public == "torch":
+        for each in _OBJECTS:
+            members.pop(each, None)
     if public in _LATE:
         module.__class__ = _LateNames
     if public == f"torch{own.removeprefix('torchlike')}":
