@@ -114,6 +114,17 @@ def test_errors_name_torchs_modules():
     assert "ModuleNotFoundError: No module named 'torch._frobnicate'" in done.stderr
 
 
+METADATA = """
+from importlib import metadata
+print(metadata.version("torch") == torch.__version__, metadata.metadata("torch")["Name"])
+print(metadata.packages_distributions()["torch"][0], metadata.version("numpy").partition(".")[0])
+"""
+
+
+def test_torch_is_an_installed_distribution():
+    assert run(METADATA) == "True torch\ntorch 2"
+
+
 def test_outside_nothing_pretends():
     assert torchlike.__name__ == torchlike.__spec__.name == "torchlike"
     assert (

@@ -14,6 +14,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..names.lazy_names import missing_name
 from .parts import make
 from .real_parts import OURS, REAL
@@ -38,6 +40,7 @@ def is_shell(name: str) -> bool:
 class Shell(ModuleType):
     """A module of torch by name only; its names are made when they are first used."""
 
+    @api_boundary
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)

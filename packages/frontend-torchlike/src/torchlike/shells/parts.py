@@ -17,6 +17,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..names.left_out import explain_shell
 
 __all__ = ["make", "make_class", "observers"]
@@ -41,6 +43,7 @@ def _name(function: Any, path: str) -> Any:
 def make_function(path: str) -> FunctionType:
     """Return a function that refuses each call."""
 
+    @api_boundary
     def function(*args: Any, **kwargs: Any) -> Any:
         raise _refuse(path)
 
@@ -98,6 +101,7 @@ def make_class(path: str, bases: tuple[type, ...]) -> type:
     """Return a class that has no instances; see Note [Refused at the use]."""
     module, _, name = path.rpartition(".")
 
+    @api_boundary
     def make_none(cls: type, *args: Any, **kwargs: Any) -> Any:
         own = (cls.__module__, cls.__qualname__) == (module, name)
         raise _refuse(path, "" if own else f", the base of {cls.__module__}.{cls.__qualname__},")
@@ -123,6 +127,7 @@ class ShellObject:
             raise AttributeError(f"{self._path} has no attribute {name!r}")
         return ShellObject(f"{self._path}.{name}")
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise _refuse(self._path)
 

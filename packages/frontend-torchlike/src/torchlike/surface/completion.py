@@ -14,6 +14,8 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, Final, ForwardRef
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..names.torch_homes import HOMES
 from ..names.torch_modules import WITHIN, own_name
 
@@ -85,6 +87,7 @@ class _NameCompletion:
     def __init__(self, module: ModuleType, plain: Any, names: dict[str, None]) -> None:
         self._module, self._plain, self.names = module, plain, names
 
+    @api_boundary
     def __call__(self, name: str) -> Any:
         if name in _OBJECTS and "torch" in self.names:
             return import_module(f"torch.{name}")

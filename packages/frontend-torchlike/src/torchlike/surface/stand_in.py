@@ -154,6 +154,12 @@ class Finder:
             return ModuleSpec(name, PublicLoader("torchlike.surface.functorch"))  # type: ignore[arg-type]  # as above
         return self._find_own(name, path, target) if top in OWN_PACKAGES else None
 
+    def find_distributions(self, context: Any) -> Any:
+        """Return the distributions of torch that Python's metadata are asked for; others have theirs from other finders."""
+        from .torch_distribution import find_distributions  # with a module that few programs need
+
+        return find_distributions(context.name)
+
     def _find_own(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> Any:
         """Return the spec of a module of ours, which is completed when it has been executed."""
         others = (each for each in sys.meta_path if each is not self)
