@@ -285,3 +285,12 @@ def test_the_class_shows_attributes_that_look_for_overrides_and_instances_do_not
     own = type("WithSize", (Tensor,), {"size": lambda self: "own"})
     assert own.size(None) == "own"
     assert torchlike.ones(2).as_subclass(own).size() == "own"
+
+
+@pytest.mark.parametrize("pack", [lambda *each: each, lambda *each: [each], lambda *each: [[*each]]])
+def test_einsum_hands_its_operands_on_one_by_one(pack):
+    first, second = Other(), torchlike.ones(2, 2)
+    _, types, args, kwargs = torchlike.einsum("ij,jk->ik", *pack(first, second))
+    assert types[0] is Other
+    assert args == ("ij,jk->ik", first, second)
+    assert kwargs == {}

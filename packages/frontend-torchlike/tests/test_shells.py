@@ -176,3 +176,14 @@ assert List is typing.List and Dict is typing.Dict
 
 def test_names_in_annotations_take_brackets():
     assert run(IN_ANNOTATIONS) == (0, "", "")
+
+
+NO_TRACE = """
+assert torch._C._get_tracing_state() is None
+with torch.backends.__allow_nonbracketed_mutation():
+    pass
+"""
+
+
+def test_private_names_that_libraries_call_answer():
+    assert run(NO_TRACE) == (0, "", "")

@@ -149,3 +149,7 @@ def save(m: Any, f: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError(
         "torch.jit.save writes code of TorchScript, which there is none of here; save a state_dict"
     )
+
+
+def _get_tracing_state() -> None:
+    """Return None: no program is traced into TorchScript (source: ``torch._C._get_tracing_state``)."""

@@ -290,14 +290,14 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
         single: Any = edge
         if type(edge) is Leaf:
             tensor = edge.tensor()
-            meta = None if tensor is None or not edge.requires_grad else tensor._meta()
+            meta = None if tensor is None or not edge.requires_grad else tensor._shape_and_dtype()
         elif isinstance(edge, Output) or edge.metas is not None:
             single, meta = None, edge.get_meta(edge.output_nr)
         else:
             meta = edge.get_meta(0) if edge.is_leaf else edge.meta
         if meta is not None:
             data = grad._dispatch_data
-            found = (data.shape, data.dtype) if is_plain[type(data)] else grad._meta()
+            found = (data.shape, data.dtype) if is_plain[type(data)] else grad._shape_and_dtype()
             if found != meta:
                 index = next(number for number, each in enumerate(results) if each is grad)
                 grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
@@ -310,7 +310,7 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
 def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     """Reduce a gradient to the shape and dtype of its tensor."""
     shape, dtype = meta
-    found_shape, found_dtype = grad._meta()
+    found_shape, found_dtype = grad._shape_and_dtype()
     if found_shape != shape:
         if not _can_expand_to(shape, found_shape):
             index -= getattr(node, "unnumbered", 0)

@@ -392,7 +392,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 def _mark_once(tensor: Tensor, sources: list[Tensor]) -> Tensor:
     marked: Tensor = tensor.detach()
     node = _Once()
-    node.seq, node.meta = next_sequence(), marked._meta()
+    node.seq, node.meta = next_sequence(), marked._shape_and_dtype()
     node.next = tuple(source._state.edge for source in sources)
     marked._autograd = node
     marked._dispatch_mask |= autograd_bit(marked._dispatch_mask)
@@ -429,7 +429,7 @@ def _record(
     ]
     context.next = tuple(edges)
     context.seq = next_sequence()
-    metas = tuple(result._meta() if isinstance(result, Tensor) else None for result in results)
+    metas = tuple(result._shape_and_dtype() if isinstance(result, Tensor) else None for result in results)
     if single:
         context.meta = metas[0]  # type: ignore[assignment]  # None for a result that is not a tensor
     else:

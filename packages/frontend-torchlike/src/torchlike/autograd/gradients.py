@@ -142,11 +142,11 @@ def _pair_one(output: Any, given: Any) -> list[tuple[Edge, Tensor]] | None:
     """Return the pair of a tensor that requires grad and its gradient where both are plain: the usual end of a graph."""
     if not (isinstance(output, Tensor) and output._dispatch_mask & AUTOGRAD):
         return None
-    state, meta = output._state, output._meta()
+    state, meta = output._state, output._shape_and_dtype()
     if not state.requires_grad:
         return None
     if given is not None:
-        return [(state.edge, given)] if type(given) is Tensor and given._meta() == meta else None
+        return [(state.edge, given)] if type(given) is Tensor and given._shape_and_dtype() == meta else None
     shape, dtype = meta
     if (shape and prod(shape) != 1) or not to_scalar_type(dtype).is_floating_point:
         return None

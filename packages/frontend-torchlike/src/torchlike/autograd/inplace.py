@@ -90,7 +90,7 @@ def rebase(tensor: Tensor, node: Node, place: int = 0) -> None:
     above = before.edge if before.requires_grad else None
     copy.next = (*node.next[:place], above, *node.next[place + 1 :])
     copy.seq = next_sequence()
-    copy.meta = base._meta()
+    copy.meta = base._shape_and_dtype()
     base._dispatch_mask |= bit
     set_history(base, copy)
     if state.history is not None and state.history.node.retained is not None:

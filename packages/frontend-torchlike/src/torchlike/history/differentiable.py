@@ -59,7 +59,7 @@ class Differentiable:
                 state = self._autograd = Leaf.of(self)
         return state
 
-    def _meta(self) -> Meta:
+    def _shape_and_dtype(self) -> Meta:
         data = self._dispatch_data
         return (data.shape, data.dtype) if is_plain[type(data)] else (dc.shape(data), dc.dtype(data))
 

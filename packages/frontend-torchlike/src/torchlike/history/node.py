@@ -270,7 +270,7 @@ class Leaf(Node):
 
     def get_meta(self, number: int) -> Meta | None:
         tensor = self.tensor()
-        return None if tensor is None or not self.requires_grad else tensor._meta()
+        return None if tensor is None or not self.requires_grad else tensor._shape_and_dtype()
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         return ()

@@ -214,7 +214,7 @@ def make_writable(leaf: Tensor) -> Tensor:
     made = bare()
     made._dispatch_data, made._dispatch_mask = leaf._dispatch_data, leaf._dispatch_mask
     node = made._autograd = _Identity()
-    node.next, node.seq, node.meta = (leaf._state,), next_sequence(), leaf._meta()
+    node.next, node.seq, node.meta = (leaf._state,), next_sequence(), leaf._shape_and_dtype()
     node.storage = leaf._state.storage
     return made
 

@@ -47,6 +47,7 @@ REAL: Final = {
     "torch.serialization._is_path": "torchlike.serialization.restoring:is_path",
     "torch.serialization._is_zipfile": "torchlike.serialization.restoring:is_zipfile",
     "torch._C.Size": "torchlike:Size",
+    "torch._C._get_tracing_state": "torchlike.jit:_get_tracing_state",
     "torch._C._nn": "torchlike.nn.native",
     "torch._C.TensorBase": "torchlike:Tensor",
     "torch._C._TensorBase": "torchlike:Tensor",

@@ -186,7 +186,7 @@ def _undefine(tensor: Tensor) -> Tensor:
     """Return the tensor with a history that gives it no gradient."""
     result: Tensor = tensor.detach()
     node = _Undefined()
-    node.seq, node.meta, node.next = next_sequence(), result._meta(), (tensor._state.edge,)
+    node.seq, node.meta, node.next = next_sequence(), result._shape_and_dtype(), (tensor._state.edge,)
     result._autograd = node
     result._dispatch_mask |= autograd_bit(result._dispatch_mask)
     return result

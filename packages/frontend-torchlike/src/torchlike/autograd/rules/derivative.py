@@ -32,7 +32,7 @@ def _is_turned(tensor: Any) -> bool:
 
 #: The properties of a tensor that formulas use beside its elements, by the suffix of the name.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "_sizes": lambda tensor: tensor._meta()[0],
+    "_sizes": lambda tensor: tensor._shape_and_dtype()[0],
     "_strides": dc.strides,
     "_storage_offset": frontends.read_offset,
     "_dim": lambda tensor: len(dc.shape(tensor)),

@@ -66,7 +66,7 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
         node = NotDifferentiable()
         node.operator = op.name
         node.seq = next_sequence()
-        node.meta = tensor._meta()
+        node.meta = tensor._shape_and_dtype()
         if id(tensor) in changed:
             node.next = (None, *edges)
             rebase(tensor, node)

@@ -113,11 +113,11 @@ def _write_node(derivative: Derivative) -> list[str]:
     if derivative.outputs == 1:
         # See `is_plain`.
         plain = ["_d = _r._dispatch_data", "_n.meta = _d.shape, _d.dtype"]
-        lines += plain if derivative.plain_arrays else ["_n.meta = _r._meta()"]
+        lines += plain if derivative.plain_arrays else ["_n.meta = _r._shape_and_dtype()"]
     else:
         every = "[(_d.shape, _d.dtype) for _d in [_t._dispatch_data for _t in _r]]"
         if not derivative.plain_arrays or derivative.leaves_out:
-            every = f"[{'None if _t is None else ' * derivative.leaves_out}_t._meta() for _t in _r]"
+            every = f"[{'None if _t is None else ' * derivative.leaves_out}_t._shape_and_dtype() for _t in _r]"
         lines += [f"_n.metas = tuple({every})"]
     return lines
 

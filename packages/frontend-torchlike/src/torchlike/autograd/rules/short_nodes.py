@@ -46,7 +46,7 @@ class _Released:
     __slots__ = ("dtype", "shape")
 
     def __init__(self, tensor: Tensor) -> None:
-        self.shape, self.dtype = tensor._meta()
+        self.shape, self.dtype = tensor._shape_and_dtype()
 
 
 class ShortNode(Node):
