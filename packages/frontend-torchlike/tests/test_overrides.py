@@ -1,6 +1,8 @@
 """Classes that override functions: tensors of classes of their own, other objects, and their order."""
 
 import inspect
+import subprocess
+import sys
 from itertools import takewhile
 from typing import ClassVar
 
@@ -294,3 +296,19 @@ def test_einsum_hands_its_operands_on_one_by_one(pack):
     assert types[0] is Other
     assert args == ("ij,jk->ik", first, second)
     assert kwargs == {}
+
+
+def test_classes_of_torchlike_make_no_caller_look_for_overrides():
+    program = (
+        "import torchlike\n"
+        "from dispatch_core.calls.overriding import are_looked_for\n"
+        "layer = torchlike.nn.LazyLinear(2)\n"
+        "layer(torchlike.ones(1, 2)).sum().backward()\n"
+        "torchlike.nested.nested_tensor([torchlike.ones(2), torchlike.ones(1)], layout=torchlike.jagged) + 1\n"
+        "class Mine(torchlike.nn.Parameter): ...\n"
+        "assert not Mine(torchlike.ones(2))._dispatch_mask >> 30\n"
+        "assert not are_looked_for()\n"
+        "class Own(torchlike.Tensor): ...\n"
+        "assert are_looked_for()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

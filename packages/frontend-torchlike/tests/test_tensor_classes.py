@@ -8,6 +8,7 @@ import pytest
 import torchlike
 from torchlike import Tensor
 from torchlike.utils._python_dispatch import TorchDispatchMode
+from torchlike.utils.dispatch_rules import add_rule
 
 
 class Kept(Tensor):
@@ -178,3 +179,49 @@ def test_wrappers_are_trained_as_parameters():
     (weight * weight).sum().backward()
     torchlike.optim.SGD([weight], lr=0.5).step()
     assert weight.held.tolist() == [0, 0]
+
+
+def test_a_rule_has_the_place_of_the_method_for_its_operator():
+    forget = add_rule("aten::relu", Wrapper, lambda cls, func, types, args, kwargs: cls(-args[0].held))
+    try:
+        assert torchlike.relu(Wrapper(torchlike.ones(2))).held.tolist() == [-1, -1]
+    finally:
+        forget()
+    assert names_of_calls() == []
+
+
+def test_helpers_of_handlers():
+    from torchlike.utils import _python_dispatch as helpers
+
+    class Pair(Tensor):
+        @staticmethod
+        def __new__(cls, first, second):
+            made = Tensor._make_wrapper_subclass(cls, first.shape, dtype=first.dtype)
+            made.first, made.second = first, second
+            return made
+
+        def __tensor_flatten__(self):
+            return ["first", "second"], None
+
+        @staticmethod
+        def __tensor_unflatten__(tensors, spec, size, stride):
+            return Pair(tensors["first"], tensors["second"])
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            first, second = ([getattr(each, part, each) for each in args] for part in ("first", "second"))
+            found = cls(func(*first, **(kwargs or {})), func(*second, **(kwargs or {})))
+            return helpers.return_and_correct_aliasing(func, args, kwargs, found)
+
+    pair = Pair(torchlike.ones(2), torchlike.zeros(2))
+    assert helpers.is_traceable_wrapper_subclass(pair)
+    assert not helpers.is_traceable_wrapper_subclass(torchlike.ones(2))
+    assert (pair + pair).first.tolist() == [2, 2]
+    assert pair.add_(pair) is pair
+    changed = helpers.transform_subclass(pair, lambda name, inner: inner + (name == "second"))
+    assert (changed.first.tolist(), changed.second.tolist()) == ([2, 2], [1, 1])
+    with helpers.BaseTorchDispatchMode() as mode:
+        assert helpers._get_current_dispatch_mode() is mode
+        with helpers._disable_current_modes() as modes:
+            assert modes == [mode]
+            assert helpers._get_current_dispatch_mode_stack() == []

@@ -95,6 +95,7 @@ __all__ = [
     "check_writing",
     "components_of",
     "current_masks",
+    "current_modes",
     "current_session",
     "find_array_type",
     "find_composite",
@@ -242,6 +243,24 @@ def look_for_classes() -> None:
     from .operators.registries import registry
 
     registry.ensure_fallback(DispatchKey.Python, LAYER)
+
+
+def current_modes() -> list[Any]:
+    """Return the modes that get the calls of this thread or task here, the innermost last.
+
+    >>> current_modes()
+    []
+    """
+    if not included_mask() & DispatchKey.Python:
+        return []
+    from .layers.mode_stack import current_entry  # loaded, as a mode is on
+
+    found, entry = [], current_entry()
+    while entry is not None:
+        if entry.mode is not None and entry.is_open:
+            found.append(entry.mode)
+        entry = entry.outer
+    return found[::-1]
 
 
 def included_mask() -> int:

@@ -120,8 +120,8 @@ _NAMES = {
 }
 #: Functions written in Python whose arguments may override them.
 _ASKING = frozenset(
-    "get_device is_complex is_distributed is_floating_point is_inference is_signed lu numel pca_lowrank svd_lowrank"
-    " sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum unique unravel_index".split()
+    "dsmm get_device is_complex is_distributed is_floating_point is_inference is_signed lu numel pca_lowrank"
+    " spmm svd_lowrank sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum unique unravel_index".split()
 )
 
 

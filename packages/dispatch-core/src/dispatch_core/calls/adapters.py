@@ -13,7 +13,7 @@ Note [Keyword-only arguments cost more]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -50,6 +50,8 @@ class SignatureAdapter(Record):
     #: overridden] in `overriding`. Its companion says whether one of some values does.
     override: overriding.Override | None = None
     overrides: Callable[[tuple[Any, ...]], bool] = bool
+    #: Further types of tensors that override nothing.
+    plain_types: Collection[type] = frozenset()
 
 
 #: The value of ``__stop`` in calls without a positional argument too many.

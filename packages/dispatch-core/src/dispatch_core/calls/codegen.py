@@ -145,7 +145,7 @@ def _call(
         names |= {f"__fill_{parameter}": find for parameter, find in adapter.fill.items()}
     if adapter is not None and adapter.override is not None:
         names |= {"__override": make_attempt(signature, adapter), "__not_overridden": NotImplemented}
-        names |= {"__is_overridden": make_error_test(adapter)}
+        names |= {"__is_overridden": make_error_test(adapter), "__plain": adapter.plain_types}
     if adapter is not None and makes_tensors(signature, adapter):
         frontend = frontend_of_type(adapter.tensor_type)
         names["__wrap"] = make_wrapper(adapter.tensor_type)

@@ -121,5 +121,6 @@ def mode_lines(given: str) -> list[str]:
 def first_is_other(signature: CallSignature, further: Sequence[str] = ()) -> str:
     """Return the test whether the first argument is of another class than the frontend's own, or a further test holds."""
     first = signature.parameters[0]
-    own = [f"type({first.word}) is not __tensor"] if first.tensors == "tensor" else ["True"]
+    word = first.word
+    own = [f"(type({word}) is not __tensor and type({word}) not in __plain)"] if first.tensors == "tensor" else ["True"]
     return " or ".join([*own, *further])

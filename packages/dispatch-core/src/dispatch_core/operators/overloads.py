@@ -143,6 +143,7 @@ def rename_arguments(
     fill: Mapping[str, Callable[[], Any]] = MappingProxyType({}),
     override: Override | None = None,
     overrides: Callable[[tuple[Any, ...]], bool] = bool,
+    plain_types: Collection[type] = frozenset(),
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
@@ -156,7 +157,8 @@ def rename_arguments(
     give ``out`` besides the schema's arguments. ``fill`` maps arguments to functions that give their values where they are
     None. A function of an operator that takes no tensor makes tensors of its arrays. ``override`` gets the arguments of a
     call, by position and by name, and returns the result, or ``NotImplemented`` where none of them overrides the function;
-    ``overrides`` says so of some values. See Note [Functions that may be overridden] in `overriding`.
+    ``overrides`` says so of some values, and ``plain_types`` has further types of tensors that override nothing. See Note
+    [Functions that may be overridden] in `overriding`.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -190,6 +192,7 @@ def rename_arguments(
         fill=fill,
         override=override,
         overrides=overrides,
+        plain_types=plain_types,
     )
     first_calls = engine.make_first_calls(entry, adapter)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)

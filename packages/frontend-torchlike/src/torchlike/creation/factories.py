@@ -307,7 +307,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             missing=_MISSING,
             star="size" if is_sized else "",
             fill={"device": default_device, **_find_default_dtype(form)},
-            override=override.hook if len(forms) == 1 else None,
+            override=override.hook if len(forms) == 1 else None,  # only modes override it, as it takes no tensor
         )
         for count, form in forms.items()
     }

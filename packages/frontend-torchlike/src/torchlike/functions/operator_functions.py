@@ -20,7 +20,7 @@ from dispatch_core.caches import LazyTable
 from ..creation.factories import FACTORIES, tensor
 from ..names import operator_table as table
 from ..names.spelling import spell
-from ..overriding.handling import Override, overrides_any
+from ..overriding.handling import PLAIN, Override, overrides_any
 from ..overriding.wrapping import make_overridable
 from ..signatures.descriptions import describe
 from ..signatures.overload_choice import (
@@ -74,6 +74,7 @@ def _make_direct(operator: table.OverloadGroup, overload: Any, override: Overrid
         with_out=None if star else find_with_out(overload),
         override=override.hook,
         overrides=overrides_any,
+        plain_types=PLAIN,
     )
 
 
@@ -97,6 +98,7 @@ def _make_unary(operator: table.OverloadGroup, override: Override) -> Callable[.
         with_out=with_out,
         override=override.hook,
         overrides=overrides_any,
+        plain_types=PLAIN,
     )
 
 
@@ -171,7 +173,7 @@ def _make_binary(operator: table.OverloadGroup, override: Override) -> Callable[
         tensors, operator.name, Tensor, read_names if is_named else slow_path, names=names,
         extra={} if is_named else extra, slow_path_types=PLAIN_NUMBERS, takes_more=operator.name in SCALED,
         missing=_MISSING if is_named else None, with_out=find_with_out(tensors) if has_out else None,
-        override=override.hook, overrides=overrides_any,
+        override=override.hook, overrides=overrides_any, plain_types=PLAIN,
     )
     # fmt: on
     return function

@@ -11,7 +11,7 @@ import numpy as np
 import dispatch_core as dc
 
 from ..functions.operator_functions import FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
-from ..overriding.handling import make_override, overrides_any
+from ..overriding.handling import PLAIN, make_override, overrides_any
 from ..overriding.mode_stack import ENTERED
 from ..signatures.overload_choice import BINARY_OVERLOADS
 from ..tensors.tensor import Tensor
@@ -72,11 +72,16 @@ def _make_forward(name: str, function: Callable[..., Any], public: str) -> Calla
             return numbers(self, other)
         return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
-    # fmt: off
     return dc.rename_arguments(
-        direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS, override=override, overrides=overrides_any
+        direct,
+        name,
+        Tensor,
+        slow_path,
+        slow_path_types=PLAIN_NUMBERS,
+        override=override,
+        overrides=overrides_any,
+        plain_types=PLAIN,
     )
-    # fmt: on
 
 
 def _make_reflect(function: Callable[..., Any], python: str) -> Callable[..., Any]:

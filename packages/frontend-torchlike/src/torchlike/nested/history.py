@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from ..tensors.overriding_classes import DISABLED
 from ..tensors.tensor import Tensor
 
 
@@ -12,6 +13,7 @@ class HistoryOfValues(Tensor):
     """The base of nested tensors: questions about a tensor's history go to the values'."""
 
     __slots__ = ()
+    __torch_function__ = DISABLED
 
     @property
     def _state(self) -> Any:

@@ -10,6 +10,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..creation.factories import FACTORIES
 from ..history.differentiable import Differentiable
 from ..history.grad_mode import no_grad
+from ..tensors.overriding_classes import DISABLED
 from ..tensors.tensor import Tensor, wrap
 from ..values.argument_types import DeviceLike, DTypeLike
 from .parameter import Parameter
@@ -151,6 +152,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet (source: ``torch.nn.UninitializedBuffer``)."""
+
+    __torch_function__ = DISABLED
 
     __slots__ = ()
     cls_to_become = Tensor

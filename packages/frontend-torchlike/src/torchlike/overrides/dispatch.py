@@ -8,7 +8,8 @@ Note [Wrappers]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import dispatch_core as dc
@@ -35,9 +36,12 @@ def find_handlers(values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def call_class(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_class(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rules: Mapping[tuple[str, type], Callable[..., Any]]
+) -> Any:
     """Return what the first class that answers makes of an operator's call, ``NotImplemented`` where there is none.
 
+    ``rules`` maps an operator's name and a class to the function that has the place of the class's method.
     Raises ``TypeError`` where all of them return ``NotImplemented``.
     """
     found = find_handlers((*args, *kwargs.values())) if op.namespace != "prims" else []
@@ -45,7 +49,9 @@ def call_class(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     types = tuple(map(type, found))
     for each in found:
-        result = each.__torch_dispatch__(op, types, args, kwargs)
+        rule = rules.get((op.name, type(each))) if rules else None
+        handle = each.__torch_dispatch__ if rule is None else partial(rule, type(each))
+        result = handle(op, types, args, kwargs)
         if result is not NotImplemented:
             return result
     raise TypeError(

@@ -14,7 +14,13 @@ from ..overriding.callers import find_called
 from ..overriding.handling import are_classes_asked, are_modes_asked, begin, call_override, find_overriding
 from ..overriding.public_attributes import publish_to_instances
 
-__all__ = ["BaseTorchFunctionMode", "DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode"]
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchDispatch",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+]
 
 
 class TorchFunctionMode:
@@ -118,6 +124,15 @@ class DisableTorchFunction(_Disabled):
     """Turn off all overrides while a block runs (source: ``torch._C.DisableTorchFunction``)."""
 
     _keys = ("TorchFunction", "TorchFunctionMode")
+
+
+class DisableTorchDispatch(_Disabled):
+    """Turn off the handlers of operators, of modes and of classes, while a block runs (source: ``torch._C``).
+
+    Tensors that have elements are computed with as if they were of no class.
+    """
+
+    _keys = ("Python",)
 
 
 def _get_current_function_mode() -> Any:

@@ -77,9 +77,7 @@ def _generate(plain: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..
     names: dict[str, Any] = {"__tensor": Tensor, "__plain": PLAIN, "__modes": ENTERED, "__run": plain, "__ask": ask}
     names |= {"__error": Exception, "__trim": trim_traceback}
     if not kinds <= {*_POSITIONAL, inspect.Parameter.KEYWORD_ONLY} or hasattr(plain, "__signature__"):
-        test = "not kwargs and not __modes and args and type(args[0]) is __tensor"
-        lines = [f"if {test}:", "    return __run(*args)", "return __ask(*args, **kwargs)"]
-        return _make("*args, **kwargs", lines, plain, names)
+        return _make("*args, **kwargs", _ANY, plain, names)
     heading, given, tests = [], [], []
     has_star = False
     for number, each in enumerate(parameters):
@@ -99,6 +97,26 @@ def _generate(plain: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..
         f"return __ask({', '.join(given)})",
     ]
     return _make(", ".join(heading), lines, plain, names)
+
+
+#: The lines of a function that takes any arguments: the first is a tensor, or a list of them.
+_ANY: Final = """\
+if args and not __modes:
+    for __x in kwargs.values():
+        if type(__x) not in __plain:
+            break
+    else:
+        __x = args[0]
+        if type(__x) is __tensor or type(__x) in __plain:
+            return __run(*args, **kwargs)
+        if type(__x) is list or type(__x) is tuple:
+            for __i in __x:
+                if type(__i) is not __tensor and type(__i) not in __plain:
+                    break
+            else:
+                return __run(*args, **kwargs)
+return __ask(*args, **kwargs)
+""".splitlines()
 
 
 def _make(heading: str, lines: list[str], plain: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:

@@ -91,8 +91,9 @@ def _make_autocast_kernel(op: Any, keyset: Any, casts: Any) -> Callable[..., Any
 
 def _call_class(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from ..overrides.dispatch import call_class  # few programs derive classes from tensors
+    from ..utils.dispatch_rules import RULES
 
-    return call_class(op, args, kwargs)
+    return call_class(op, args, kwargs, RULES)
 
 
 def _make_wrapper(*args: Any, **kwargs: Any) -> Tensor:

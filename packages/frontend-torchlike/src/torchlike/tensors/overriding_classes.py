@@ -112,7 +112,7 @@ def _find(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
     """Return the attribute that a class will have, as it stands in it or in the first of its bases that has it."""
     if name in namespace:
         return namespace[name]
-    orders = (vars(kind) for base in bases for kind in base.__mro__ if kind is not object)
-    found = [own[name] for own in orders if name in own]
-    # Of several bases one that overrides decides, though another that does not may stand before it.
-    return next((each for each in found if each not in (DISABLED, DISABLED_DISPATCH)), found[0] if found else None)
+    default = vars(ROOT[0]).get(name) if ROOT else None
+    found = [next((vars(kind)[name] for kind in base.__mro__ if name in vars(kind)), None) for base in bases]
+    # `Tensor` stands behind all other bases.
+    return next((each for each in found if each is not None and each is not default), default)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import dispatch_core as dc
+from dispatch_core.frontends import current_modes, reset_masks, set_masks, without_included
 
+from ..overrides.aliasing import (
+    TensorWithFlatten,
+    is_traceable_wrapper_subclass,
+    return_and_correct_aliasing,
+    transform_subclass,
+)
+from ..tensors.overriding_classes import PYTHON
 from ..tensors.tensor import Tensor
 from .dispatch_rules import RULES
 
-__all__ = ["TorchDispatchMode"]
+__all__ = [
+    "BaseTorchDispatchMode",
+    "TensorWithFlatten",
+    "TorchDispatchMode",
+    "is_traceable_wrapper_subclass",
+    "return_and_correct_aliasing",
+    "transform_subclass",
+]
 
 
 class TorchDispatchMode(dc.DispatchMode):
@@ -57,3 +73,33 @@ class TorchDispatchMode(dc.DispatchMode):
     ) -> Any:
         """Handle one call, and return its result."""
         raise NotImplementedError(f"{type(self).__qualname__} does not define __torch_dispatch__")
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that passes every call on (source: ``torch.utils._python_dispatch.BaseTorchDispatchMode``)."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call the operator."""
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_dispatch_mode() -> Any:
+    modes = current_modes()
+    return modes[-1] if modes else None
+
+
+def _get_current_dispatch_mode_stack() -> list[Any]:
+    return current_modes()
+
+
+@contextmanager
+def _disable_current_modes() -> Iterator[list[Any]]:
+    """Turn all modes off while a block runs."""
+    modes = current_modes()
+    token = set_masks[without_included(PYTHON)]
+    try:
+        yield modes
+    finally:
+        reset_masks(token)
