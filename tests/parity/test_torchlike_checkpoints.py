@@ -482,3 +482,59 @@ def test_constants_of_serialization_are_torchs():
         for name in vars(ours):
             if not name.startswith("_"):
                 assert getattr(theirs, name) == getattr(ours, name)
+
+
+# The older format.
+
+
+def write_old(value):
+    return write(value, _use_new_zipfile_serialization=False)
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "dtypes"])
+def test_files_of_the_older_format_are_read(name, tmp_path):
+    data = write_old(VALUES[name])
+    assert plain(torchlike.load(io.BytesIO(data))) == plain(VALUES[name])
+    (tmp_path / "x.pt").write_bytes(b"?" * 5 + data)
+    with (tmp_path / "x.pt").open("rb") as file:
+        file.seek(5)
+        assert plain(torchlike.load(file)) == plain(VALUES[name])
+    with pytest.raises(RuntimeError, match="mmap=True takes files of torch's zip format"):
+        (tmp_path / "y.pt").write_bytes(data)
+        torchlike.load(tmp_path / "y.pt", mmap=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_memory_and_models_of_the_older_format_are_read():
+    base = torch.zeros(10)
+    loaded = torchlike.load(io.BytesIO(write_old([base, base[2:5], base[::3]])))
+    loaded[1].fill_(1)
+    assert loaded[0].tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 0, 0] and loaded[2].tolist() == [0, 1, 0, 0]
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    found = torchlike.load(io.BytesIO(write_old(model)), weights_only=False)
+    assert plain(found.state_dict()) == plain(model.state_dict()) and repr(found) == repr(model)
+    with pytest.raises(ValueError, match="is refused"):
+        torchlike.load(io.BytesIO(write_old(model)))
+    with pytest.raises(NotImplementedError, match="map_location='cpu'"):
+        torchlike.load(io.BytesIO(write_old(base)), "meta")
+
+
+def test_damaged_files_of_the_older_format_are_refused():
+    draw = random.Random(os.environ.get("DISPATCH_TEST_SEED", "5"))
+    original = write_old({"a": torch.arange(6.0).reshape(2, 3), "b": [1, "x", (2.5,)]})
+    read = 0
+    for number in range(500):
+        content = bytearray(original)
+        for _ in range(draw.randint(1, 3)):
+            at = draw.randrange(15, len(content))
+            content[at] = draw.choice([draw.randrange(256), *b"(.}]0RbqhKMJtcsueaQ"])
+        if number % 5 == 0:
+            del content[draw.randrange(15, len(content)) :]
+        try:
+            repr(torchlike.load(io.BytesIO(bytes(content))))
+            read += 1
+        except ValueError:
+            pass
+        except RuntimeError as error:
+            assert "Attempting to deserialize" in str(error)  # noqa: PT017  # a device that is not there
+    assert 0 < read < 500

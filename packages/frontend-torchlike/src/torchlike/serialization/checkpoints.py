@@ -17,6 +17,7 @@ from .rebuilding import STORAGES, Rebuilder
 from .refusals import refuse, shorten
 from .settings import LoadEndianness, get_default_load_endianness
 from .sources import Source
+from .torch_files.legacy import MAGIC, read_legacy
 from .torch_files.names import Name, find_value, make_name, to_python3
 from .torch_files.trusted import Trust
 
@@ -84,6 +85,8 @@ def read_checkpoint(source: Source, locate: Locator, trust: Trust | None = None)
 
     Without trust raises ``ValueError`` for anything but tensors and plain data.
     """
+    if source.starts_with(MAGIC):
+        return _read_legacy(source, locate, trust)
     try:
         data, rebuilder = _open(source, locate)
         value = None if trust else unpickle(data, _Rules(rebuilder))
@@ -95,6 +98,18 @@ def read_checkpoint(source: Source, locate: Locator, trust: Trust | None = None)
         value = trust.unpickle(data, rebuilder)
         rebuilder.finish()
     return value
+
+
+def _read_legacy(source: Source, locate: Locator, trust: Trust | None) -> Any:
+    """Return the structure of a file of torch's older format."""
+    try:
+        return read_legacy(source, locate, _Rules, trust)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        if trust and not isinstance(error, ValueError):
+            raise  # errors of code that the file names are the program's
+        refuse(error, source.name, "cannot be read", locate.error)
 
 
 def _open(source: Source, locate: Locator) -> tuple[bytes, Rebuilder]:

@@ -16,6 +16,10 @@ _TRUSTED: Final = (
 )
 
 
+#: The first bytes of torch's older format: the pickle of a number.
+_LEGACY: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+
+
 @api_boundary
 def save(
     obj: Any,
@@ -122,7 +126,12 @@ def load(
         mmap = config.load.mmap and isinstance(f, (str, bytes, os.PathLike))
     with open_source(f, bool(mmap)) as source:
         locate = make_locator(map_location)
-        if not source.starts_with(b"PK\x03\x04"):
+        is_legacy = source.starts_with(_LEGACY)
+        if is_legacy and mmap:
+            raise RuntimeError(
+                "load(): mmap=True takes files of torch's zip format, and this is one of the older format"
+            )
+        if not is_legacy and not source.starts_with(b"PK\x03\x04"):
             from .files import read_file
 
             return read_file(source, locate)

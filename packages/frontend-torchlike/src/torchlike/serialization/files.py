@@ -210,7 +210,7 @@ def read_file(source: Source, locate: Locator) -> Any:
     # A safetensors file may begin with any byte: the length of its header, which begins with a brace.
     if source.starts_with(b"\x80") and (source.end - source.start < 9 or source.read(source.start + 8, 1) != b"{"):
         raise ValueError(
-            f"{to_printable(source.name)} is a pickle, which may hold code; the zip files of torch.save can be read"
+            f"{to_printable(source.name)} is a pickle, which may hold code; the files of torch.save can be read"
         )
     try:
         entries, metadata = read_header(source)

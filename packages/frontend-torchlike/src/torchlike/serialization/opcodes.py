@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickletools
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 from .hashed_keys import check_key
 
@@ -64,7 +64,7 @@ class _Machine:
         #: The id of each tuple with others within → how deep they lie; an id that is given again is set again.
         self._depths: dict[int, int] = {}
 
-    def run(self, data: bytes) -> Any:
+    def run(self, data: bytes | IO[bytes]) -> Any:
         """Return the value of a pickle."""
         stack = self._stack
         argument: Any
@@ -208,6 +208,11 @@ class _Machine:
 
 def _as_mark(value: Any) -> Any:
     return _MARK if value is _MARK else None
+
+
+def unpickle_stream(file: IO[bytes], rules: Rules) -> Any:
+    """Return the value of the pickle that begins where a file stands, which is left at the pickle's end."""
+    return _Machine(rules).run(file)
 
 
 def unpickle(data: bytes, rules: Rules) -> Any:

@@ -87,7 +87,7 @@ class Rebuilder:
     ``is_swapped`` says that numbers have the other order of bytes than this machine's.
     """
 
-    def __init__(self, archive: Archive, root: str, locate: Locator, *, is_swapped: bool = False) -> None:
+    def __init__(self, archive: Archive | None, root: str, locate: Locator, *, is_swapped: bool = False) -> None:
         self._is_swapped = is_swapped
         self._archive, self._root, self._locate, self._placed = archive, root, locate, Placed()
         self._storages: dict[str, tuple[FileStorage, ScalarType]] = {}
@@ -127,16 +127,19 @@ class Rebuilder:
         found = self._storages.get(key)
         if found is None:
             name = f"{self._root}data/{key}"
-            size = self._archive.sizes.get(name)
-            if size != count * dtype.itemsize:
+            size = self._archive.sizes.get(name) if self._archive else None
+            if size is None or size != count * dtype.itemsize:
                 raise ValueError(f"the storage {key!r} is missing, or has another size")
             content = FileStorage(size, self._reader(name, size, dtype))
             found = self._storages[key] = content, dtype
         elif found[0].nbytes != count * dtype.itemsize:
             raise ValueError(f"the storage {key!r} has another size")
-        made = SavedStorage(found[0], dtype, location)
-        self._given.append(ref(made))
-        return made
+        return self._give(SavedStorage(found[0], dtype, location))
+
+    def _give(self, storage: SavedStorage) -> SavedStorage:
+        """Return a storage that is remembered while it lives."""
+        self._given.append(ref(storage))
+        return storage
 
     def set_attributes(self, tensor: Tensor, state: Any) -> None:
         """Set the attributes of a tensor that is among them."""
@@ -146,6 +149,7 @@ class Rebuilder:
         """Return the function that reads a storage."""
         if is_data_skipped():
             return lambda: np.zeros(size, np.uint8)
+        assert self._archive is not None  # the caller has found the entry
         read = partial(self._archive.take, name, alignment=LARGEST_ALIGNMENT)
         return partial(_read_swapped, read, dtype) if self._is_swapped else read
 

@@ -35,7 +35,11 @@ def refuse(error: Exception, name: str, fault: str, callers: Exception | None) -
     # Lines of our own errors are kept; other libraries' may be the file's.
     reason = shorten(error, length=1000, keep="\n" if isinstance(error, DispatchError) else "")
     # Without the cause: a traceback shows its text as it is.
-    raise ValueError(f"{to_printable(name)} {fault}: {reason}") from None
+    raise UnreadableFileError(f"{to_printable(name)} {fault}: {reason}") from None
+
+
+class UnreadableFileError(ValueError, pickle.UnpicklingError):
+    """A file that `load` does not read: it is damaged, or holds more than data."""
 
 
 class NotSavedError(pickle.PicklingError, TypeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from ..opcodes import Global
 from ..rebuilding import STORAGES, Rebuilder
@@ -24,6 +24,10 @@ class Trust:
 
         Raises ``AttributeError`` for one that is not there, and whatever the pickle's own code raises.
         """
+        return self.unpickle_stream(io.BytesIO(data), rebuilder)
+
+    def unpickle_stream(self, file: IO[bytes], rebuilder: Rebuilder) -> Any:
+        """Return the value of the pickle that begins where a file stands."""
         functions = rebuilder.list_functions()
         reader: Any = self._reader
 
@@ -40,7 +44,7 @@ class Trust:
             def persistent_load(self, identity: Any) -> Any:
                 return rebuilder.load_storage(identity)
 
-        return Unpickler(io.BytesIO(data), **self._options).load()
+        return Unpickler(file, **self._options).load()
 
 
 def _find_storage(name: Name) -> Global | None:
