@@ -174,3 +174,18 @@ def test_stages_of_a_pipeline_are_among_the_events():
         (torch.ones(3) + 1).sum().item()
     assert any(event.key.startswith("impl: aten::") for event in prof.key_averages())
     assert any(event.key == "flush: read" for event in prof.events())
+
+
+def test_a_profile_that_records_is_known_and_can_be_ended():
+    from torchlike import profiler
+
+    assert not profiler._profiler_enabled()
+    with profiler.profile() as outer:
+        assert profiler._profiler_enabled()
+        torch.ones(2).sum()
+    assert not profiler._profiler_enabled()
+    left = profiler.profile()
+    left.start()
+    profiler._disable_profiler()
+    profiler._disable_profiler()
+    assert not profiler._profiler_enabled() and any(each.key == "aten::sum" for each in outer.key_averages())

@@ -558,3 +558,14 @@ def test_attributes_go_with_their_tensor():
     del value.itself, value, mark, copied
     gc.collect()
     assert known() is None
+
+
+def test_a_class_of_tensors_may_have_attributes_of_any_short_name():
+    class Image(torchlike.Tensor):
+        _meta = None
+
+    x = torchlike.ones(2, requires_grad=True).as_subclass(Image)
+    x._meta = {"spacing": 2}
+    y = torchlike.cat([x, x]) * 2
+    y.sum().backward()
+    assert type(y) is Image and y.grad_fn is not None and x._meta == {"spacing": 2}

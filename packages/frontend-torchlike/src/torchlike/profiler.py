@@ -25,7 +25,7 @@ from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import dispatch_core as dc
 from dispatch_core.files import replace_file
@@ -159,6 +159,21 @@ def tensorboard_trace_handler(
     return write
 
 
+#: The profiles that record now.
+_open: Final[list[profile]] = []
+
+
+def _profiler_enabled() -> bool:
+    """Return whether a profile records (source: ``torch.autograd._profiler_enabled``)."""
+    return bool(_open)
+
+
+def _disable_profiler() -> None:
+    """End the innermost profile that records (source: ``torch.autograd._disable_profiler``)."""
+    if _open:
+        _open[-1]._end()
+
+
 class profile:  # noqa: N801  # torch's name
     """Profile the operators that this thread calls while the block runs (source: ``torch.profiler.profile``).
 
@@ -237,10 +252,13 @@ class profile:  # noqa: N801  # torch's name
         self._profile = dc.profile(record_shapes=self.record_shapes, profile_memory=self.profile_memory)
         self._profile.__enter__()
         self._is_recording = True
+        _open.append(self)
 
     def _end(self) -> None:
         assert self._profile is not None
         self._is_recording = False
+        if self in _open:
+            _open.remove(self)
         self._profile.__exit__(None, None, None)
 
     def _finish(self) -> None:

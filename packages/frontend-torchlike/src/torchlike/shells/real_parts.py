@@ -36,6 +36,8 @@ REAL: Final = {
     "torch._C._is_torch_function_mode_enabled": "torchlike.overrides:_is_torch_function_mode_enabled",
     "torch._C._len_torch_function_stack": "torchlike.overrides:_len_torch_function_stack",
     "torch._C._DisableTorchDispatch": "torchlike.overrides:DisableTorchDispatch",
+    "torch.autograd._disable_profiler": "torchlike.profiler:_disable_profiler",
+    "torch.autograd._profiler_enabled": "torchlike.profiler:_profiler_enabled",
     "torch._C.Future": "torchlike.futures:Future",
     "torch._ops.OpOverload": "dispatch_core:OpOverload",
     "torch._ops.OpOverloadPacket": "dispatch_core:OpOverloadPacket",

@@ -18,17 +18,18 @@ __all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "m
 
 #: The answer → the functions that give it.
 _ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
-    (False, "can_device_access_peer is_available is_bf16_supported is_initialized is_tf32_supported"),
+    (False, "can_device_access_peer is_available is_bf16_supported is_current_stream_capturing is_initialized"),
+    (False, "is_tf32_supported"),
     (0, "device_count max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_cached"),
     (0, "memory_reserved"),
     (None, "empty_cache ipc_collect manual_seed manual_seed_all reset_accumulated_memory_stats seed seed_all"),
     (None, "reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_rng_state_all"),
 )
 _REFUSED: Final = (
-    "current_blas_handle current_device current_stream default_stream get_device_capability"
-    " get_device_name get_device_properties get_rng_state graph init initial_seed list_gpu_processes mem_get_info"
-    " memory_summary set_device set_per_process_memory_fraction set_rng_state set_stream synchronize temperature"
-    " utilization"
+    "cudart current_allocated_memory current_blas_handle current_device current_stream default_stream"
+    " driver_allocated_memory get_device_capability get_device_name get_device_properties get_rng_state graph"
+    " init initial_seed list_gpu_processes mem_get_info memory_summary set_device"
+    " set_per_process_memory_fraction set_rng_state set_stream synchronize temperature utilization"
 )
 #: Classes of objects of a device.
 _REFUSED_CLASSES: Final = "CUDAGraph Event ExternalStream Stream"
