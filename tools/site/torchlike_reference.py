@@ -52,6 +52,7 @@ MODULES = {
     "optim-lr-scheduler": "torchlike.optim.lr_scheduler",
     "autograd": "torchlike.autograd",
     "func": "torchlike.func",
+    "fx": "torchlike.fx",
     "linalg": "torchlike.linalg",
     "fft": "torchlike.fft",
     "special": "torchlike.special",

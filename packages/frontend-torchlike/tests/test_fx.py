@@ -416,3 +416,32 @@ def test_an_operator_refuses_an_object_that_overrides_nothing():
         torchlike.ops.aten.relu.default(object())
     with pytest.raises(TypeError, match="must be Tensor, not object"):
         torchlike.ops.aten.add(object(), 1)
+
+
+def test_what_no_module_has_is_not_written_to_a_pickle():
+    graph = fx.Graph()
+    graph.output((graph.placeholder("x"), Hostile()))
+    module = fx.GraphModule({}, graph)
+    Hostile.__module__, before = "os; import sys", Hostile.__module__
+    try:
+        with pytest.raises(RuntimeError, match="which no module has under its name"):
+            pickle.dumps(module)
+    finally:
+        Hostile.__module__ = before
+
+
+def test_a_layer_that_does_not_write_itself_by_literals_is_saved_whole(tmp_path):
+    layer = nn.Linear(1, 1)
+    layer.in_features = HostileNumber(1)
+    traced = fx.symbolic_trace(nn.Sequential(layer))
+    with pytest.warns(UserWarning, match="saved as pickled files instead: \\['0'\\]"):
+        traced.to_folder(tmp_path / "written")
+    assert "__import__" not in (tmp_path / "written" / "module.py").read_text()
+
+
+def test_a_module_that_is_called_but_not_there_is_named():
+    elsewhere = nn.ReLU()
+    with pytest.raises(
+        NameError, match="not installed as a submodule: the traced function calls a ReLU that is not among"
+    ):
+        fx.symbolic_trace(lambda x: elsewhere(x) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import sys
@@ -269,6 +270,7 @@ class GraphModule(Module):
         lines += [f"class {module_name}({root}.nn.Module):", "    def __init__(self):", "        super().__init__()"]
         whole = []
         for name, child in self.named_children():
+            made = None
             if type(child) in (
                 nn.Linear,
                 nn.Conv1d,
@@ -279,7 +281,7 @@ class GraphModule(Module):
                 nn.BatchNorm3d,
             ):
                 made = repr(child)
-            else:
+            if made is None or not _is_plain_call(made):
                 file = place / f"{name}.pt"
                 save(child, file)
                 whole.append(name)
@@ -409,6 +411,18 @@ class GraphModule(Module):
 
     def _unregister_deepcopy_hook(self, f: Callable[[GraphModule], object]) -> None:
         self._hooks("_deepcopy_hooks", f).remove(f)
+
+
+def _is_plain_call(text: str) -> bool:
+    """Return whether a text is a call with literals alone."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        values = [*call.args, *(each.value for each in call.keywords)] if isinstance(call, ast.Call) else []
+        for value in values:
+            ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return False
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
 
 
 def _write_readable(module: GraphModule, name: str, options: dict[str, Any], expanded_def: bool) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import linecache
 import sys
 import traceback
 from itertools import count
 from typing import Any, Final
 
-from .literals import standard_globals
+from .literals import is_name, standard_globals
 
 __all__ = ["compile_forward", "describe_failure", "import_lines"]
 
@@ -67,11 +66,10 @@ def _import_line(name: str, value: Any) -> str:
         getattr(value, "__qualname__", getattr(value, "__name__", None)),
     )
     if isinstance(module, str) and isinstance(qualified, str):
-        owner = sys.modules.get(module) or importlib.import_module(module)
-        if qualified.isidentifier() and getattr(owner, qualified, None) is value:
-            return f"from {module} import {qualified} as {name}"
-        if value is getattr(owner, name, None):
-            return f"from {module} import {name} as {name}"
+        owner = sys.modules.get(module)
+        for each in (qualified, name):
+            if all(map(is_name, [*module.split("."), each])) and getattr(owner, each, None) is value:
+                return f"from {module} import {each} as {name}"
     raise RuntimeError(
         f"the generated code uses {value!r}, which no module has under its name, so the code cannot be written to a "
         f"file or a"

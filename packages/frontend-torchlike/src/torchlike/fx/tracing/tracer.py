@@ -173,7 +173,10 @@ class Tracer(TracerBase):
         paths = self.submodule_paths
         path = paths.get(mod) if paths else _find(self.root.named_modules(), mod)
         if path is None:
-            raise NameError("module is not installed as a submodule")
+            raise NameError(
+                f"module is not installed as a submodule: the traced function calls a {type(mod).__name__} that is not among"
+                " the modules of the one that is traced; make it an attribute of that one"
+            )
         return path
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
