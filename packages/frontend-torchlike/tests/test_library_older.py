@@ -153,6 +153,27 @@ def test_a_mode_s_rule_for_an_operator():
     assert singleton.find("test_library_older::add").torch_dispatch_rules.find(Plain) is None
 
 
+def test_a_class_s_rule_for_an_operator():
+    class Wrapped(torchlike.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise AssertionError(f"{func.name} has no rule")
+
+    with torchlike.library._scoped_library("test_library_older", "FRAGMENT") as library:
+        library.define("add(Tensor x, float y) -> Tensor")
+        library.impl("add", lambda x, y: x + y, "CPU")
+        op = torchlike.ops.test_library_older.add.default
+        seen = []
+        library._register_torch_dispatch_rule(
+            "add",
+            Wrapped,
+            lambda cls, func, types, args, kwargs: (seen.append((cls, func, types)), torchlike.zeros(3))[1],
+        )
+        assert op(torchlike.ones(1).as_subclass(Wrapped), 1.0).tolist() == [0, 0, 0]
+        assert seen == [(Wrapped, op, (Wrapped,))]
+    assert op is not None
+
+
 def test_guards_hold_until_they_go():
     x = torchlike.ones(1, requires_grad=True)
     guard = dispatcher._AutoDispatchBelowAutograd()
