@@ -52,12 +52,12 @@ LEFT_OUT: Final = re.compile(
     r"|ao\.(quantization\.(pt2e|quantizer|backend_config|fx)\._|nn\.\w+\.\w+\.\w+\.|ns\.)|distributed\.elastic\.\w+\.\w+\._"
     r"|_C\._dynamo\.|_C\._instruction_counter|_C\._verbose|fx\.passes\.(backends|tests)\.|fx\.experimental\.migrate_gradual_types"
     r"|backends\.python_native|ao\.pruning\._experimental|_dynamo\.(polyfills|repro|test_|variables\.)|_C\._VariableFunctions"
-    r"|_C\._(linalg|fft|special|sparse|nested)\b|_C\._nn\b|distributed\.(checkpoint\.examples|rpc\._testing|tensor\.examples)"
+    r"|distributed\.(checkpoint\.examples|rpc\._testing|tensor\.examples)"
     r"|distributed\.(_tensor\.examples|elastic\.timer\.debug|tensor\._ops|nn\.jit)|fb\b|_functorch\._aot_autograd\.|__main__|.*\.__main__)"
 )
 #: Modules whose functions compute: none is recorded, a program has to find out that they are not there.
 COMPUTES: Final = re.compile(
-    r"torch(\.(masked|_prims|_prims_common|nn(?!\.(attention|parallel))|optim|distributions|linalg|fft|special|sparse|nested|signal|func|functional"
+    r"torch(\.(_C\._(nn|linalg|fft|special|sparse|nested)|masked|_prims|_prims_common|nn(?!\.(attention|parallel))|optim|distributions|linalg|fft|special|sparse|nested|signal|func|functional"
     r"|return_types|random|_tensor|_lowrank|_lobpcg|amp|cuda|xpu|mps|mtia|quasirandom|storage|serialization|cpu|autograd|types)\b.*)?$"
     r"|torch\.utils(\.(data|checkpoint|dlpack|_foreach_utils|_pytree)\b.*)?$"
 )

@@ -53,10 +53,10 @@ DIFFERENT = {
     "hasattr torch.float8_e8m0fnu": "no library of NumPy's world has this dtype; transformers refuses its layers",
     "hasattr torch.nn.functional.grouped_mm": "it computes, and is not there; transformers loops",
     "hasattr torch.npu": "the device of a package of ours, which is not available where the package is not installed",
+    "hasattr torch.optim.optimizer.Optimizer._group_tensors_by_device_and_dtype": "timm calls what is there",
     "hasattr torch.ops.aten.mm.dtype": "an overload for GPUs; transformers casts the result",
     "import torch._prims_common:is_contiguous_or_false": "it computes, and is not there; transformers has its own",
     "import torch.utils.data.datapipes.iter:Batcher": "torch has moved them to a library of their own",
-    "import torch.utils.tensorboard.summary:hparams": "stable-baselines3 logs without them",
 }
 
 
