@@ -3,6 +3,8 @@
 python tools/record_torch_modules.py           # where torch is installed: writes the table
 python tools/record_torch_modules.py --check   # fails where it is out of date
 
+Private names are recorded where a public module, or a library that is installed beside torch, imports them.
+
 The table has facts alone: names, bases of classes, members of enumerations, plain values. Two kinds are judged by the lists
 below: functions that do nothing in a program that compiles nothing, and blocks that do nothing. Questions are asked: the
 answer has to be no, for each of the arguments that are tried.
@@ -128,13 +130,31 @@ def import_all() -> list[str]:
     return sorted(name for name in names if not LEFT_OUT.match(name) and ".<" not in name)
 
 
+def list_imports() -> set[tuple[str, str]]:
+    """Return the names of torch's modules that installed libraries import."""
+    found = set()
+    imports = re.compile(r"^\s*from\s+(torch\.[\w.]+)\s+import\s+(\([^)]*\)|[^\n(]+)", re.MULTILINE)
+    for path in Path(torch.__file__).parents[1].rglob("*.py"):
+        if path.parts[-2] != "torch" and "/torch/" not in str(path):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for module, names in imports.findall(text) if "torch" in text else ():
+                plain = re.sub(r"#[^\n]*|[()\\]", " ", names)
+                found |= {(module, each.split()[0]) for each in plain.split(",") if each.strip()}
+    return found
+
+
 class Recorder:
     """Finds the kind of each name; ``homes`` says where an object was defined."""
 
     def __init__(self, modules: list[str]) -> None:
         self.modules = {name: sys.modules[name] for name in modules}
         self.rows: dict[str, dict[str, list[str]]] = {}
-        self.handed_on: set[tuple[str, str]] = set()
+        #: Names that public modules and libraries take from their modules.
+        self.handed_on = list_imports()
+        for where, name in list(self.handed_on):
+            home = self.home_of(vars(self.modules[where]).get(name)) if where in self.modules else None
+            if home is not None:
+                self.handed_on.add(home)
         for name, module in self.modules.items():
             if not is_private(name):
                 with contextlib.suppress(Exception):  # as below
@@ -161,7 +181,7 @@ class Recorder:
                         rows[kind].append(text)
             if getattr(module, "_is_dirty_", None) is None and hasattr(module, "get_config_copy"):
                 for name, value in sorted(module.get_config_copy().items()):
-                    if "." not in name and (text := write_plain(value)) is not None:
+                    if "." not in name and name != "TYPE_CHECKING" and (text := write_plain(value)) is not None:
                         rows["constant"].append(f"{name} = {text}")
                 rows["block"].append("patch")
             self.rows[where] = rows
@@ -181,7 +201,7 @@ class Recorder:
         if home is not None and home != (where, name) and not isinstance(value, (typing.TypeVar, typing.ParamSpec)):
             listed = getattr(self.modules[where], "__all__", ())
             inner = is_private(where) and not USED.fullmatch(where) and not hasattr(self.modules[where], "__path__")
-            if inner and name not in listed:
+            if inner and name not in listed and (where, name) not in self.handed_on:
                 raise Skip
             if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) and COMPUTES.match(where):
                 raise Skip
@@ -223,7 +243,7 @@ class Recorder:
             values = [(key, write_plain(each.value)) for key, each in members.items()]
             if all(key.isidentifier() and text and not set(" ,") & set(text) for key, text in values):
                 return "enum", f"{name}({','.join(f'{key}={text}' for key, text in values)})"
-        bases = [*dict.fromkeys(self.list_bases(value))]
+        bases = [*dict.fromkeys(re.sub(rf"^{where}(?=\.\w+$)", "", each) for each in self.list_bases(value))]
         kind = "exception" if issubclass(value, BaseException) else "class"
         return kind, f"{name}({','.join(bases)})" if bases else name
 

@@ -163,11 +163,12 @@ def make(path: str, kind: str, detail: str, find: Callable[[str], Any]) -> Any:
     if kind == "enum":
         return _make_enum(path, detail)
     if kind in ("class", "exception"):
-        named = [find(each) if "." in each else _python_class(each) for each in detail.split(",") if each]
+        module, _, name = path.rpartition(".")
+        own = (module + each if each.startswith(".") else each for each in detail.split(",") if each)
+        named = [find(each) if "." in each else _python_class(each) for each in own]
         bases = tuple(each for each in named if isinstance(each, type))
         if kind == "class":
             return make_class(path, bases)
-        module, _, name = path.rpartition(".")
         return type(name, bases or (Exception,), {"__module__": module, "__qualname__": name})
     return _MAKERS[kind](path)
 
