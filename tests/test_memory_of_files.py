@@ -138,7 +138,7 @@ def test_what_a_file_object_says_it_has_read_is_not_believed(count):
             return count
 
     file = io.BytesIO()
-    torchlike.save({"x": torchlike.ones(3)}, file)
+    torchlike.save({"x": torchlike.ones(3)}, file, format="safetensors")
     for content in (file.getvalue(), ZIP):
         with pytest.raises(ValueError, match="ends before"):
             torchlike.load(Odd(content))
@@ -156,7 +156,7 @@ def test_an_error_of_the_disk_is_no_fault_of_the_file(kind, tmp_path):
             return super().readinto(buffer)
 
     file = io.BytesIO()
-    torchlike.save({"x": torchlike.ones(3), "y": torchlike.ones(2)}, file)
+    torchlike.save({"x": torchlike.ones(3), "y": torchlike.ones(2)}, file, format="safetensors")
     for reads in range(4):
         broken = Broken(ZIP if kind == "zip" else file.getvalue())
         broken.left = reads
@@ -246,7 +246,7 @@ def test_damaged_files_are_refused_by_the_documented_error_or_read_within_the_fi
     for number in range(int(os.environ.get("DISPATCH_DAMAGED_FILES", "1000"))):
         if number % 20 == 0:
             value = draw(choose) | {"n": [1, 2.5, (b"x", {"k": None})]}
-            torchlike.save(value, path)
+            torchlike.save(value, path, format=choose.choice(["torch", "safetensors"]))
             original = path.read_bytes()
         content = bytearray(original)
         for _ in range(choose.randint(1, 4)):

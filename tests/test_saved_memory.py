@@ -1,6 +1,7 @@
 """Tensors that share memory share it after `load`, on every device: writes are seen in the same ones as before."""
 
 import io
+import itertools
 import os
 import random
 import warnings
@@ -17,9 +18,13 @@ DTYPES = [torchlike.float32, torchlike.complex64]
 DEVICES = ["cpu"] + [name for name, module in (("jax", "jax"), ("strict", "array_api_strict")) if find_spec(module)]
 
 
+#: Each call takes the next format.
+FORMATS = itertools.cycle(["torch", "safetensors", "torch"])
+
+
 def save_and_load(value, location=None):
     file = io.BytesIO()
-    torchlike.save(value, file)
+    torchlike.save(value, file, format=next(FORMATS))
     file.seek(0)
     return torchlike.load(file, map_location=location)
 

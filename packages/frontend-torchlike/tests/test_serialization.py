@@ -28,11 +28,17 @@ def zip_pickle(data):
     return file.getvalue()
 
 
-def round_trip(value, **options):
-    file = io.BytesIO()
-    torchlike.save(value, file)
-    file.seek(0)
-    return torchlike.load(file, **options)
+@pytest.fixture(params=["torch", "safetensors"])
+def round_trip(request):
+    """Return the function that writes a value in one of the formats, and reads it."""
+
+    def go(value, **options):
+        file = io.BytesIO()
+        torchlike.save(value, file, format=request.param)
+        file.seek(0)
+        return torchlike.load(file, **options)
+
+    return go
 
 
 def test_a_state_dict_round_trips(tmp_path):
@@ -47,7 +53,7 @@ def test_a_state_dict_round_trips(tmp_path):
     assert type(loaded) is OrderedDict and loaded._metadata == net.state_dict()._metadata
 
 
-def test_a_checkpoint_of_everything_round_trips_and_goes_on():
+def test_a_checkpoint_of_everything_round_trips_and_goes_on(round_trip):
     net = nn.Linear(3, 2)
     optimizer = torchlike.optim.Adam(net.parameters(), lr=0.1)
     schedule = torchlike.optim.lr_scheduler.MultiStepLR(optimizer, [2, 2, 5])
@@ -63,7 +69,7 @@ def test_a_checkpoint_of_everything_round_trips_and_goes_on():
     assert repr(again) == repr(optimizer) and again.state_dict()["state"][0]["step"].item() == 3
 
 
-def test_plain_values_keep_their_types():
+def test_plain_values_keep_their_types(round_trip):
     value = {
         1: (1, 2.5, [None, True]),
         (1, "a"): {"set": {1, 2}, "frozen": frozenset([3])},
@@ -121,7 +127,7 @@ def test_dtypes_shapes_strides_and_classes_survive(tmp_path):
     assert torchlike.load(path, map_location="meta")["transposed"].is_meta
 
 
-def test_shared_memory_and_repeated_objects_are_shared_again():
+def test_shared_memory_and_repeated_objects_are_shared_again(round_trip):
     weight = nn.Parameter(torchlike.zeros(2, 3))
     array = np.zeros(10, "float32")
     base = torchlike.from_numpy(array)
@@ -281,7 +287,7 @@ def test_storages_are_saved_as_such():
     assert found["x"].tolist() == [7, 2, 3]
 
 
-def test_map_location_takes_devices_dicts_and_functions():
+def test_map_location_takes_devices_dicts_and_functions(round_trip):
     file = {"x": tensor([1.0])}
     for location in ("meta", torchlike.device("meta"), {"cpu": "meta"}, lambda storage, name: "meta"):
         assert round_trip(file, map_location=location)["x"].is_meta
@@ -324,7 +330,7 @@ def test_files_with_headers_of_any_length_are_read():
     for size in range(0, 300, 4):
         written = {"x" * size: torchlike.ones(2)}
         file = io.BytesIO()
-        torchlike.save(written, file)
+        torchlike.save(written, file, format="safetensors")
         file.seek(0)
         assert list(torchlike.load(file)) == list(written)
 
