@@ -260,8 +260,9 @@ def main() -> int:
             began = time.monotonic()
             new[job.file] = found = _try(job, chosen.keep)
             print(f"{job.file}: {found.outcome} {found.missing} ({time.monotonic() - began:.0f} s)", flush=True)  # noqa: T201
-    rows = [new.get(job.file) or old.get(job.file) for job in jobs()]
-    _write([each for each in rows if each is not None], time.strftime("%Y-%m-%d", time.gmtime()))
+            # After each, for a run that is broken off.
+            rows = [new.get(each.file) or old.get(each.file) for each in jobs()]
+            _write([each for each in rows if each is not None], time.strftime("%Y-%m-%d", time.gmtime()))
     lost = [
         file for file, each in new.items() if each.outcome != MATCHES and file in old and old[file].outcome == MATCHES
     ]
