@@ -117,3 +117,7 @@ def test_tensors_of_inference_mode_are_ordinary():
 def test_a_complex_dtype_without_arrays_is_refused_by_name():
     with pytest.raises((TypeError, RuntimeError, NotImplementedError), match=r"[Cc]omplex(32|Half)"):
         torchlike.ones(2, dtype=torchlike.complex32)
+
+
+def test_the_processors_instructions_are_told_in_torchs_words():
+    assert torchlike.backends.cpu.get_cpu_capability() == torch.backends.cpu.get_cpu_capability()
