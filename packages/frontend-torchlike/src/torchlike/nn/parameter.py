@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..creation.factories import FACTORIES
 from ..history.views import share_memory
@@ -56,8 +56,13 @@ class Parameter(Tensor, metaclass=ParameterMeta):
             self._require_grad()
         return self
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        """Do nothing more; ``__new__`` has taken the data."""
+    if TYPE_CHECKING:
+
+        def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None: ...
+    else:
+
+        def __init__(self, *args, **kwargs) -> None:
+            """Do nothing more; ``__new__`` has taken the arguments, which a subclass has others of."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         known: Parameter | None = memo.get(id(self))
