@@ -187,3 +187,27 @@ with torch.backends.__allow_nonbracketed_mutation():
 
 def test_private_names_that_libraries_call_answer():
     assert run(NO_TRACE) == (0, "", "")
+
+
+BY_NAME_ALONE = """
+import pickle
+from torch.nn.utils._named_member_accessor import swap_tensor
+from torch._functorch.vmap import _broadcast_to_and_flatten, _get_name
+from torch.utils._pytree import tree_flatten
+assert [str(each) for each in (torch.qint8, torch.quint4x2)] == ["torch.qint8", "torch.quint4x2"]
+assert pickle.loads(pickle.dumps(torch.qint32)) is torch.qint32 and torch.quint8.itemsize == 1
+layer = torch.nn.Linear(2, 1)
+own, first = layer.weight, swap_tensor(layer, "weight", torch.ones(1, 2))
+assert first is own and type(layer.weight) is torch.Tensor and swap_tensor(layer, "none", None, allow_missing=True) is None
+assert _broadcast_to_and_flatten(0, tree_flatten([1, (2, 3)])[1]) == [0, 0, 0] and _get_name(len) == "len"
+try:
+    torch.ones(1, dtype=torch.qint8)
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_what_tensordict_imports_is_there():
+    status, shown, errors = run(BY_NAME_ALONE)
+    assert (status, errors) == (0, "")
+    assert "qint8" in shown or "_QuantizedDtype" in shown

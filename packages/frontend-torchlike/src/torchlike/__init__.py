@@ -97,7 +97,7 @@ _NAMES = {
     "jit": "",
     "library": "",
     "library.tags": "Tag",
-    "values.dtypes": "chalf complex32",
+    "values.dtypes": "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

@@ -167,6 +167,11 @@ from . import library as library
 from .library.tags import Tag as Tag
 from .values.dtypes import chalf as chalf
 from .values.dtypes import complex32 as complex32
+from .values.dtypes import qint32 as qint32
+from .values.dtypes import qint8 as qint8
+from .values.dtypes import quint2x4 as quint2x4
+from .values.dtypes import quint4x2 as quint4x2
+from .values.dtypes import quint8 as quint8
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1893,8 +1898,13 @@ __all__ = [
     "prod",
     "promote_types",
     "put",
+    "qint32",
+    "qint8",
     "qr",
     "quantile",
+    "quint2x4",
+    "quint4x2",
+    "quint8",
     "rad2deg",
     "rad2deg_",
     "rand",

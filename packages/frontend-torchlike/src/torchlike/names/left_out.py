@@ -22,7 +22,7 @@ NOT_YET: Final = "it is not written yet"
 #: Reason → the pattern of names that are left out for it, with their namespace where it matters.
 _REASONS: Final = {
     "no tensor is quantized here": (
-        r"q_\w+|qint\d+|quint\w+|qscheme|quantize\w*|quantized_\w+|dequantize|int_repr|empty_quantized|per_(channel|tensor)_\w+"
+        r"q_\w+|qscheme|quantize\w*|quantized_\w+|dequantize|int_repr|empty_quantized|per_(channel|tensor)_\w+"
         r"|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+|Q(U?)Int\w+Storage"
     ),
     "sparse tensors have one layout here, that of coordinates": (

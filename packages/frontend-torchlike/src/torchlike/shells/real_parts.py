@@ -17,6 +17,8 @@ OURS: Final = {
     "torch._C": "torchlike.library.internals.dispatcher",
     "torch._utils": "torchlike.surface.helpers",
     "torch._C._VariableFunctions": "torchlike",
+    "torch._functorch.vmap": "torchlike.surface.mapping_parts",
+    "torch.nn.utils._named_member_accessor": "torchlike.nn.utils.swapping",
     "torch._C._special": "torchlike.special",
     "torch._C._linalg": "torchlike.linalg",
     "torch._C._fft": "torchlike.fft",

@@ -41,6 +41,28 @@ DTYPES: Final[dict[str, ScalarType]] = {
 complex32 = chalf = ScalarType.ComplexHalf
 
 
+class _QuantizedDtype:
+    """The dtype of quantized tensors, by name: libraries list all dtypes, and no tensor here has this one."""
+
+    is_floating_point = is_complex = False
+
+    def __init__(self, short: str, itemsize: int, *, is_signed: bool) -> None:
+        self.short, self.itemsize, self.is_signed = short, itemsize, is_signed
+
+    def __repr__(self) -> str:
+        return spell(f"torchlike.{self.short}")
+
+    def __reduce__(self) -> str:
+        return self.short
+
+
+qint8 = _QuantizedDtype("qint8", 1, is_signed=True)
+qint32 = _QuantizedDtype("qint32", 4, is_signed=True)
+quint8 = _QuantizedDtype("quint8", 1, is_signed=False)
+quint4x2 = _QuantizedDtype("quint4x2", 1, is_signed=False)
+quint2x4 = _QuantizedDtype("quint2x4", 1, is_signed=False)
+
+
 #: Written before the names of types and the like.
 TYPE_PREFIX = "torchlike."
 
