@@ -287,6 +287,7 @@ from torch.futures import Future
 from torch.utils.data._utils.worker import _generate_state
 from torch.utils._pytree import _dict_flatten_with_keys
 from functorch import make_functional, vmap
+from torch._jit_internal import Final, List, Optional, boolean_dispatch, _overload_method, _copy_to_script_wrapper
 print(torch._C._nn._parse_to("cpu")[0], _flatten_dense_tensors([torch.ones(2)]).tolist(), torch.ops.aten.relu.default.name)
 """
     assert run("-c", program) == (0, "cpu [1.0, 1.0] aten::relu", "")

@@ -31,6 +31,7 @@ __all__ = [
     "_reorder_tensors_as",
     "_take_tensors",
     "_unflatten_dense_tensors",
+    "boolean_dispatch",
     "classproperty",
     "cpu_count",
     "get_current_device_index",
@@ -234,3 +235,39 @@ def _dummy_type(name: str) -> type:
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
 
     return type(name, (), {"__init__": refuse})
+
+
+def boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Callable[..., Any],
+    if_false: Callable[..., Any],
+    module_name: str,
+    func_name: str | None,
+) -> Callable[..., Any]:
+    """Return a function that calls one of two by a boolean argument (source: ``torch._jit_internal``).
+
+    Args:
+        arg_name: The argument's name.
+        arg_index: Its place among the positional ones.
+        default: Its value where it is left out.
+        if_true: The function for True.
+        if_false: The function for False.
+        module_name: The module that the function says it is from.
+        func_name: Its name; it keeps its own where this is None.
+
+    >>> choose = boolean_dispatch("down", 1, False, lambda x, down: x - 1, lambda x, down=False: x + 1, "shop", "step")
+    >>> choose(3), choose(3, True), choose(3, down=True)
+    (4, 2, 2)
+    """
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        chosen = kwargs[arg_name] if arg_name in kwargs else args[arg_index] if arg_index < len(args) else default
+        return (if_true if chosen else if_false)(*args, **kwargs)
+
+    documented = if_true.__doc__ or if_false.__doc__
+    choose.__doc__, choose.__module__ = documented, module_name
+    if func_name is not None:
+        choose.__name__ = func_name
+    return choose
