@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..names.left_out import explain_shell
-
 __all__ = ["make", "make_class", "observers"]
 
 #: Called with the path of a shell that is used.
@@ -29,6 +27,8 @@ observers: Final[list[Callable[[str], object]]] = []
 
 def _refuse(path: str, note: str = "") -> NotImplementedError:
     """Return the error for a use of a shell; see Note [Refused at the use]."""
+    from ..names.left_out import explain_shell  # only an error needs its table
+
     for observe in observers:
         observe(path)
     return NotImplementedError(f"{path}{note} is there by name only{explain_shell(path)}")
