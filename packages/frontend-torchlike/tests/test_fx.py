@@ -445,3 +445,21 @@ def test_a_module_that_is_called_but_not_there_is_named():
         NameError, match="not installed as a submodule: the traced function calls a ReLU that is not among"
     ):
         fx.symbolic_trace(lambda x: elsewhere(x) + 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: torchlike.einsum("ij,jk->ik", x, y),
+        lambda x, y: torchlike.einsum("ij,jk->ik", y, x),
+        lambda x, y: torchlike.max(y, x),
+        lambda x, y: torchlike.block_diag(y, x),
+        lambda x, y: torchlike.stack([y, x]),
+    ],
+)
+def test_a_proxy_is_found_behind_a_tensor_also_after_calls_on_tensors(call):
+    y = torchlike.ones(2, 2)
+    for _ in range(12):
+        call(y, y)
+        graph = fx.symbolic_trace(lambda x: call(x, y)).graph
+        assert [each.op for each in graph.nodes] == ["placeholder", "get_attr", "call_function", "output"]

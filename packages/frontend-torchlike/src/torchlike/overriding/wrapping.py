@@ -99,22 +99,25 @@ def _generate(plain: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..
     return _make(", ".join(heading), lines, plain, names)
 
 
-#: The lines of a function that takes any arguments: the first is a tensor, or a list of them.
+#: The lines of a function that takes any arguments: tensors, plain values and lists of them need no second look.
 _ANY: Final = """\
-if args and not __modes:
-    for __x in kwargs.values():
-        if type(__x) not in __plain:
-            break
-    else:
-        __x = args[0]
+if not __modes:
+    for __x in args:
         if type(__x) is __tensor or type(__x) in __plain:
-            return __run(*args, **kwargs)
+            continue
         if type(__x) is list or type(__x) is tuple:
             for __i in __x:
                 if type(__i) is not __tensor and type(__i) not in __plain:
                     break
             else:
-                return __run(*args, **kwargs)
+                continue
+        break
+    else:
+        for __x in kwargs.values():
+            if type(__x) not in __plain:
+                break
+        else:
+            return __run(*args, **kwargs)
 return __ask(*args, **kwargs)
 """.splitlines()
 
