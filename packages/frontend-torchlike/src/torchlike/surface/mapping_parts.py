@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..tensors.tensor import Tensor
-from ..values.pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..values.pytree import tree_flatten, tree_unflatten
+from ..values.pytree.walks import _broadcast_to_and_flatten
 
 __all__ = ["Tensor", "_broadcast_to_and_flatten", "tree_flatten", "tree_unflatten"]
 
