@@ -251,7 +251,7 @@ def _make_function(name: str) -> Callable[..., Any]:
     plain, adapt = _PLAIN[name], ADAPTED.get(name) or OLDER.get(name)
     if adapt is None:
         return plain
-    function = make_overridable(adapt(plain))
+    function = make_overridable(adapt(plain), "torch", name)
     function.__name__, function.__qualname__, function.__module__ = name, name, spell()
     describe(function, name)
     return function
@@ -259,12 +259,12 @@ def _make_function(name: str) -> Callable[..., Any]:
 
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
-        method = make_overridable(METHOD_FORMS[name](FUNCTIONS[name]))
+        method = make_overridable(METHOD_FORMS[name](FUNCTIONS[name]), "Tensor", name)
         method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", spell()
         describe(method, name, "method")
         return method
     if name in OLDER and name not in FUNCTIONS:
-        method = make_overridable(OLDER[name](_PLAIN[name]))
+        method = make_overridable(OLDER[name](_PLAIN[name]), "Tensor", name)
         method.__name__, method.__qualname__, method.__module__ = name, name, spell()
         describe(method, name)
         return method
@@ -272,7 +272,7 @@ def _make_method(name: str) -> Callable[..., Any]:
         return _PLAIN[name]
     # Of one code, but not the function itself: handlers of overrides tell one from the other.
     adapt = ADAPTED.get(name) or OLDER.get(name)
-    method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_PLAIN[name]))
+    method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_PLAIN[name]), "Tensor", name)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", spell()
     describe(method, name)
     return method

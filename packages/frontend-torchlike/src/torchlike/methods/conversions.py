@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.schema import suggest_dtype
 
+from ..overriding.handling import make_override
 from ..tensors.arrays import is_recording
 from ..tensors.tensor import Tensor
 from ..values.chunks import convert_in_chunks
@@ -29,6 +30,9 @@ def _read_place(value: Any) -> Any:
     raise RuntimeError(f"Invalid device string: {value!r}{meant}")
 
 
+_ask_to: Final = make_override(lambda: Tensor.to)
+
+
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
 
@@ -41,6 +45,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if type(wanted) is ScalarType:
             return self if wanted is self.dtype else _to_dtype(self, wanted)
         if isinstance(wanted, Tensor):
+            if type(wanted) is not Tensor and (overridden := _ask_to((self, wanted), {})) is not NotImplemented:
+                return cast("Tensor", overridden)
             if wanted.dtype is self.dtype and wanted.device == self.device:
                 return self
         elif _is_on(self, wanted):

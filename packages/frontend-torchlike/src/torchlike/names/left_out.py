@@ -60,7 +60,7 @@ _REASONS: Final = {
     "a stream belongs to a device: npu.Stream and npu.Event are the npu's": r"torch\.(Stream|Event)|get_device_module",
     "autograd.detect_anomaly is the switch": r"set_anomaly_enabled|is_anomaly_\w+",
     "dispatch_core has it: the dispatcher is a library of its own": r"DispatchKey(Set)?|ExcludeDispatchKeyGuard",
-    "no class overrides functions of torchlike": (
+    "overrides and utils._python_dispatch have it": (
         r"DisableTorchFunction\w*|handle_torch_function|has_torch_function\w*|is_tensor_like|TorchDispatchMode|LoggingTensorMode"
     ),
     "it says how torch itself was built": r"has_(lapack|mkl|openmp|spectral)|compiled_with_\w+|USE_\w+|kineto_available",

@@ -61,12 +61,16 @@ def _list() -> tuple[dict[Any, list[Callable[..., Any]]], dict[Any, str]]:
     for word in read()["ignored"]:
         if "." not in word and word in {*dir(import_module("torchlike"))}:
             names.setdefault(getattr(import_module("torchlike"), word), f"torch.{word}")
+        if word.startswith("Tensor.") and callable(value := getattr(Tensor, word.partition(".")[2], None)):
+            names.setdefault(value, f"torch.{word}")
     methods = found[Tensor] = []
     for name in read()["Tensor"]:
         value = getattr(Tensor, name, None)
         if callable(value):
             methods.append(value)
-            names.setdefault(value, f"torch.Tensor.{name}")
+            if not str(names.get(value, "torch.Tensor.")).startswith("torch.Tensor."):
+                continue
+            names[value] = f"torch.Tensor.{name}"  # the last one, where a method has several names, as in torch
     for word in read()["properties"]:
         name = word.partition(".")[0]
         value = getattr(Tensor, name, None)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import dispatch_core as dc
 
 from ..overriding import mode_stack
-from ..overriding.callers import find_called
+from ..overriding.callers import find_called, leave_out_defaults
 from ..overriding.handling import are_classes_asked, are_modes_asked, begin, call_override, find_overriding
 from ..overriding.public_attributes import publish_to_instances
 
@@ -87,7 +87,7 @@ def _handle(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Hand on the call of an operator that no function of torch's has made."""
     if are_modes_asked() and (called := find_called(op)) is not None:
         found = find_overriding((*args, *kwargs.values())) if are_classes_asked() else []
-        return call_override(called, found, args, kwargs)
+        return call_override(called, found, *leave_out_defaults(op, args, kwargs))
     return op.redispatch(keyset - "TorchFunctionMode", *args, **kwargs)
 
 

@@ -13,7 +13,7 @@ from dispatch_core.keys import DispatchKeySet
 from ..history.differentiable import Differentiable
 from ..names.lazy_attributes import LazyAttribute, LazyProperty
 from ..overriding import handling
-from ..overriding.callers import find_called
+from ..overriding.callers import find_called, leave_out_defaults
 from ..overriding.public_attributes import is_property, list_published
 from ..overriding.table import read
 from ..tensors.overriding_classes import CLASSES, DISABLED, DISABLED_DISPATCH, PYTHON
@@ -76,7 +76,7 @@ def _handle(keyset: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
     called = find_called(op) if found else None
     if called is None:
         return op.redispatch(keyset - "TorchFunction", *args, **kwargs)
-    return handling.call_override(called, found, args, kwargs)
+    return handling.call_override(called, found, *leave_out_defaults(op, args, kwargs))
 
 
 def _complete() -> None:

@@ -10,6 +10,22 @@ from dispatch_core.tracebacks import GENERATED, is_own_frame
 _CORE: Final = "dispatch_core."
 
 
+def leave_out_defaults(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of an operator's call without those that are its defaults."""
+    schema = op.schema
+    if schema is None:
+        return args, kwargs
+    defaults = {each.name: each.default for each in schema.arguments if each.has_default}
+    count = len(args)
+    for each in reversed(schema.positional[:count]):
+        if each.name not in defaults or args[count - 1] is not defaults[each.name]:
+            break
+        count -= 1
+    return args[:count], {name: value for name, value in kwargs.items() if value is not defaults.get(name, op)}
+
+
 def find_called(op: Any) -> Any:
     """Return the overload or the packet that a program has called, or None where a function of ours has called it.
 

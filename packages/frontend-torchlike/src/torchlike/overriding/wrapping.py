@@ -143,7 +143,10 @@ class _Asking:
         form = self._form
         if form is False:
             section, name = self._place
-            form = self._form = read().get(section, {}).get(name)
+            form = read().get(section, {}).get(name)
+            if form is None and section == "torch":
+                form = read()["functional"].get(name)
+            self._form = form
         if not isinstance(form, PythonFunction) or not _is_overridden(args, kwargs):
             return self._ask(args, kwargs)
         try:

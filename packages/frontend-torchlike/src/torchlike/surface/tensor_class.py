@@ -360,7 +360,7 @@ _WRITTEN: Final = frozenset([*_UNCOMMON.split(), *_SPARSE.split()])
 
 _OVERRIDES: Final[LazyTable[Callable[..., Any]]] = LazyTable(
     lambda name: make_override(lambda: getattr(Tensor, name)),
-    "__bool__ __complex__ __contains__ __float__ __format__ __index__ __int__ __len__ __repr__".split(),
+    "__bool__ __complex__ __contains__ __float__ __format__ __index__ __int__ __len__ __repr__ __reversed__".split(),
 )
 
 

@@ -321,6 +321,12 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __reversed__(self) -> Tensor:
+        if (ENTERED or type(self) is not Tensor) and (found := ask("__reversed__", self)) is not NotImplemented:
+            overridden: Tensor = found
+            return overridden
+        return self.flip(0) if dc.shape(self) else self
+
     def __bool__(self) -> bool:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__bool__", self)) is not NotImplemented:
             return found
