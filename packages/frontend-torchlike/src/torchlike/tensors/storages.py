@@ -200,6 +200,10 @@ class TypedStorage(UntypedStorage):
         """The type of the elements."""
         return self._tensor.dtype
 
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return self.untyped()
+
     def element_size(self) -> int:
         """Return the bytes per element."""
         return self.dtype.itemsize
