@@ -538,3 +538,41 @@ def test_damaged_files_of_the_older_format_are_refused():
         except RuntimeError as error:
             assert "Attempting to deserialize" in str(error)  # noqa: PT017  # a device that is not there
     assert 0 < read < 500
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", [torch, torchlike], ids=["torch", "torchlike"])
+def test_classes_of_tensors_are_read_as_torch_reads_them(library, monkeypatch):
+    class Plain(library.Tensor):
+        pass
+
+    class Wrapper(library.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return library.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, requires_grad=True)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented
+
+    for kind in (Plain, Wrapper):
+        kind.__qualname__ = kind.__name__
+        monkeypatch.setitem(globals(), kind.__name__, kind)
+    plain_one = library.arange(3.0).as_subclass(Plain)
+    plain_one.note = 5
+    file = io.BytesIO()
+    library.save([plain_one, Wrapper(library.ones(2))], file)
+    readers = [lambda: library.load(io.BytesIO(file.getvalue()), weights_only=False)]
+    if library is torchlike:
+        with pytest.raises(ValueError, match="is refused"):
+            library.load(io.BytesIO(file.getvalue()))
+        readers.append(lambda: library.load(io.BytesIO(file.getvalue())))
+    with library.serialization.safe_globals([Plain, Wrapper]):
+        for read in readers:
+            first, second = read()
+            assert type(first) is Plain and first.tolist() == [0, 1, 2] and first.note == 5
+            assert type(second) is Wrapper and second.inner.tolist() == [1, 1] and second.requires_grad
+            assert second.shape == (2,) and second.device.type == "cpu"

@@ -14,6 +14,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
 from ..nn.parameter import Buffer, Parameter
+from ..overrides.dispatch import make_wrapper
 from ..tensors.arrays import as_subclass
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
@@ -45,6 +46,7 @@ TENSOR_FUNCTIONS: Final = (
         for name in (
             "device_tensor_from_cpu_tensor meta_tensor_no_storage parameter parameter_with_state sparse_tensor tensor"
             " tensor_v2 tensor_v3"
+            " wrapper_subclass"
         ).split()
     ),
 )
@@ -112,6 +114,7 @@ class Rebuilder:
             f"{_PREFIX}tensor": self._rebuild_tensor,
             f"{_PREFIX}tensor_v2": self._rebuild_tensor,
             f"{_PREFIX}tensor_v3": self._rebuild_tensor_v3,
+            f"{_PREFIX}wrapper_subclass": self._rebuild_wrapper,
             "torch.serialization._get_layout": read_layout,
         }
 
@@ -207,6 +210,18 @@ class Rebuilder:
             raise ValueError("a tensor has no data")
         return complete(data.detach().to(self._locate(device)), requires_grad is True, False)
 
+    def _rebuild_wrapper(
+        self, kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
+    ) -> Tensor:
+        """Return a tensor without elements, of a class that the program allows."""
+        if not isinstance(kind, type) or not issubclass(kind, Tensor):
+            raise ValueError("a tensor is of a class of its own")
+        sizes = check_numbers(size, "size"), check_numbers(stride, "stride")
+        place = self._locate(str(device))
+        return make_wrapper(
+            kind, *sizes, dtype=_to_dtype(dtype), layout=layout, device=place, requires_grad=requires_grad is True
+        )
+
     def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
         """Return a tensor of a class with the attributes that it had."""
         call: Any = function.call if isinstance(function, Global) else function
@@ -223,7 +238,8 @@ class Rebuilder:
             return _set_attributes(made, state)
         if not isinstance(kind, type) or not issubclass(kind, Tensor):
             raise ValueError("a tensor is of a class of its own")
-        made = as_subclass(kind, made)
+        if type(made) is not kind:
+            made = as_subclass(kind, made)
         if hasattr(kind, "__setstate__"):
             made.__setstate__(state)  # type: ignore[attr-defined]  # as the line above found
             return made

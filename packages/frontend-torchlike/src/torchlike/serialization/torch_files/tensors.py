@@ -29,6 +29,7 @@ from dispatch_aten.shapes import contiguous_strides, storage_extent
 from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
+from ...overrides.dispatch import is_wrapper
 from ...tensors.arrays import read_elements
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
@@ -52,7 +53,7 @@ _NAMES: Final = {
     name: make_name(module, name)
     for module, names in {
         "torch._utils": "_rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_parameter _rebuild_parameter_with_state"
-        " _rebuild_meta_tensor_no_storage _rebuild_sparse_tensor",
+        " _rebuild_meta_tensor_no_storage _rebuild_sparse_tensor _rebuild_wrapper_subclass",
         "torch._tensor": "_rebuild_from_type_v2",
         "torch.serialization": "_get_layout",
     }.items()
@@ -121,6 +122,8 @@ class SavedTensors:
                 raise CyclicTensorError(value)
             self._begun[id(value)] = value
         state = dict(attributes)
+        if is_wrapper(value):
+            state = {name: each for name, each in state.items() if each is not value.device}
         if isinstance(value, Parameter):
             arguments: tuple[Any, ...] = value.detach(), value.requires_grad, OrderedDict()
             if state:
@@ -143,6 +146,10 @@ class SavedTensors:
             parts = record.indices, record.values.detach(), value.shape, record.is_coalesced
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
         refuse_layout(value, "save()")
+        if is_wrapper(value):
+            sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
+            facts = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
+            return _NAMES["_rebuild_wrapper_subclass"], facts
         if value.is_meta:
             facts = value.dtype, tuple(value.shape), tuple(value.stride()), value.requires_grad
             return _NAMES["_rebuild_meta_tensor_no_storage"], facts
