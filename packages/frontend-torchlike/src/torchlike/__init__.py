@@ -35,6 +35,7 @@ from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
 from .names.lazy_names import load_names as _load_names
 from .names.public_paths import AliasFinder as _AliasFinder
+from .overriding.listed_functions import convert as _convert
 from .surface import tensor_class  # noqa: F401  # completes the Tensor class
 from .tensors.arrays import from_numpy
 from .tensors.tensor import Tensor
@@ -118,18 +119,6 @@ _NAMES = {
     "utils": "",
     "version": "",
 }
-#: Functions written in Python whose arguments may override them.
-_ASKING = frozenset(
-    "dsmm get_device is_complex is_distributed is_floating_point is_inference is_signed lu numel pca_lowrank"
-    " spmm svd_lowrank sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum unique unravel_index".split()
-)
-
-
-def _convert(name: str, found: Any) -> Any:
-    from .overriding.wrapping import make_overridable
-
-    return make_overridable(found, "functional" if name == "unique" else "torch", name) if name in _ASKING else found
-
 
 _late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function, namespace="torch"), _convert)
 

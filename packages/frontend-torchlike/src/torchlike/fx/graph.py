@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from .. import nn
+from ..names.lazy_names import import_lazily
 from .generation.code import BoxedCodeGen as _BoxedCodeGen
 from .generation.code import CodeGen, PythonCode, TransformCodeFunc
 from .generation.literals import custom_builtins as _custom_builtins
@@ -30,6 +31,8 @@ from .targets import snake_case as _snake_case
 
 if TYPE_CHECKING:
     from .graph_module import GraphModule
+else:
+    GraphModule = import_lazily("torchlike.fx.graph_module", "GraphModule")
 
 __all__ = [
     "CodeGen",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from dispatch_core.devices import Device
 
 from ..amp.autocasting import autocast
+from ..names.lazy_names import import_lazily
 from ..surface.conditions import _assert
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype, memory_format
@@ -26,6 +27,8 @@ from .targets import type_text as _type_repr
 
 if TYPE_CHECKING:
     from .graph import Graph
+else:
+    Graph = import_lazily("torchlike.fx.graph", "Graph")
 
 __all__ = [
     "Argument",

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..names.lazy_names import import_lazily
 from .node import Node
 
 if TYPE_CHECKING:
     from .graph import Graph
+else:
+    Graph = import_lazily("torchlike.fx.graph", "Graph")
 
 __all__ = ["InsertPoint", "LookupTable", "NodeList"]
 

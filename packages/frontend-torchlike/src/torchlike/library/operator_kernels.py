@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import dispatch_core as dc
 
 from ..autograd.graph import increment_version
+from ..names.lazy_names import import_lazily
 from ..tensors.tensor import Tensor
 from .registration_keys import key_of_device
 
 if TYPE_CHECKING:
     from .operators import CustomOpDef
+else:
+    CustomOpDef = import_lazily("torchlike.library.operators", "CustomOpDef")
 
 __all__ = ["check_results", "iterate_tensors", "select_device"]
 

@@ -74,7 +74,8 @@ def _refuse_class(name: str, title: str) -> type:
     def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
         refuse_work(title)
 
-    return type(name, (), {"__new__": refuse, "__doc__": "Raise ``AssertionError``: there is no such device."})
+    documentation = "Raise ``AssertionError``: there is no such device."
+    return type(name, (), {"__new__": refuse, "__doc__": documentation, "__repr__": repr_by_attributes()})
 
 
 def list_functions(title: str) -> dict[str, Any]:

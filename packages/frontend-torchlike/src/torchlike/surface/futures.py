@@ -15,12 +15,12 @@ from ..values.devices import as_device
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
-T = TypeVar("T")
-S = TypeVar("S")
+_T = TypeVar("_T")
+_S = TypeVar("_S")
 _log: Final = logging.getLogger(__name__)
 
 
-class Future(Generic[T]):
+class Future(Generic[_T]):
     """A value, or an error, that is set once, by any thread; functions can wait for it.
 
     Args:
@@ -45,29 +45,29 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._event, self._lock = threading.Event(), threading.Lock()
-        self._callbacks: list[Callable[[Future[T]], object]] = []
+        self._callbacks: list[Callable[[Future[_T]], object]] = []
 
     def done(self) -> bool:
         """Return whether the future has a value or an error."""
         return self._event.is_set()
 
-    def wait(self) -> T:
+    def wait(self) -> _T:
         """Wait for the value and return it; raises the error that was set instead."""
         self._event.wait()
         return self._read()
 
-    def value(self) -> T:
+    def value(self) -> _T:
         """Return the value; raises the error that was set instead, and ``RuntimeError`` where there is none yet."""
         if not self._event.is_set():
             raise RuntimeError("the future has no value yet\nHint: wait() waits for it, and done() asks for it")
         return self._read()
 
-    def _read(self) -> T:
+    def _read(self) -> _T:
         if self._error is not None:
             raise self._error
-        return cast("T", self._value)
+        return cast("_T", self._value)
 
-    def set_result(self, result: T) -> None:
+    def set_result(self, result: _T) -> None:
         """Set the value, and call the functions that wait for it; raises ``RuntimeError`` for a second value."""
         self._complete(result, None)
 
@@ -92,13 +92,13 @@ class Future(Generic[T]):
         for callback in callbacks:
             self._call(callback)
 
-    def _call(self, callback: Callable[[Future[T]], object]) -> None:
+    def _call(self, callback: Callable[[Future[_T]], object]) -> None:
         try:
             callback(self)
         except Exception:  # noqa: BLE001  # the callback is the caller's
             _log.exception("Got the following error when running the callback")
 
-    def add_done_callback(self, callback: Callable[[Future[T]], object]) -> None:
+    def add_done_callback(self, callback: Callable[[Future[_T]], object]) -> None:
         """Call ``callback(future)`` when the value is set, at once where it is; its errors are logged."""
         with self._lock:
             if not self._event.is_set():
@@ -106,7 +106,7 @@ class Future(Generic[T]):
                 return
         self._call(callback)
 
-    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+    def then(self, callback: Callable[[Future[_T]], _S]) -> Future[_S]:
         """Return a future of ``callback(future)``, which is called when the value is set.
 
         An error of the callback is that of the new future, as a ``RuntimeError`` that names it. Raises ``TypeError`` for
@@ -114,9 +114,9 @@ class Future(Generic[T]):
         """
         if not callable(callback):
             raise TypeError(f"then() takes a function of the future, not {type(callback).__name__}")
-        found: Future[S] = Future()
+        found: Future[_S] = Future()
 
-        def call(done: Future[T]) -> None:
+        def call(done: Future[_T]) -> None:
             try:
                 result = callback(done)
             except Exception as error:  # noqa: BLE001  # it is raised where the new future is waited for

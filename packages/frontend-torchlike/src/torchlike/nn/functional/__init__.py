@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from types import FunctionType
-from typing import Any, Final
+from typing import Final
 
 from ...names.docstrings import complete
 from ...names.lazy_names import load_names
-from ...overriding.wrapping import make_overridable
+from ...overriding.listed_functions import convert_layer_function
 
 _NAMES: Final = {
     "activations": (
@@ -46,19 +45,6 @@ _NAMES: Final = {
     "embeddings": "embedding embedding_bag one_hot",
 }
 
-
-def _make_overridable(name: str, found: Any) -> Any:
-    """Return a function that looks for overrides before each call; those of operators do so themselves.
-
-    See Note [Functions written in Python] in `overriding.wrapping`.
-    """
-    if type(found) is not FunctionType or "__lazy" in found.__globals__ or name in ("sigmoid", "tanh"):
-        return found  # the last two call methods, which ask
-    made = make_overridable(found, "nn.functional", name)
-    made.__module__ = __name__  # where pickle finds it
-    return made
-
-
 __all__, __getattr__, __dir__ = load_names(
-    __name__, _NAMES, partial(complete, namespace="nn.functional"), _make_overridable
+    __name__, _NAMES, partial(complete, namespace="nn.functional"), convert_layer_function
 )

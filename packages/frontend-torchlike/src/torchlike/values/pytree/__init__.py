@@ -137,13 +137,18 @@ from .walks import (
 )
 
 __all__ = [
+    "ConstantNode",
     "Context",
     "DumpableContext",
     "FlattenFn",
     "FromDumpableContextFn",
+    "GetAttrKey",
     "LeafSpec",
+    "MappingKey",
+    "NodeDef",
     "PyTree",
     "PyTreeSpec",
+    "SequenceKey",
     "ToDumpableContextFn",
     "TreeSpec",
     "UnflattenFn",

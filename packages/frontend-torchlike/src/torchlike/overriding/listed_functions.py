@@ -1,0 +1,36 @@
+"""Functions written in Python whose arguments may override them, as packages take them from their modules."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any, Final
+
+__all__ = ["convert", "convert_layer_function"]
+
+_NAMES: Final = frozenset(
+    "dsmm get_device is_complex is_distributed is_floating_point is_inference is_signed lu numel pca_lowrank"
+    " spmm svd_lowrank sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum unique unravel_index".split()
+)
+
+
+def convert(name: str, found: Any) -> Any:
+    """Return what torchlike has under a name: a function of the list asks its arguments for overrides."""
+    if name not in _NAMES:
+        return found
+    from .wrapping import make_overridable
+
+    return make_overridable(found, "functional" if name == "unique" else "torch", name)
+
+
+def convert_layer_function(name: str, found: Any) -> Any:
+    """Return what ``nn.functional`` has under a name: functions of operators ask by themselves, the others are wrapped.
+
+    See Note [Functions written in Python] in `overriding.wrapping`.
+    """
+    if type(found) is not FunctionType or "__lazy" in found.__globals__ or name in ("sigmoid", "tanh"):
+        return found  # the last two call methods, which ask
+    from .wrapping import make_overridable
+
+    made = make_overridable(found, "nn.functional", name)
+    made.__module__ = "torchlike.nn.functional"  # where pickle finds it
+    return made
