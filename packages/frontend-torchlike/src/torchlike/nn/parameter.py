@@ -61,7 +61,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None: ...
     else:
 
-        def __init__(self, *args, **kwargs) -> None:
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
             """Do nothing more; ``__new__`` has taken the arguments, which a subclass has others of."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
