@@ -148,8 +148,8 @@ class SavedTensors:
         refuse_layout(value, "save()")
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
-            facts = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
-            return _NAMES["_rebuild_wrapper_subclass"], facts
+            wrapped = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
+            return _NAMES["_rebuild_wrapper_subclass"], wrapped
         if value.is_meta:
             facts = value.dtype, tuple(value.shape), tuple(value.stride()), value.requires_grad
             return _NAMES["_rebuild_meta_tensor_no_storage"], facts
