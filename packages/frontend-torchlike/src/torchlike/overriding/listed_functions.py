@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any, Final
 
+from ..names.spelling import spell
+
 __all__ = ["convert", "convert_layer_function"]
 
 _NAMES: Final = frozenset(
@@ -32,5 +34,5 @@ def convert_layer_function(name: str, found: Any) -> Any:
     from .wrapping import make_overridable
 
     made = make_overridable(found, "nn.functional", name)
-    made.__module__ = "torchlike.nn.functional"  # where pickle finds it
+    made.__module__ = spell("torchlike.nn.functional")  # where pickle finds it
     return made
