@@ -148,3 +148,32 @@ def test_a_group_without_parameters_and_settings_beyond_floats_are_refused():
             optimizer.add_param_group(wrong)
     with pytest.raises(ValueError, match="Invalid lr: it is beyond a float's range"):
         torchlike.optim.Adam([torchlike.ones(2, requires_grad=True)], lr=10**400)
+
+
+def test_optimizers_take_a_list_of_parameters_as_it_is():
+    weights = torchlike.nn.ParameterList([torchlike.ones(2), torchlike.ones(1)])
+    optimizer = torchlike.optim.SGD(weights, lr=0.5)
+    sum(weight.sum() for weight in weights).backward()
+    optimizer.step()
+    assert [weight.tolist() for weight in weights] == [[0.5, 0.5], [0.5]]
+    with pytest.raises(TypeError, match="pass its parameters"):
+        torchlike.optim.SGD(torchlike.nn.Sequential(torchlike.nn.Linear(1, 1)), lr=0.5)
+
+
+def test_an_optimizer_around_another_wraps_its_own_step():
+    class Around(torchlike.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+            self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = {}, {}
+            self._patch_step_function()
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    calls = []
+    around = Around(torchlike.optim.SGD([torchlike.ones(1, requires_grad=True)], lr=0.1))
+    around.register_step_pre_hook(lambda *_: calls.append("before"))
+    around.register_step_post_hook(lambda *_: calls.append("after"))
+    around.step()
+    assert calls == ["before", "after"]
+    assert torchlike.optim.Optimizer.profile_hook_step(lambda self: 3).hooked

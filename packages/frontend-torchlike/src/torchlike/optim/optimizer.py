@@ -97,9 +97,14 @@ class Optimizer(Hooks):
         self.defaults = defaults
         for name in HOOKS:
             setattr(self, name, OrderedDict())
-        self._wrap_step()
-        owns_parameters = hasattr(params, "parameters")
-        if owns_parameters or isinstance(params, Tensor) or not isinstance(params, Iterable):
+        self._patch_step_function()
+        is_iterable = isinstance(params, Iterable) and not isinstance(params, Tensor)
+        groups: list[Any] = list(params) if is_iterable else []
+        # A ParameterList has parameters too, and gives them itself.
+        owns_parameters = hasattr(params, "parameters") and not (
+            is_iterable and all(isinstance(each, Tensor) for each in groups)
+        )
+        if owns_parameters or not is_iterable:
             hint = "\nHint: pass its parameters()" if owns_parameters else ""
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -107,7 +112,6 @@ class Optimizer(Hooks):
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
         if not groups:
             raise ValueError(
                 "optimizer got an empty parameter list\n"
@@ -128,18 +132,23 @@ class Optimizer(Hooks):
         self.__dict__.update(state)
         for name in HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
-        self._wrap_step()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
         OPTIMIZERS.add(self)
 
-    def _wrap_step(self) -> None:
-        """Wrap the class's own ``step`` so that it calls hooks."""
+    def _patch_step_function(self) -> None:
+        """Wrap the class's own ``step`` so that it calls hooks; optimizers of libraries around others call this."""
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
-            kind.step = with_hooks(kind.step)  # type: ignore[method-assign]
+            kind.step = self.profile_hook_step(kind.step)  # type: ignore[method-assign]
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a ``step`` that calls the hooks around ``func`` (source: ``torch.optim.Optimizer.profile_hook_step``)."""
+        return with_hooks(func)
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(
