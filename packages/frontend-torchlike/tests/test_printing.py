@@ -89,3 +89,19 @@ def test_the_options_are_one_object_that_set_printoptions_changes():
     finally:
         torchlike.set_printoptions(profile="default")
     assert options.threshold == 1000
+
+
+def test_classes_of_parameters_are_named_as_by_torch():
+    class Weight(torchlike.nn.Parameter):
+        pass
+
+    class Disabled(torchlike.Tensor):
+        __torch_function__ = torchlike.nn.Parameter.__torch_function__
+
+    weight = torchlike.nn.Parameter(torchlike.ones(2))
+    assert torchlike.Tensor.__repr__(weight) == "tensor([1., 1.], requires_grad=True)"
+    text = "Parameter(Weight([1., 1.], requires_grad=True))"
+    assert torchlike.Tensor.__repr__(Weight(torchlike.ones(2))) == text
+    assert repr(Weight(torchlike.ones(2))) == f"Parameter containing:\n{text}"
+    assert repr(torchlike.ones(1).as_subclass(Disabled)) == "Disabled([1.])"
+    assert repr(torchlike.nn.Buffer(torchlike.ones(1))) == "tensor([1.])"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..creation.factories import FACTORIES
 from ..history.views import share_memory
@@ -36,6 +36,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
     """
 
     __torch_function__ = DISABLED
+    _text_of_subclasses: ClassVar = "Parameter({})"
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Share the data of a tensor."""
@@ -99,6 +100,7 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
     __torch_function__ = DISABLED
+    _text_of_subclasses: ClassVar = "{}"
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:

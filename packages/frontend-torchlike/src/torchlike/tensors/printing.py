@@ -26,7 +26,7 @@ from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
 from .arrays import read_printable
-from .overriding_classes import DISABLED, ENTERED, ask
+from .overriding_classes import ENTERED, ask
 from .tensor import Tensor
 
 
@@ -126,7 +126,8 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
         text: str = tensor._dispatch_data.to_text(tensor)
         return text
     kind: Any = type(tensor)
-    start = "tensor(" if kind is Tensor or kind.__torch_function__ is DISABLED else f"{kind.__name__}("
+    is_plain = kind is Tensor or "_text_of_subclasses" in vars(kind)
+    start = "tensor(" if is_plain else f"{kind.__name__}("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
     notes, body = [], ""
     if device.type != "cpu" or device.index is not None:
@@ -158,7 +159,13 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
             notes.append(f"grad_fn=<{node.name()}>")
         elif tensor.requires_grad:
             notes.append("requires_grad=True")
-    return add_notes(start + body, notes, len(start))
+    text = add_notes(start + body, notes, len(start))
+    if is_plain:
+        return text
+    if vars(tensor).get("_is_param"):
+        return f"Parameter({text})"
+    pattern: str = getattr(kind, "_text_of_subclasses", "{}")
+    return pattern.format(text)
 
 
 def add_notes(text: str, notes: list[str], indent: int, *, new_line: bool = False) -> str:
