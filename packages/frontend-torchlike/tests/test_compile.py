@@ -282,3 +282,13 @@ def test_traces_are_captures():
     with pytest.raises(RuntimeError, match="example_inputs"):
         torchlike.jit.trace(layer)
     assert not isinstance(layer, torchlike.jit.ScriptModule)
+
+
+def test_unknown_modes_and_values_that_are_not_functions_are_refused():
+    with pytest.raises(RuntimeError, match=r"Unrecognized mode=max-autotun, .*did you mean 'max-autotune'"):
+        torchlike.compile(lambda x: x, mode="max-autotun")
+    with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'> is provided"):
+        torchlike.compile(3)
+    assert torchlike.compile(lambda x: x + 1, mode="max-autotune")(1) == 2
+    # As in torch, only inductor has modes.
+    assert torchlike.compile(lambda x: x + 1, mode="fast", backend="eager")(1) == 2

@@ -169,3 +169,10 @@ def test_streams_and_events_of_an_absent_device_are_classes():
 def test_a_library_of_operators_is_an_error_of_the_system():
     with pytest.raises(OSError, match=r"built upon torch's machine code"):
         torchlike.ops.load_library("libtorchvision.so")
+
+
+@pytest.mark.parametrize("name", ["get_rank", "get_world_size", "barrier"])
+def test_questions_about_processes_raise_the_error_that_torch_raises_without_a_group(name):
+    with pytest.raises(ValueError, match=rf"{name}: processes do not communicate(.|\n)*Hint: is_initialized"):
+        getattr(torchlike.distributed, name)()
+    assert torchlike.distributed.group.WORLD is None is torchlike.distributed.GroupMember.WORLD

@@ -373,3 +373,13 @@ def test_a_save_that_fails_at_any_write_leaves_the_old_checkpoint(tmp_path, monk
 
 def full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"", "it is empty"), (b"<html>not a file", r"it begins with b'<html>not a file'")]
+)
+def test_files_of_another_kind_are_described(tmp_path, content, said):
+    path = tmp_path / "model.pt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"model\.pt is not a safetensors file, nor one of torch\.save \({said}\)"):
+        torchlike.load(path)

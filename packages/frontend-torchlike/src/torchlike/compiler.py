@@ -46,6 +46,8 @@ _dynamo = _inductor = SimpleNamespace(config=SimpleNamespace())
 #: The backends of torch: with each of them a program means the same as without.
 _EAGER: Final = ("inductor", "eager", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm", "ipex")
 _CAPTURE: Final = "capture"
+#: The modes of torch's backend ``inductor``.
+_MODES: Final = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 _default_backend: str | Callable[..., Any] = "inductor"
 
@@ -69,7 +71,8 @@ def compile(
     ``backend="capture"`` asks for `torchlike.capture`: the operators of calls are recorded twice and then replayed without
     running the function, so later changes of Python's state (attributes, globals) are not seen. What cannot be captured runs
     eagerly from then on, which a ``RuntimeWarning`` says; with ``fullgraph=True`` it raises ``CaptureError``.
-    ``recompile_limit`` is the number of variants that are kept (8). Raises ``RuntimeError`` for a backend that is not there.
+    ``recompile_limit`` is the number of variants that are kept (8). Raises ``RuntimeError`` for a backend or
+    a mode that is not there.
 
     >>> import torchlike
     >>> double = torchlike.compile(lambda x: x + x, backend="capture")
@@ -82,10 +85,16 @@ def compile(
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     chosen = _default_backend if backend is None else backend
     _check_backend(chosen)
+    if chosen == "inductor" and mode is not None and mode not in _MODES:
+        near = get_close_matches(str(mode), _MODES, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}{meant}")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if function is None:
             raise RuntimeError("Model can't be None")
+        if not callable(function):
+            raise AssertionError(f"A callable function is expected, but {type(function)} is provided.")
         if disable or chosen != _CAPTURE:
             return function
         if recompile_limit is not None and (type(recompile_limit) is not int or recompile_limit < 1):

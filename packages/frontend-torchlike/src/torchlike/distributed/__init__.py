@@ -25,14 +25,22 @@ def is_torchelastic_launched() -> bool:
 is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_available
 
 
-def _refuse(name: str) -> Any:
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(
-            f"torch.distributed.{name}: processes do not communicate here; run the program in one process"
+class NoProcessGroupError(RuntimeError, ValueError):
+    """A call that needs several processes: torch raises ``ValueError`` where no group of them was initialized."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"torch.distributed.{name}: processes do not communicate here; run the program in one process\n"
+            "Hint: is_initialized() and is_available() are False here; programs that ask them first do without"
         )
 
+
+def _refuse(name: str) -> Any:
+    def function(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NoProcessGroupError(name)
+
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raise ``RuntimeError``: processes do not communicate here."
+    function.__doc__ = "Raise ``NoProcessGroupError``: processes do not communicate here."
     return function
 
 
@@ -42,6 +50,19 @@ _REFUSED = (
     " scatter send monitored_barrier"
 )
 globals().update({name: _refuse(name) for name in _REFUSED.split()})
+
+
+class group:  # noqa: N801  # torch's name
+    """The group of all processes, which there is none of here (source: ``torch.distributed.group``)."""
+
+    WORLD: Any = None
+
+
+class GroupMember:
+    """The same group under its older name (source: ``torch.distributed.GroupMember``)."""
+
+    WORLD: Any = None
+    NON_GROUP_MEMBER: Any = -100
 
 
 class ReduceOp:

@@ -130,11 +130,13 @@ def explain_missing(namespace: str, name: str) -> str:
     there = [each for each in getattr(owner, "__all__", dir(owner)) if not each.startswith("_")]
     elsewhere = [_spell(other, name) for other in TORCH_NAMES if other != namespace and _has(other, name)]
     same = [each for each in there if each.lower() == name.lower()]
-    near = same or elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=0.6)
     refused = REFUSED.get(f"torch.{name}") if namespace == "torch" else None
     if refused is not None:
         return f": torch has it, and it is left out, because {refused}"
     reason = reason_for(namespace, name)
+    # A name of torch's is not misspelt: names that look like it say little, and only those nearest to it are of use.
+    cutoff = 0.6 if reason is None else 0.8
+    near = same or elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=cutoff)
     if reason is None:
         return f"; did you mean {' or '.join(near)}?" if near else ""
     return f": torch has it, and it is left out, because {reason}" + (f"; near it {_are(near)}" if near else "")

@@ -220,7 +220,15 @@ def read_file(source: Source, locate: Locator) -> Any:
         reader = _FileReader(source, entries, locate)
         return Decoder(reader.make).decode(json.loads(metadata["structure"]))
     except Exception as error:  # noqa: BLE001  # whatever a wrong file leads to
-        refuse(error, source.name, "is not a safetensors file", locate.error)
+        refuse(error, source.name, f"is not a safetensors file, nor one of torch.save{_describe(source)}", locate.error)
+
+
+def _describe(source: Source) -> str:
+    """Return the first bytes of a file that has no header, as a page or a text instead of the wanted file."""
+    size = source.end - source.start
+    if size < 9 or source.read(source.start + 8, 1) != b"{":
+        return f" ({f'it begins with {source.read(source.start, min(size, 16))!r}' if size else 'it is empty'})"
+    return ""
 
 
 def _read_plain(source: Source, entry: ReadEntry) -> np.ndarray[Any, Any]:
