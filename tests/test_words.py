@@ -35,7 +35,9 @@ IRREGULAR = frozenset(
 )
 REGULAR = frozenset("bleed breed embed exceed feed heed need proceed seed shed speed succeed weed".split())
 #: Functions of Python (``Future.done``), NumPy (``numpy.ma.filled``, ``searchsorted``) and torch (``cached``) named so.
-FOREIGN = frozenset(["cached", "coalesced", "done", "filled", "reversed", "searchsorted", "sorted", "untyped"])
+FOREIGN = frozenset(
+    ["cached", "coalesced", "done", "expired", "filled", "reversed", "searchsorted", "sorted", "untyped"]
+)
 
 #: Words for those whom a sentence does not name, and for what it calls by no noun; in quotes they are only mentioned.
 VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)

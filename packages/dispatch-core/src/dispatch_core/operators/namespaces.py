@@ -181,6 +181,10 @@ class OpOverloadPacket(_Named):
         """Return the packet's name, ``aten::add``."""
         return self._name
 
+    @property
+    def __name__(self) -> str:
+        return self._name.rpartition("::")[2]
+
     def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from dispatch_core.frontends import call_signature
 
+from ..tensors.overriding_classes import is_wrapper
 from ..tensors.tensor import Tensor
 
 __all__ = ["TensorWithFlatten", "is_traceable_wrapper_subclass", "return_and_correct_aliasing", "transform_subclass"]
@@ -56,7 +57,8 @@ def transform_subclass(
 def return_and_correct_aliasing(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, out: Any) -> Any:
     """Return a handler's result as the operator's schema promises it (source: ``torch.utils._python_dispatch``).
 
-    Where it says that the result is an argument that was written to, the argument is returned.
+    Where it says that the result is an argument that was written to, the argument is returned; where it is a view of one,
+    and both are wrappers, it is said to lie in the argument's memory.
 
     >>> import torchlike
     >>> x = torchlike.ones(2)
@@ -67,12 +69,25 @@ def return_and_correct_aliasing(func: Any, args: tuple[Any, ...], kwargs: dict[s
     given = dict(zip((each.name for each in signature.parameters), args, strict=False)) | (kwargs or {})
 
     def choose(result: Any, value: Any) -> Any:
-        if result.kind != "self" or value is None:
+        if result.kind not in ("self", "view") or value is None:
             return value
-        return given.get(signature.parameters[result.source].name, value)
+        source = given.get(signature.parameters[result.source].name, value)
+        if result.kind == "self":
+            return source
+        for each in value if isinstance(value, list | tuple) else (value,):
+            _lay_into(each, source)
+        return value
 
     if len(signature.results) == 1:
         return choose(signature.results[0], out)
     if isinstance(out, list | tuple) and len(out) == len(signature.results):
         return type(out)(choose(result, value) for result, value in zip(signature.results, out, strict=True))
     return out
+
+
+def _lay_into(view: Any, source: Any) -> None:
+    """Say of a wrapper that it lies in the memory of another."""
+    if isinstance(view, Tensor) and isinstance(source, Tensor) and is_wrapper(view) and is_wrapper(source):
+        data, memory = view._dispatch_data, source._dispatch_data.storage
+        if data.storage is not memory:
+            view._dispatch_data = type(data)(data.shape, data.strides, data.dtype, data.storage_offset, memory)

@@ -13,16 +13,14 @@ from functools import partial
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_core.frontends import find_array_type
+from dispatch_aten.shapes import storage_extent
 
 from ..overriding.handling import add_overriding
 from ..tensors.arrays import give_class
-from ..tensors.overriding_classes import DISABLED_DISPATCH
+from ..tensors.overriding_classes import DISABLED_DISPATCH, WRAPPED
 from ..tensors.tensor import Tensor, wrap
 from ..values.devices import as_device, default_device
 from ..values.layouts import strided
-
-_PLACE = "_wrapped_device"
 
 
 def find_handlers(values: Sequence[Any]) -> list[Any]:
@@ -90,12 +88,14 @@ def make_wrapper(
         if strides is None:
             array = dc.ops.aten.empty(sizes, dtype=dtype, device=meta, memory_format=memory_format)
         else:
-            array = dc.ops.aten.empty_strided(sizes, tuple(strides), dtype=dtype, device=meta)
+            reach = (storage_offset or 0) + storage_extent(sizes, tuple(strides))
+            memory = dc.ops.aten.empty((reach,), dtype=dtype, device=meta)
+            array = dc.ops.aten.as_strided(memory, sizes, tuple(strides), storage_offset or 0)
         made = array if isinstance(array, Tensor) else wrap(array)
     if place.type == "cpu":
         made._dispatch_mask = made._dispatch_mask & ~dc.DispatchKey.Meta | dc.DispatchKey.CPU
     made = give_class(made, cls)
-    made.__dict__[_PLACE] = place
+    made.__dict__[WRAPPED] = place
     return made._require_grad() if requires_grad else made
 
 
@@ -103,13 +103,7 @@ def read_device(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the getter of a tensor's device that knows of wrappers."""
 
     def device(self: Tensor) -> Any:
-        found = self.__dict__.get(_PLACE)
+        found = self.__dict__.get(WRAPPED)
         return plain(self) if found is None else found
 
     return device
-
-
-def is_wrapper(tensor: Tensor) -> bool:
-    """Return whether a tensor has no elements of its own; see Note [Wrappers]."""
-    known = find_array_type(type(tensor._dispatch_data))
-    return _PLACE in tensor.__dict__ and known is not None

@@ -16,6 +16,7 @@ from ..history.grad_mode import no_grad
 from ..nn.parameter import Buffer, Parameter
 from ..overrides.dispatch import make_wrapper
 from ..tensors.arrays import as_subclass
+from ..tensors.deepcopy import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive
@@ -282,6 +283,13 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, sta
 
 
 def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
+    if type(state) is tuple and len(state) == 2 and all(isinstance(each, dict) for each in state):
+        state, slots = state
+        known = read_slot_names(type(tensor))
+        if not known.issuperset(slots):
+            raise ValueError("a tensor's class has no slots for its attributes")
+        for name, value in slots.items():
+            setattr(tensor, name, value)
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
         raise ValueError("a tensor's attributes have no names")
     if state.get("_is_buffer") is True and type(state.get("persistent")) is bool:

@@ -64,6 +64,8 @@ REAL: Final = {
     "torch._C.dtype": "torchlike:dtype",
     "torch._C.layout": "torchlike:layout",
     "torch._C.memory_format": "torchlike:memory_format",
+    "torch.multiprocessing.reductions.StorageWeakRef": "torchlike.tensors.storages:StorageWeakRef",
+    "torch.utils._dtype_abbrs.dtype_abbrs": "torchlike.values.dtype_abbreviations:ABBREVIATIONS",
     "torch._C._set_grad_enabled": "torchlike:set_grad_enabled",
     "torch._C.is_grad_enabled": "torchlike:is_grad_enabled",
     "torch._C.is_inference_mode_enabled": "torchlike:is_inference_mode_enabled",

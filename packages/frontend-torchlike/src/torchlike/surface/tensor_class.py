@@ -31,7 +31,7 @@ from ..names.lazy_names import LeftOut
 from ..overriding.handling import make_override
 from ..overriding.public_attributes import publish
 from ..overriding.wrapping import make_method
-from ..tensors.arrays import data_ptr, read_printable, reduce, to_array, to_numpy
+from ..tensors.arrays import data_ptr, read_printable, reduce, refuse_wrapper, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
 from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH, ROOT
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
@@ -43,6 +43,8 @@ __all__: list[str] = []
 
 def _tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python's numbers (source: ``torch.Tensor.tolist``)."""
+    if type(self) is not Tensor:
+        refuse_wrapper(self, ".tolist()")
     return read_printable(self).tolist()
 
 

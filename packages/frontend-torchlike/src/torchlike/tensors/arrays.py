@@ -32,6 +32,7 @@ from ..history.views import share_memory
 from ..values.argument_types import DeviceLike
 from ..values.devices import as_device
 from ..values.layouts import refuse_layout
+from .overriding_classes import is_wrapper
 from .tensor import Tensor, wrap
 
 _ndarray: Final[Any] = np.ndarray
@@ -196,9 +197,20 @@ def put(array: np.typing.NDArray[Any], device: DeviceLike = None) -> Tensor:
     return wrap(_device_put()(array, device=place))
 
 
+def refuse_wrapper(tensor: Tensor, name: str) -> None:
+    """Raise ``RuntimeError`` for a tensor that wraps others, and has no elements."""
+    if is_wrapper(tensor):
+        raise RuntimeError(
+            f"{name} is not supported for tensor subclasses.\n"
+            f"Hint: {type(tensor).__name__} has no elements of its own: ask the tensors that it wraps"
+        )
+
+
 def read_elements(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     try:
+        if type(tensor) is not Tensor:
+            refuse_wrapper(tensor, "reading the elements")
         refuse_layout(tensor, "reading the elements as one array")
         return host.get(tensor.detach() if tensor.requires_grad else tensor)
     except Exception as error:
@@ -219,6 +231,8 @@ def read_printable(tensor: Tensor) -> np.typing.NDArray[Any]:
 def _get_shareable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
     try:
+        if type(tensor) is not Tensor:
+            refuse_wrapper(tensor, ".numpy()")
         refuse_layout(tensor, "numpy()")
         if not tensor.is_cpu:
             raise TypeError(
@@ -312,7 +326,7 @@ def data_ptr(tensor: Tensor) -> int:
     if type(data) is _ndarray and not included_mask():
         return read_address(data)
     refuse_layout(tensor, "data_ptr()")
-    if tensor.is_meta:
+    if tensor.is_meta or is_wrapper(tensor):
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")

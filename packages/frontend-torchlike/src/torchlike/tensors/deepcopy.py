@@ -19,6 +19,7 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
 from .arrays import give_class, is_recording, read_elements
+from .overriding_classes import is_wrapper
 from .tensor import Tensor, wrap
 
 _T = TypeVar("_T", bound=Tensor)
@@ -40,6 +41,8 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         made: Tensor = tensor._dispatch_data.deep_copy(tensor, memo)
         memo[id(tensor)] = made
         return copy_attributes(tensor, made, memo)
+    if type(tensor) is not Tensor and is_wrapper(tensor):
+        return _copy_wrapper(tensor, memo)
     with no_grad():
         data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
     copy = memo[id(tensor)] = give_class(data, type(tensor))
@@ -49,6 +52,39 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         copy._state.grad = deep_copy(tensor._state.grad, memo)
         copy._dispatch_mask |= tensor._dispatch_mask & AUTOGRAD
     return copy_attributes(tensor, copy, memo)
+
+
+def _copy_wrapper(tensor: _T, memo: dict[Any, Any]) -> _T:
+    """Return a copy of a tensor that wraps others, as its class clones it."""
+    with no_grad():
+        copy = tensor.clone()
+    if type(copy) is not type(tensor):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly"
+            " implement clone() and for which cloning returns another instance of the same subclass:"
+            f" {type(tensor).__name__}"
+            f" gave {type(copy).__name__}\nHint: implement clone() for the class, or override __deepcopy__()"
+        )
+    memo[id(tensor)] = copy
+    if tensor.requires_grad:
+        copy.requires_grad_()
+    if tensor.grad is not None:
+        copy.grad = deep_copy(tensor.grad, memo)
+    for name, value in read_slots(tensor).items():
+        setattr(copy, name, deepcopy(value, memo))
+    return copy_attributes(tensor, copy, memo)
+
+
+def read_slot_names(kind: type) -> frozenset[str]:
+    """Return the names of the slots of a class of tensors that are not the tensors' own."""
+    kinds = kind.__mro__[: kind.__mro__.index(Tensor)]
+    slots = [(each,) if isinstance(each, str) else each for each in (vars(k).get("__slots__", ()) for k in kinds)]
+    return frozenset(name for each in slots for name in each) - {"__dict__", "__weakref__"}
+
+
+def read_slots(tensor: Tensor) -> dict[str, Any]:
+    """Return the attributes of a tensor that its class has slots for."""
+    return {name: getattr(tensor, name) for name in sorted(read_slot_names(type(tensor))) if hasattr(tensor, name)}
 
 
 def copy_attributes(tensor: Tensor, copy: _T, memo: dict[Any, Any]) -> _T:

@@ -26,8 +26,10 @@ __all__ = [
     "MODES",
     "PYTHON",
     "ROOT",
+    "WRAPPED",
     "ask",
     "complete_bases",
+    "is_wrapper",
 ]
 
 CLASSES: Final = DispatchKey["TorchFunction"].value
@@ -46,6 +48,15 @@ def ask(name: str, tensor: Any, *args: Any) -> Any:
     if type(tensor).__torch_function__ is DISABLED and not ENTERED:
         return NotImplemented
     return ASK[0](name, (tensor, *args))
+
+
+#: The attribute of a tensor that wraps others, with the device that it names; see Note [Wrappers] in `overrides.dispatch`.
+WRAPPED: Final = "_wrapped_device"
+
+
+def is_wrapper(tensor: Any) -> bool:
+    """Return whether a tensor has no elements of its own; see Note [Wrappers] in `overrides.dispatch`."""
+    return WRAPPED in tensor.__dict__
 
 
 class _NoOverride:

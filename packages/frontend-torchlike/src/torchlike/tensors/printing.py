@@ -111,12 +111,16 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
             setattr(PRINT_OPTS, name, value)
 
 
-def format_tensor(tensor: Tensor) -> str:
-    """Return the text of a tensor as ``repr`` shows it."""
-    if (ENTERED or type(tensor) is not Tensor) and (found := ask("__repr__", tensor)) is not NotImplemented:
+def format_tensor(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the text of a tensor as ``repr`` shows it, with ``tensor_contents`` in the place of its elements."""
+    if (
+        tensor_contents is None
+        and (ENTERED or type(tensor) is not Tensor)
+        and (found := ask("__repr__", tensor)) is not NotImplemented
+    ):
         overridden: str = found
         return overridden
-    return _str_intern(tensor)
+    return _str_intern(tensor, tensor_contents=tensor_contents)
 
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
@@ -140,7 +144,7 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
         body = "..."
         notes.append(f"size={shape}")
         ordinary = dtype == default
-    elif not tensor.numel():
+    elif tensor_contents is None and not tensor.numel():
         body = "[]"
         if len(shape) != 1:
             notes.append(f"size={shape}")

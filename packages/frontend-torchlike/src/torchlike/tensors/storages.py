@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Self
+from weakref import ref
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from dispatch_core.frontends import included_mask
 from ..values.layouts import refuse_layout
 from .arrays import put, read_address, read_elements
 from .mapped_files import cut, map_file
+from .overriding_classes import is_wrapper
 from .tensor import Tensor, wrap
 
 
@@ -71,7 +74,7 @@ class UntypedStorage:
             is_size = isinstance(source, int)
             source = put(np.empty(source, np.uint8) if is_size else np.array(source, np.uint8), device)
         refuse_layout(source, "storage()")
-        self._tensor = _find_whole(source).detach()
+        self._tensor = source if is_wrapper(source) else _find_whole(source).detach()
 
     @classmethod
     def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> Self:
@@ -118,8 +121,13 @@ class UntypedStorage:
         return self._tensor.device
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte, 0 where there is none."""
+        """Return the address of the first byte, 0 where there is none; raises ``RuntimeError`` for memory of a wrapper."""
         tensor = self._tensor
+        if is_wrapper(tensor):
+            raise RuntimeError(
+                "Attempted to access the data pointer on an invalid python storage.\n"
+                f"Hint: {type(tensor).__name__} has no elements of its own: ask the tensors that it wraps"
+            )
         if not tensor.is_cpu:
             return 0
         owner = _find_owner(tensor)
@@ -128,7 +136,7 @@ class UntypedStorage:
     def nbytes(self) -> int:
         """Return the number of bytes."""
         tensor = self._tensor
-        if not tensor.is_cpu:
+        if not tensor.is_cpu or is_wrapper(tensor):
             return (tensor.storage_offset() + storage_extent(tensor.shape, tensor.stride())) * tensor.dtype.itemsize
         return int(_find_owner(tensor).nbytes)
 
@@ -211,3 +219,42 @@ class TypedStorage(UntypedStorage):
     def _flat(self) -> Tensor:
         whole: Tensor = self._read(len(self))
         return whole
+
+
+def _return(value: Any) -> Any:
+    return value
+
+
+class StorageWeakRef:
+    """A weak reference to the memory of a storage, by which two are compared (source: ``torch.multiprocessing.reductions``).
+
+    >>> import torchlike
+    >>> x = torchlike.ones(2, 2)
+    >>> refer = lambda tensor: StorageWeakRef(tensor.untyped_storage())
+    >>> refer(x) == refer(x[0]), refer(x) == refer(x.clone())
+    (True, False)
+    """
+
+    __slots__ = ("_memory", "cdata")
+
+    def __init__(self, storage: UntypedStorage) -> None:
+        data = storage._tensor._dispatch_data
+        #: The key of the memory.
+        self.cdata = dc.storage_of(data)
+        memory = _find_owner(storage._tensor) if type(data) is np.ndarray else getattr(data, "storage", data)
+        try:
+            self._memory: Callable[[], Any] = ref(memory)
+        except TypeError:  # an array on meta, which has none, and takes no references of this kind
+            self._memory = partial(_return, memory)
+
+    def expired(self) -> bool:
+        """Return whether the memory is gone."""
+        return self._memory() is None
+
+    def __hash__(self) -> int:
+        return hash(self.cdata)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StorageWeakRef):
+            return NotImplemented
+        return self.cdata == other.cdata

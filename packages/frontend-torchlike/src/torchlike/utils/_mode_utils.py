@@ -1,8 +1,11 @@
-"""Questions about modes (source: ``torch.utils._mode_utils``)."""
+"""Questions about modes, and blocks without them (source: ``torch.utils._mode_utils``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from ..overrides import DisableTorchDispatch
 
 
 def all_same_mode(modes: Sequence[object]) -> bool:
@@ -12,3 +15,10 @@ def all_same_mode(modes: Sequence[object]) -> bool:
     (True, False)
     """
     return all(mode == modes[0] for mode in modes)
+
+
+@contextmanager
+def no_dispatch() -> Iterator[None]:
+    """Turn off the handlers of operators, of modes and of classes, while a block runs."""
+    with DisableTorchDispatch():
+        yield

@@ -55,9 +55,22 @@ class TorchDispatchMode(dc.DispatchMode):
     tensor_type: ClassVar[type | None] = Tensor
     handler_name: ClassVar[str] = "__torch_dispatch__"
 
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Return whether the mode serves tools and not the program: False unless a class says so."""
+        return False
+
     def dispatch_handler(self) -> Callable[..., Any]:
-        """Return the function that gets the calls: rules of single operators for the class come first."""
+        """Return the function that gets the calls: rules of single operators for the class come first.
+
+        Raises ``RuntimeError`` where the handler is a classmethod, which would not know its mode.
+        """
         handler, cls = super().dispatch_handler(), type(self)
+        if getattr(handler, "__self__", None) is cls:
+            raise RuntimeError(
+                f"Defining your mode's `__torch_dispatch__` of {cls.__qualname__} as a classmethod is not supported, please"
+                " make it a plain method"
+            )
         rules = {name: rule for (name, owner), rule in RULES.items() if owner is cls}
         if not rules:
             return handler
@@ -92,6 +105,17 @@ def _get_current_dispatch_mode() -> Any:
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
     return current_modes()
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Return whether a mode is on; without ``include_infra_modes``, one that serves the program.
+
+    >>> with BaseTorchDispatchMode():
+    ...     is_in_torch_dispatch_mode()
+    True
+    """
+    modes = current_modes()
+    return any(include_infra_modes or not getattr(type(mode), "is_infra_mode", bool)() for mode in modes)
 
 
 @contextmanager

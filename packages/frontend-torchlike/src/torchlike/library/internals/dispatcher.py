@@ -8,6 +8,8 @@ import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet, FunctionSchema
 from dispatch_core.schema import Argument
 
+from ...history.transforms import FRONT
+from ...tensors.overriding_classes import PYTHON
 from ...tensors.tensor import Tensor
 from ..operator_kernels import iterate_tensors
 from ..registration_keys import key_of_device
@@ -95,6 +97,21 @@ def _find(name: str) -> Any:
     except dc.OperatorNotFoundError as error:
         fault = LibraryError(f"operator {name} does not exist: {error}")
     raise fault
+
+
+def _dispatch_find_schema_or_throw(name: str, overload: str) -> Any:
+    """Return an operator by its name and its overload's; raises ``RuntimeError`` where there is none."""
+    return _find(f"{name}.{overload}" if overload else name)
+
+
+def _dispatch_call_boxed(handle: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator that `_dispatch_find_schema_or_throw` has found."""
+    return handle(*args, **kwargs)
+
+
+def _dispatch_isTensorSubclassLike(tensor: Tensor) -> bool:  # noqa: N802  # torch's name
+    """Return whether a tensor's operators are handled by its class or its function transform."""
+    return bool(tensor._dispatch_mask & (FRONT | PYTHON))
 
 
 def _dispatch_key_for_device(device_type: str) -> str:

@@ -29,8 +29,9 @@ from dispatch_aten.shapes import contiguous_strides, storage_extent
 from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
-from ...overrides.dispatch import is_wrapper
 from ...tensors.arrays import read_elements
+from ...tensors.deepcopy import read_slots
+from ...tensors.overriding_classes import WRAPPED, is_wrapper
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
 from ...values.dtypes import memory_format
@@ -123,7 +124,7 @@ class SavedTensors:
             self._begun[id(value)] = value
         state = dict(attributes)
         if is_wrapper(value):
-            state = {name: each for name, each in state.items() if each is not value.device}
+            del state[WRAPPED]
         if isinstance(value, Parameter):
             arguments: tuple[Any, ...] = value.detach(), value.requires_grad, OrderedDict()
             if state:
@@ -137,6 +138,8 @@ class SavedTensors:
             state |= {"requires_grad": True}  # which the call has no argument for
         if kind is Tensor and not state:
             return *call, *later
+        if slots := read_slots(value):
+            return _NAMES["_rebuild_from_type_v2"], (call[0], kind, call[1], (state, slots)), *later
         return _NAMES["_rebuild_from_type_v2"], (call[0], kind, call[1], state), *later
 
     def _call(self, value: Tensor) -> tuple[Any, Any]:
