@@ -149,7 +149,7 @@ def test_storages_are_brought_to_places():
         serialization.location_tag(storage) == "cpu"
         and serialization.default_restore_location(storage, "cpu") is storage
     )
-    from torchlike.serialization.restoring import get_restore_location
+    from torchlike.serialization.torch_files.restoring import get_restore_location
 
     for location in (None, "cpu", {"cuda:0": "cpu"}, lambda storage, tag: None, torchlike.device("cpu")):
         assert get_restore_location(location)(storage, "cpu") is storage

@@ -9,7 +9,7 @@ from .entry import load, save
 
 _NAMES: Final = {
     "classes": "add_safe_globals clear_safe_globals get_safe_globals safe_globals",
-    "restoring": (
+    "torch_files.restoring": (
         "check_module_version_greater_or_equal default_restore_location get_unsafe_globals_in_checkpoint location_tag"
         " mkdtemp normalize_storage_type register_package validate_cuda_device"
     ),

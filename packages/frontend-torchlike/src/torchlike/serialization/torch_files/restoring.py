@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import BY_NAME
 
-from .archive import Archive
-from .classes import list_allowed
-from .locations import MapLocation, make_locator
-from .plain_values import PLAIN_VALUES
-from .rebuilding import STORAGES, TENSOR_FUNCTIONS
-from .sources import open_source
-from .torch_files.names import Name, to_python3
+from ..archive import Archive
+from ..classes import list_allowed
+from ..locations import MapLocation, make_locator
+from ..plain_values import PLAIN_VALUES
+from ..rebuilding import STORAGES, TENSOR_FUNCTIONS
+from ..sources import open_source
+from .names import Name, to_python3
 
 #: Priority, function of a storage's tag, function of a storage and a tag that brings it there.
 _packages: Final[list[tuple[int, Callable[[Any], str | None], Callable[[Any, str], Any]]]] = []
