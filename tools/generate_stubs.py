@@ -464,6 +464,11 @@ def write_public_path(own: str) -> str:
             case ast.ImportFrom(module=inner, names=[ast.alias(name="*")], level=1):
                 # mypy leaves out names of an ``__all__`` that is added up.
                 lines.append(f"from {own}.{inner} import *")
+    if hasattr(module, "__getattr__"):  # names of its modules, imported at their first use
+        private = {name: getattr(module, name) for name in dir(module) if name[0] == "_" != name[1:2]}
+        private = {name: found for name, found in private.items() if isinstance(found, type)}
+        own_ones = [name for name, found in private.items() if found.__module__.startswith(module.__name__)]
+        lines += [f"from {own} import {name} as {name}" for name in own_ones]
     return "\n".join([_TITLE.format((module.__doc__ or "").partition("\n")[0]), *lines, ""])
 
 

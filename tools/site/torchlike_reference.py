@@ -6,7 +6,6 @@ Classes are shown by mkdocstrings, which reads their sources; functions by the s
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from types import FunctionType
@@ -120,7 +119,7 @@ def _entry(module: object, name: str) -> str:
     value = getattr(module, name)
     full = f"{module.__name__}.{name}"  # type: ignore[attr-defined]
     if inspect.isclass(value) and value.__module__.startswith("torchlike.") and "<locals>" not in value.__qualname__:
-        home = sys.modules[value.__module__]
+        home = import_module(value.__module__)
         written = f"{home.__spec__.name if home.__spec__ else home.__name__}.{value.__qualname__}"
         if inspect.getmodule(value) is home and _is_written(value):
             return directive(written, heading=full, toc_label=name)

@@ -22,13 +22,12 @@ class _FirstImport:
         value = os.environ.get(_VARIABLE, "")
         if value != "1":
             raise ImportError(f"{_VARIABLE} is {value!r}; it is 1, or 0 for torch itself", name=name)
-        import importlib.util
-
         import torchlike
 
         torchlike.install_as_torch()
         sys.meta_path.remove(self)  # type: ignore[arg-type]  # a finder needs one method
-        return importlib.util.find_spec(name)
+        specs = (each.find_spec(name, None) for each in sys.meta_path)
+        return next((spec for spec in specs if spec is not None), None)
 
 
 def describe() -> str:
@@ -39,7 +38,7 @@ def describe() -> str:
 
 
 def _has_begun() -> bool:
-    return getattr(sys.modules.get("torch"), "__name__", "") == "torchlike"
+    return "torch" in sys.modules and sys.modules["torch"] is sys.modules.get("torchlike")
 
 
 if os.environ.get(_VARIABLE, "") not in ("", "0"):

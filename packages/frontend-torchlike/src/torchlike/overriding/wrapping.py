@@ -41,7 +41,11 @@ def make_method(plain: Callable[..., Any], find_public: Callable[[], Any], name:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         found = override(args, kwargs)
-        return plain(*args, **kwargs) if found is NotImplemented else found
+        try:
+            return plain(*args, **kwargs) if found is NotImplemented else found
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     update_wrapper(method, plain)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"

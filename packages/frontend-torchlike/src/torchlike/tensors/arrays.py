@@ -225,7 +225,11 @@ def is_recording(tensor: Tensor | None = None) -> bool:
 
 def read_printable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements for printing: those of a dtype that NumPy does not have as ``float32``."""
-    return read_elements(tensor.float() if tensor.dtype in NOT_IN_NUMPY else tensor)
+    try:
+        return read_elements(tensor.float() if tensor.dtype in NOT_IN_NUMPY else tensor)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _get_shareable(tensor: Tensor) -> np.typing.NDArray[Any]:

@@ -44,6 +44,7 @@ complex32 = chalf = ScalarType.ComplexHalf
 class _QuantizedDtype:
     """The dtype of quantized tensors, by name: libraries list all dtypes, and no tensor here has this one."""
 
+    __module__ = "torchlike"  # as the names of its instances
     is_floating_point = is_complex = False
 
     def __init__(self, short: str, itemsize: int, *, is_signed: bool) -> None:

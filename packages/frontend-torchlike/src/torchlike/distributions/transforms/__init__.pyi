@@ -4,3 +4,4 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 from torchlike_distributions.transforms import *
+from torchlike_distributions.transforms import _InverseTransform as _InverseTransform

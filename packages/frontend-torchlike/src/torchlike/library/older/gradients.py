@@ -11,6 +11,7 @@ from dispatch_core.keys import AUTOGRAD
 
 from ...autograd.custom import make_kernel
 from ...history.grad_mode import is_grad_enabled
+from ...names.lazy_names import import_lazily
 from ...tensors.tensor import Tensor
 from ...values.pytree import tree_flatten, tree_unflatten
 from ..kernels import make_wrapped_kernel
@@ -18,6 +19,8 @@ from ..operator_kernels import iterate_tensors
 
 if TYPE_CHECKING:
     from .registrations import CustomOp
+else:
+    CustomOp = import_lazily("torchlike.library.older.registrations", "CustomOp")
 
 __all__ = ["make_autograd_kernel", "make_formula"]
 
