@@ -26,6 +26,7 @@ class _FirstImport:
 
         torchlike.install_as_torch()
         sys.meta_path.remove(self)  # type: ignore[arg-type]  # a finder needs one method
+        sys.modules.pop(name, None)  # Python would take the spec of a module that has come meanwhile: its file's
         specs = (each.find_spec(name, None) for each in sys.meta_path)
         return next((spec for spec in specs if spec is not None), None)
 

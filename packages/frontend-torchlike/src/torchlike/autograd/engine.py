@@ -83,15 +83,16 @@ def execute(
 ) -> list[Tensor | None]:
     """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
     run = Run()
-    token, observers = _current.set(run), node_observers.get()
+    outer, observers = _current.get(), node_observers.get()
     try:
+        _current.set(run)  # in here, so that an interrupt after it leaves no run behind
         wanted = None if captures is None else _Captures(captures, accumulates)
         with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
             found = _execute(roots, keep_graph, create_graph, wanted, run)
         for callback in run.queued:  # one may queue others
             callback()
     finally:
-        _current.reset(token)
+        _current.set(outer)
         if node_observers.get() is not observers:
             # A hook has entered a block and not left it, or the other way round.
             for each in reversed(node_observers.get()):
