@@ -168,7 +168,7 @@ def test_a_class_that_declines_is_named():
 
     with pytest.raises(TypeError, match="__torch_dispatch__ handlers returned NotImplemented"):
         torchlike.relu(torchlike.ones(2).as_subclass(Declining))
-    with pytest.raises(RuntimeError, match="must define __torch_dispatch__"):
+    with pytest.raises(TypeError, match="must define __torch_dispatch__"):
         Tensor._make_wrapper_subclass(Kept, (2,))
 
 

@@ -2,12 +2,14 @@
 
 import copy
 import io
+import pickle
 
 import pytest
 
 import torchlike
+from dispatch_core import KernelResultError
 from torchlike import Tensor
-from torchlike.overrides import DisableTorchDispatch
+from torchlike.overrides import DisableTorchDispatch, enable_reentrant_dispatch
 from torchlike.tensors.storages import StorageWeakRef
 from torchlike.utils._mode_utils import no_dispatch
 from torchlike.utils._python_dispatch import (
@@ -172,3 +174,104 @@ def test_a_mode_whose_handler_is_a_classmethod_is_refused():
 def test_packets_have_their_operators_names():
     assert torchlike.ops.aten.add.__name__ == "add"
     assert torchlike.ops.aten.add_.Tensor.overloadpacket.__name__ == "add_"
+
+
+def test_pickles_keep_wrappers():
+    made = Slotted(torchlike.arange(6).view(2, 3).t())
+    made.note = "kept"
+    read = pickle.loads(pickle.dumps(made))
+    assert (type(read), read.stride(), read.dtype, read.note) == (Slotted, (1, 3), torchlike.int64, "kept")
+    assert read.held.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_a_wrapper_does_not_become_an_object_of_another_class():
+    class Other(Tensor):
+        pass
+
+    made, alike = Slotted(torchlike.ones(2)), "Other but .* already associated to a python object of type Slotted"
+    for make in (lambda: made.as_subclass(Other), lambda: Tensor._make_subclass(Other, made), lambda: Other(made)):
+        with pytest.raises(RuntimeError, match=alike):
+            make()
+    assert type(made.as_subclass(Tensor)) is Slotted
+    with pytest.raises(TypeError, match="Other must define __torch_dispatch__"):
+        Tensor._make_wrapper_subclass(Other, (2, 2))
+
+
+def test_handlers_may_record_gradients():
+    class Recording(Slotted):
+        __slots__ = ()
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            with enable_reentrant_dispatch():
+                return super().__torch_dispatch__(func, types, args, kwargs)
+
+    held = torchlike.ones(2, requires_grad=True)
+    plain, made = Slotted(held) * 2, Recording(held) * 2
+    assert (made.requires_grad, made.held.requires_grad, plain.held.requires_grad) == (False, True, False)
+    made.held.sum().backward()
+    assert held.grad.tolist() == [2, 2]
+
+
+class Polite(TorchDispatchMode):
+    """A mode that leaves calls with tensors of other classes to them."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.asked.append(types)
+        return NotImplemented if types else func(*args, **(kwargs or {}))
+
+
+def test_calls_that_a_mode_leaves_alone_go_to_the_classes():
+    made = Slotted(torchlike.tensor([-1.0, 2.0]))
+    with Polite() as mode:
+        found = made.abs()
+    assert (type(found), found.held.tolist()) == (Slotted, [1, 2])
+    assert mode.asked == [(Slotted,), ()]  # the class's own calls are the mode's
+    with Polite() as outer, Polite() as inner:
+        made.abs()
+    assert (inner.asked, outer.asked) == ([(Slotted,), ()], [()])
+
+
+def test_a_mode_that_leaves_a_call_of_plain_tensors_alone_is_refused():
+    class Never(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = torchlike.ones(2)
+    with Never(), pytest.raises(KernelResultError, match=r"Multiple dispatch failed for 'aten::abs'[^?]*mode object"):
+        x.abs()
+
+
+def test_factories_return_the_tensor_that_a_mode_returns():
+    made = []
+
+    class Making(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            made.append(Slotted(func(*args, **(kwargs or {}))))
+            return made[-1]
+
+    with Making():
+        found = [torchlike.zeros(2), torchlike.ones(2, requires_grad=True), torchlike.empty((2, 2)), torchlike.rand(3)]
+    assert len(made) == len(found)
+    assert all(one is other for one, other in zip(found, made, strict=True))
+    assert found[1].requires_grad
+
+
+def test_data_of_a_wrapper_is_made_by_its_class():
+    made = Slotted(torchlike.ones(2))
+    found = made.data
+    assert (type(found), found.held.tolist()) == (Slotted, [1, 1])
+
+
+def test_a_class_may_return_none_for_a_tensor():
+    class Empty(Slotted):
+        __slots__ = ()
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return None
+
+    assert Empty(torchlike.ones(2)) + 1 is None

@@ -101,6 +101,7 @@ __all__ = [
     "find_composite",
     "find_functional",
     "find_layout",
+    "find_with_autograd",
     "has_masks",
     "included_mask",
     "is_lent_out",
@@ -243,6 +244,13 @@ def look_for_classes() -> None:
     from .operators.registries import registry
 
     registry.ensure_fallback(DispatchKey.Python, LAYER)
+
+
+def find_with_autograd() -> context.State | None:
+    """Return the context's masks without the exclusion of autograd, which handlers of modes and of classes run with."""
+    from .layers import mode_stack  # few programs use modes
+
+    return mode_stack.find_with_autograd()
 
 
 def current_modes() -> list[Any]:

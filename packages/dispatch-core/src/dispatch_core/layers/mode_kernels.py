@@ -43,6 +43,7 @@ from ..operators.resolution import Resolution, resolve
 from ..operators.runners import exclude_masked_off
 from .mode_stack import PYTHON, ActiveMode, current_entry, find_entry, find_inner, note_keys
 
+_Refuse: TypeAlias = Callable[[ActiveMode, tuple[Any, ...]], object]
 _Accept: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
 #: Gives the arguments of a call by position and by name, as its caller would write them.
 _Split: TypeAlias = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
@@ -55,7 +56,11 @@ def _make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
     note_keys()
     if signature is None or signature.schema.is_vararg:
         return _make_general(
-            op, lambda *args, **kwargs: op.redispatch(below, *args, **kwargs), _split_nothing, _pass_on
+            op,
+            lambda *args, **kwargs: op.redispatch(below, *args, **kwargs),
+            _split_nothing,
+            _pass_on,
+            _make_refusal(op, None, None, _split_nothing),
         )
     composite = _find_composite(op._entry, below)
     if composite is not None:
@@ -63,10 +68,11 @@ def _make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
     frontend = FRONTENDS.get(keyset.marker)
     down = _make_choice(op, frontend, below) if signature.has_tensors else fast_redispatch(op, below)
     split, accept = _make_split(signature), _make_acceptance(op, signature, frontend)
-    general = _make_general(op, down, split, accept, is_factory=not signature.has_tensors)
+    refuse = _make_refusal(op, frontend, signature, split)
+    general = _make_general(op, down, split, accept, refuse, is_factory=not signature.has_tensors)
     if not (signature.is_specializable and signature.has_tensors):
         return general
-    return _generate(op, signature, frontend, general, split, accept)
+    return _generate(op, signature, frontend, general, split, accept, refuse)
 
 
 def _make_choice(op: OpOverload, frontend: Frontend[Any] | None, below: DispatchKeySet) -> Runner:
@@ -115,6 +121,7 @@ def _make_general(
     down: Runner,
     split: _Split,
     accept: _Accept,
+    refuse: _Refuse,
     *,
     is_factory: bool = False,
 ) -> Kernel:
@@ -133,7 +140,9 @@ def _make_general(
         makes_tensors = is_factory and entry.tensor_type is not None
         result = entry.run(lambda: handler(op, (), args, kwargs), makes_tensors=makes_tensors)
         if result is NotImplemented:
-            raise _not_handled(op, entry)
+            return refuse(entry, given)
+        if entry.tensor_type is not None and is_factory and isinstance(result, entry.tensor_type):
+            return result  # its class, and the tensor itself, may matter
         return accept(result, given)
 
     return run
@@ -146,6 +155,7 @@ def _generate(
     general: Kernel,
     split: _Split,
     accept: _Accept,
+    refuse: _Refuse,
 ) -> Kernel:
     """Return a kernel that calls the handler itself where one mode is on, in the state that it was called in last.
 
@@ -161,7 +171,7 @@ def _generate(
         "__reset": context.reset_state,
         "__op": op,
         "__tensor": None if frontend is None else frontend.tensor_type,
-        "__refuse": _not_handled,
+        "__refuse": refuse,
         "__accept": accept,
     }
     optional = [index for index, each in enumerate(signature.parameters) if not each.required or each.keyword_only]
@@ -195,19 +205,40 @@ def _generate(
         return [
             *made,
             "if __r is NotImplemented:",
-            "    raise __refuse(__op, __b)",
+            f"    return __refuse(__b, ({given},))",
             f"return __accept(__r, ({given},))",
         ]
 
     return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0))
 
 
-def _not_handled(op: OpOverload, entry: ActiveMode) -> KernelResultError:
-    return KernelResultError(
-        f"Multiple dispatch failed for {op.name!r}; all {getattr(type(entry.mode), 'handler_name', '')} handlers returned"
-        f" NotImplemented:\n  - mode object {entry.mode!r}",
-        hint="return func(*args, **kwargs) for calls that the mode leaves as they are",
-    )
+def _make_refusal(
+    op: OpOverload, frontend: Frontend[Any] | None, signature: CallSignature | None, split: _Split
+) -> _Refuse:
+    """Return a function that hands a call which a mode leaves alone to the classes of tensors, or refuses it.
+
+    In their handlers all modes are on.
+    """
+    layers = None if frontend is None else frontend.layers
+    accept = None if signature is None else _make_acceptance(op, signature, frontend, of_class=True)
+
+    def refuse(entry: ActiveMode, given: tuple[Any, ...]) -> object:
+        tensors = () if signature is None else (tensor for _, tensor in signature.tensors(given))
+        if layers is not None and accept is not None and any(tensor._dispatch_mask & PYTHON for tensor in tensors):
+            token = context.set_state[find_inner(context.current(), 0)]
+            try:
+                result = layers.call_class(op, *split(given, {}))
+            finally:
+                context.reset_state(token)
+            if result is not NotImplemented:
+                return accept(result, given)
+        raise KernelResultError(
+            f"Multiple dispatch failed for {op.name!r}; all {getattr(type(entry.mode), 'handler_name', '')} handlers"
+            f" returned NotImplemented:\n  - mode object {entry.mode!r}",
+            hint="return func(*args, **kwargs) for calls that the mode leaves as they are",
+        )
+
+    return refuse
 
 
 def _wrap_arrays(tensor_type: type | None, found: object) -> object:
@@ -288,7 +319,7 @@ def _make_acceptance(
             return value
         if value is None and promised.kind == "self":
             return given[promised.source]
-        if value is None and promised.is_optional:
+        if value is None and (promised.is_optional or of_class):
             return None
         is_list = isinstance(value, list | tuple)
         if frontend is None:

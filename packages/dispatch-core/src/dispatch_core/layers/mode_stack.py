@@ -104,6 +104,12 @@ def find_inner(state: context.State | None, off: int) -> context.State:
     return inner
 
 
+def find_with_autograd() -> context.State | None:
+    """Return the context's state without the exclusion of autograd, which handlers run with."""
+    state = context.current()
+    return None if state is None else context.intern_state(state[0], state[1] & ~_key_masks[0][1])
+
+
 _entries: Final[WeakSet[ActiveMode]] = WeakSet()
 _top: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.modes", default=None)
 current_entry: Final = _top.get

@@ -362,7 +362,8 @@ class Library:
         chosen = as_key(key)
         if own is not None and chosen is not own:
             raise RegistrationError(
-                f"library {self.ns!r} is for the key {own.name} and cannot register under {chosen.name}",
+                f"library {self.ns!r} is for the key {own.name} and cannot register under {chosen.name},"
+                " which is inconsistent with the dispatch key of the library",
                 hint="open a library without a dispatch key, or one for that key",
             )
         return chosen

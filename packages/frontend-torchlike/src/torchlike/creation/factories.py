@@ -21,8 +21,9 @@ from ..names.spelling import spell
 from ..overriding.handling import Override, make_override
 from ..overriding.mode_stack import ENTERED
 from ..signatures.descriptions import describe
-from ..tensors.arrays import give_class, put
+from ..tensors.arrays import give_class, keep_class, put
 from ..tensors.foreign_data import copy_array, is_foreign, read_foreign, share_array
+from ..tensors.overriding_classes import is_wrapper
 from ..tensors.tensor import Tensor, wrap
 from ..values.argument_types import DeviceLike
 from ..values.chunks import make_in_chunks
@@ -158,6 +159,8 @@ def construct(cls: type[Tensor], *args: Any, device: DeviceLike = None) -> Tenso
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         (data,) = args
         if isinstance(data, Tensor):
+            if is_wrapper(data):
+                return keep_class(data, cls)
             made: Tensor = dc.ops.aten.alias.default(data)
         elif isinstance(data, np.ndarray) or is_sequence(data):
             made = as_tensor(data, get_default_dtype(), device)

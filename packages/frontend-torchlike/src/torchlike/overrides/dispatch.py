@@ -76,11 +76,11 @@ def make_wrapper(
 ) -> Tensor:
     """Return a tensor of a class without elements, for one that wraps others (source: ``torch.Tensor``).
 
-    See Note [Wrappers]. Raises ``RuntimeError`` for a class without ``__torch_dispatch__``.
+    See Note [Wrappers]. Raises ``TypeError`` for a class without ``__torch_dispatch__``.
     """
     kind: Any = cls
     if kind.__torch_dispatch__ is DISABLED_DISPATCH:
-        raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__ to be wrapped without elements")
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__ to be wrapped without elements")
     place = as_device(device) or default_device() or dc.Device("cpu")
     meta = dc.Device("meta")
     sizes = tuple(size)

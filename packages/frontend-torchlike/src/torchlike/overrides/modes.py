@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import dispatch_core as dc
+from dispatch_core.frontends import find_with_autograd, reset_masks, set_masks
 
 from ..overriding import mode_stack
 from ..overriding.callers import find_called, leave_out_defaults
@@ -152,5 +153,9 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Do nothing: handlers of modes may call operators as they are (source: ``torch.overrides``)."""
-    yield
+    """Record gradients in a handler again, which runs below autograd, while a block runs (source: ``torch.overrides``)."""
+    token = set_masks[find_with_autograd()]
+    try:
+        yield
+    finally:
+        reset_masks(token)

@@ -16,7 +16,7 @@ from ..overriding import handling
 from ..overriding.callers import find_called, leave_out_defaults
 from ..overriding.public_attributes import is_property, list_published
 from ..overriding.table import read
-from ..tensors.overriding_classes import CLASSES, DISABLED, DISABLED_DISPATCH, PYTHON
+from ..tensors.overriding_classes import CLASSES, DISABLED, DISABLED_DISPATCH, DISPATCHING, PYTHON
 from ..tensors.tensor import Tensor
 from .dispatch import read_device
 
@@ -63,6 +63,7 @@ def begin(keys: int) -> None:
     """Prepare for the first classes whose tensors have these keys."""
     if keys & PYTHON:
         look_for_classes()
+        DISPATCHING[:] = [True]
     if not _begun:
         _begun.append(True)
         handling.begin()

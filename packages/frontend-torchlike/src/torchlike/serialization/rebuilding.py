@@ -16,7 +16,7 @@ from ..history.grad_mode import no_grad
 from ..nn.parameter import Buffer, Parameter
 from ..overrides.dispatch import make_wrapper
 from ..tensors.arrays import as_subclass
-from ..tensors.deepcopy import read_slot_names
+from ..tensors.overriding_classes import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive

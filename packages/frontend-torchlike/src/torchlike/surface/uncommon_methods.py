@@ -15,7 +15,8 @@ from ..functions.inner import is_inference
 from ..functions.matrices import lstsq, lu, symeig
 from ..tensors.arguments import check_tensor
 from ..tensors.arrays import as_subclass as _as_subclass
-from ..tensors.arrays import data_ptr, give_class, read_elements
+from ..tensors.arrays import data_ptr, give_class, keep_class, read_elements
+from ..tensors.overriding_classes import is_wrapper
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
@@ -48,6 +49,8 @@ __all__ = [
 def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
     """Return a tensor of a subclass that shares the memory of another, without its history (source: ``torch.Tensor``)."""
     check_tensor(data, "_make_subclass", "data")
+    if is_wrapper(data):
+        return keep_class(data, cls)
     with dc.exclude_keys("TorchFunction", "Python"):
         made = give_class(data.detach(), cls)
     return made._require_grad() if require_grad else made

@@ -32,7 +32,7 @@ from ..history.views import share_memory
 from ..values.argument_types import DeviceLike
 from ..values.devices import as_device
 from ..values.layouts import refuse_layout
-from .overriding_classes import is_wrapper
+from .overriding_classes import is_wrapper, read_slots
 from .tensor import Tensor, wrap
 
 _ndarray: Final[Any] = np.ndarray
@@ -342,6 +342,9 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     attributes = tensor.__dict__ or None
     if tensor._dispatch_mask & LAYOUTS:
         return (*tensor._dispatch_data.reduce(tensor), attributes)
+    if type(tensor) is not Tensor and is_wrapper(tensor):
+        facts = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.requires_grad
+        return _rebuild_wrapper, (type(tensor), tensor.device, *facts), (attributes, read_slots(tensor))
     if tensor.is_meta:
         return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad), attributes
     return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad), attributes
@@ -356,12 +359,32 @@ def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, require
     return give_class(made, cls)._require_grad(requires_grad)
 
 
+def _rebuild_wrapper(
+    cls: Any, device: Any, size: Any, strides: Any, storage_offset: int, dtype: Any, requires_grad: bool
+) -> Tensor:
+    facts = {"strides": strides, "storage_offset": storage_offset, "dtype": dtype, "device": device}
+    made: Tensor = cls._make_wrapper_subclass(cls, size, requires_grad=requires_grad, **facts)
+    return made
+
+
 _rebuild.__module__ = _rebuild_meta.__module__ = "torchlike"  # where pickles look for them
+
+
+def keep_class(tensor: Tensor, cls: type[Tensor]) -> Tensor:
+    """Return an alias of a wrapper as its class makes it; raises ``RuntimeError`` if that is not derived from ``cls``."""
+    if not isinstance(tensor, cls):
+        raise RuntimeError(
+            f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a python"
+            f" object of type {type(tensor).__name__}"
+        )
+    return tensor.detach()
 
 
 def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
     """Return an alias of a tensor, with its history, as an object of `Tensor` or of a class derived from it."""
     refuse_layout(tensor, cls.__name__)
+    if type(tensor) is not Tensor and is_wrapper(tensor):
+        return keep_class(tensor, cls)
     with dc.exclude_keys("TorchFunction"):
         return give_class(dc.ops.aten.alias.default(tensor), cls)
 

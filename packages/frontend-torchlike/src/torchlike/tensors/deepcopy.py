@@ -19,7 +19,7 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
 from .arrays import give_class, is_recording, read_elements
-from .overriding_classes import is_wrapper
+from .overriding_classes import is_wrapper, read_slots
 from .tensor import Tensor, wrap
 
 _T = TypeVar("_T", bound=Tensor)
@@ -73,18 +73,6 @@ def _copy_wrapper(tensor: _T, memo: dict[Any, Any]) -> _T:
     for name, value in read_slots(tensor).items():
         setattr(copy, name, deepcopy(value, memo))
     return copy_attributes(tensor, copy, memo)
-
-
-def read_slot_names(kind: type) -> frozenset[str]:
-    """Return the names of the slots of a class of tensors that are not the tensors' own."""
-    kinds = kind.__mro__[: kind.__mro__.index(Tensor)]
-    slots = [(each,) if isinstance(each, str) else each for each in (vars(k).get("__slots__", ()) for k in kinds)]
-    return frozenset(name for each in slots for name in each) - {"__dict__", "__weakref__"}
-
-
-def read_slots(tensor: Tensor) -> dict[str, Any]:
-    """Return the attributes of a tensor that its class has slots for."""
-    return {name: getattr(tensor, name) for name in sorted(read_slot_names(type(tensor))) if hasattr(tensor, name)}
 
 
 def copy_attributes(tensor: Tensor, copy: _T, memo: dict[Any, Any]) -> _T:

@@ -22,6 +22,7 @@ __all__ = [
     "COMPLETE",
     "DISABLED",
     "DISABLED_DISPATCH",
+    "DISPATCHING",
     "ENTERED",
     "MODES",
     "PYTHON",
@@ -30,6 +31,8 @@ __all__ = [
     "ask",
     "complete_bases",
     "is_wrapper",
+    "read_slot_names",
+    "read_slots",
 ]
 
 CLASSES: Final = DispatchKey["TorchFunction"].value
@@ -90,6 +93,9 @@ DISABLED: Final = _NoOverride("_disabled_torch_function_impl", "TorchFunction")
 DISABLED_DISPATCH: Final = _NoOverride("_disabled_torch_dispatch_impl", "Python")
 
 
+#: Not empty once a class has a ``__torch_dispatch__``.
+DISPATCHING: Final[list[bool]] = []
+
 #: Holds the class `Tensor`.
 ROOT: Final[list[type]] = []
 #: Holds the function that returns the class that adds keys, for the keys of a class's tensors; `surface` puts it here.
@@ -127,3 +133,15 @@ def _find(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
     found = [next((vars(kind)[name] for kind in base.__mro__ if name in vars(kind)), None) for base in bases]
     # `Tensor` stands behind all other bases.
     return next((each for each in found if each is not None and each is not default), default)
+
+
+def read_slot_names(kind: type) -> frozenset[str]:
+    """Return the names of the slots of a class of tensors that are not the tensors' own."""
+    kinds = kind.__mro__[: kind.__mro__.index(ROOT[0])]
+    slots = [(each,) if isinstance(each, str) else each for each in (vars(k).get("__slots__", ()) for k in kinds)]
+    return frozenset(name for each in slots for name in each) - {"__dict__", "__weakref__"}
+
+
+def read_slots(tensor: Any) -> dict[str, Any]:
+    """Return the attributes of a tensor that its class has slots for."""
+    return {name: getattr(tensor, name) for name in sorted(read_slot_names(type(tensor))) if hasattr(tensor, name)}

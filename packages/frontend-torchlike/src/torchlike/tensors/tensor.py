@@ -32,7 +32,7 @@ from ..history.view_hooks import make_views
 from ..history.views import join, share_memory
 from ..names.lazy_names import LeftOut
 from ..values.size import Size, check_dim
-from .overriding_classes import ENTERED, ask, complete_bases
+from .overriding_classes import ENTERED, PYTHON, ask, complete_bases
 
 if TYPE_CHECKING:
     from ..tensor_methods import TensorMethods  # a stub alone
@@ -130,6 +130,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
         """The same memory as a tensor without history and with versions of its own."""
         if (nesting := current_nesting()) is not None:
             nesting.cache.distrust(self)
+        if self._dispatch_mask & PYTHON:
+            return self.detach()  # as its class makes it
         if current_part() is not None:
             made = self.detach()
             del made._autograd

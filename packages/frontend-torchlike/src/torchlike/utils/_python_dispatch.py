@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 import dispatch_core as dc
@@ -15,7 +16,8 @@ from ..overrides.aliasing import (
     return_and_correct_aliasing,
     transform_subclass,
 )
-from ..tensors.overriding_classes import PYTHON
+from ..overrides.dispatch import find_handlers
+from ..tensors.overriding_classes import DISPATCHING, PYTHON
 from ..tensors.tensor import Tensor
 from .dispatch_rules import RULES
 
@@ -27,6 +29,11 @@ __all__ = [
     "return_and_correct_aliasing",
     "transform_subclass",
 ]
+
+
+def _call_with_types(handler: Any, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Call a handler with the classes of the arguments that have one of their own."""
+    return handler(func, tuple(map(type, find_handlers((*args, *(kwargs or {}).values())))), args, kwargs)
 
 
 class TorchDispatchMode(dc.DispatchMode):
@@ -71,6 +78,8 @@ class TorchDispatchMode(dc.DispatchMode):
                 f"Defining your mode's `__torch_dispatch__` of {cls.__qualname__} as a classmethod is not supported, please"
                 " make it a plain method"
             )
+        if DISPATCHING:
+            handler = partial(_call_with_types, handler)
         rules = {name: rule for (name, owner), rule in RULES.items() if owner is cls}
         if not rules:
             return handler

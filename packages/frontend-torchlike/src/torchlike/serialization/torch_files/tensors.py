@@ -30,8 +30,7 @@ from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import read_elements
-from ...tensors.deepcopy import read_slots
-from ...tensors.overriding_classes import WRAPPED, is_wrapper
+from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
 from ...values.dtypes import memory_format
