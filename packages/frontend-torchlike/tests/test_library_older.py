@@ -8,7 +8,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from torchlike import Tensor
+from torchlike import Tensor, library
 from torchlike.library.internals import dispatcher, utilities
 from torchlike.library.internals.registry import singleton
 from torchlike.library.older import functions as custom_ops
@@ -199,3 +199,45 @@ def test_questions_about_operators():
     x = torchlike.ones(2, 2)
     assert dispatcher._any_output_is_alias_to_input_or_output(([[x]],), {}, (x.t(),))
     assert not dispatcher._any_output_is_alias_to_input_or_output((x,), None, (2 * x,))
+
+
+def test_keys_of_every_call_are_told_and_forced():
+    keys = dispatcher.DispatchKeySet("TESTING_ONLY_GenericMode")
+    include, exclude = dispatcher._dispatch_tls_local_include_set(), dispatcher._dispatch_tls_local_exclude_set()
+    assert not (include & keys)
+    x = torchlike.ones(2, requires_grad=True)
+    autograd = dispatcher.DispatchKeySet("AutogradCPU")
+    with dispatcher._ForceDispatchKeyGuard(include, exclude | autograd):
+        assert dispatcher._dispatch_tls_local_exclude_set() & autograd
+        assert not (x * 2).requires_grad
+    with dispatcher._ForceDispatchKeyGuard(), dispatcher._ExcludeDispatchKeyGuard(autograd):
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+
+
+def test_a_fallback_may_call_operators_without_its_key():
+    keys, called = dispatcher.DispatchKeySet("TESTING_ONLY_GenericMode"), []
+    include, exclude = (
+        dispatcher._dispatch_tls_local_include_set() | keys,
+        dispatcher._dispatch_tls_local_exclude_set(),
+    )
+
+    def fallback(op, *args, **kwargs):
+        called.append(op)
+        with dispatcher._ForceDispatchKeyGuard(include, exclude | keys):
+            return op(*args, **kwargs)
+
+    x = torchlike.ones(2)
+    with library._scoped_library("_", "IMPL") as opened:
+        opened.fallback(fallback, "TESTING_ONLY_GenericMode")
+        with dispatcher._ForceDispatchKeyGuard(include, exclude):
+            assert (x + x).tolist() == [2, 2]
+    assert torchlike.ops.aten.add.Tensor in called
+
+
+def test_operators_are_found_and_called_by_their_handles():
+    found = dispatcher._dispatch_find_schema_or_throw("aten::add", "Tensor")
+    assert found is torchlike.ops.aten.add.Tensor
+    assert dispatcher._dispatch_call_boxed(found, torchlike.ones(1), torchlike.ones(1)).tolist() == [2]
+    with pytest.raises(RuntimeError, match="aten::no_such does not exist"):
+        dispatcher._dispatch_find_schema_or_throw("aten::no_such", "")

@@ -275,3 +275,12 @@ def test_a_class_may_return_none_for_a_tensor():
             return None
 
     assert Empty(torchlike.ones(2)) + 1 is None
+
+
+def test_writes_to_a_view_of_a_wrapper_are_counted():
+    made = Slotted(torchlike.ones(2, 2))
+    made.detach().add_(1)
+    made[0].mul_(2)
+    assert (made._version, made.held.tolist()) == (2, [[4, 4], [2, 2]])
+    made.data.add_(1)
+    assert (made._version, made.held.tolist()) == (2, [[5, 5], [3, 3]])

@@ -14,10 +14,11 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.shapes import storage_extent
+from dispatch_core.frontends import call_signature
 
 from ..overriding.handling import add_overriding
 from ..tensors.arrays import give_class
-from ..tensors.overriding_classes import DISABLED_DISPATCH, WRAPPED
+from ..tensors.overriding_classes import DISABLED_DISPATCH, WRAPPED, is_wrapper
 from ..tensors.tensor import Tensor, wrap
 from ..values.devices import as_device, default_device
 from ..values.layouts import strided
@@ -51,11 +52,27 @@ def call_class(
         handle = each.__torch_dispatch__ if rule is None else partial(rule, type(each))
         result = handle(op, types, args, kwargs)
         if result is not NotImplemented:
+            _count_versions(op, result, args, kwargs)
             return result
     raise TypeError(
         f"Multiple dispatch failed for {op.name!r}; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "\n".join(f"  - tensor subclass {kind!r}" for kind in types)
     )
+
+
+def _count_versions(op: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Count writes to wrappers, and those to a view of one as its own: no kernel does, as none has run for them."""
+    signature = call_signature(op)
+    names = (each.name for each in signature.parameters)
+    given = dict(zip(names, args, strict=False)) | kwargs
+    for each in signature.results:
+        source = given.get(signature.parameters[each.source].name) if each.kind in ("self", "view") else None
+        if not isinstance(source, Tensor) or not is_wrapper(source):
+            continue
+        if each.kind == "self":
+            source._count_write()
+        elif isinstance(result, Tensor) and result is not source and is_wrapper(result):
+            result._state.storage = source._state.shared_storage()
 
 
 def make_wrapper(

@@ -131,7 +131,10 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
         if (nesting := current_nesting()) is not None:
             nesting.cache.distrust(self)
         if self._dispatch_mask & PYTHON:
-            return self.detach()  # as its class makes it
+            made = self.detach()  # as its class makes it
+            if made is not self:
+                made._state.storage = None
+            return made
         if current_part() is not None:
             made = self.detach()
             del made._autograd

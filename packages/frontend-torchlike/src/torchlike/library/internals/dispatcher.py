@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet, FunctionSchema
+from dispatch_core.frontends import current_masks, reset_masks, set_masks
 from dispatch_core.schema import Argument
 
 from ...history.transforms import FRONT
@@ -58,6 +61,28 @@ class _IncludeDispatchKeyGuard(_KeyBlock):
         super().__init__(dc.include_keys(*_list_keys(keys)))
 
 
+class _ForceDispatchKeyGuard(_KeyBlock):
+    """Include these keys in every call, leave those out, and no others (source: ``torch._C._ForceDispatchKeyGuard``).
+
+    Without arguments nothing changes until the block ends, and all is as before then.
+    """
+
+    def __init__(self, include: DispatchKeySet | None = None, exclude: DispatchKeySet | None = None) -> None:
+        super().__init__(_force(include, exclude))
+
+
+@contextmanager
+def _force(include: DispatchKeySet | None, exclude: DispatchKeySet | None) -> Iterator[None]:
+    masks = current_masks()
+    if include is not None and exclude is not None:
+        masks = (include.mask, exclude.mask) if include or exclude else None
+    token = set_masks[masks]
+    try:
+        yield
+    finally:
+        reset_masks(token)
+
+
 class _AutoDispatchBelowAutograd(_KeyBlock):
     """Call operators below autograd (source: ``torch._C._AutoDispatchBelowAutograd``).
 
@@ -76,6 +101,16 @@ def _list_keys(keys: Any) -> list[Any]:
     if isinstance(keys, DispatchKey):
         return [keys]
     return [*(DispatchKeySet.from_mask(keys) if isinstance(keys, int) else keys).iter_keys()]
+
+
+def _dispatch_tls_local_include_set() -> DispatchKeySet:
+    """Return the keys that are in every call here."""
+    return DispatchKeySet.from_mask((current_masks() or (0, 0))[0])
+
+
+def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
+    """Return the keys that are left out of every call here."""
+    return DispatchKeySet.from_mask((current_masks() or (0, 0))[1])
 
 
 def parse_schema(schema: str) -> FunctionSchema:
