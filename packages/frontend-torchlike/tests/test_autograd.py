@@ -269,8 +269,11 @@ def test_the_graph_can_be_walked(x):
     node = y.grad_fn
     while node is not None:
         names.append(node.name())
+        last = node
         node = node.next_functions[0][0] if node.next_functions else None
-    assert names == ["SumBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad"]
+    assert names == ["SumBackward0", "AddBackward0", "MulBackward0", "torch::autograd::AccumulateGrad"]
+    assert type(last).__name__ == "AccumulateGrad"
+    assert last.variable is x
 
 
 def test_deep_graphs_run_and_die_without_recursion():

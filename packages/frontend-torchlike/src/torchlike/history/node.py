@@ -276,7 +276,11 @@ class Leaf(Node):
         return ()
 
     def name(self) -> str:
-        return "AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
+
+
+# By this name libraries find the leaves of a graph.
+Leaf.__name__ = Leaf.__qualname__ = "AccumulateGrad"
 
 
 class Output(TensorState):

@@ -47,10 +47,7 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def _capacitance_tril(self) -> Tensor:
-        scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
-        inner = scaled @ self.cov_factor
-        one = torchlike.eye(inner.shape[-1], dtype=inner.dtype, device=inner.device)
-        return torchlike.linalg.cholesky(inner + one)
+        return _batch_capacitance_tril(self.cov_factor, self.cov_diag)
 
     @property
     def mean(self) -> Tensor:
@@ -90,15 +87,32 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + (self.cov_factor @ weights.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * noise
 
     def _log_det(self) -> Tensor:
-        return 2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self.cov_diag.log().sum(-1)
+        return _batch_lowrank_logdet(self.cov_factor, self.cov_diag, self._capacitance_tril)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        away = value - self.loc
-        scaled = (self.cov_factor.mT @ (away / self.cov_diag).unsqueeze(-1)).squeeze(-1)
-        distance = (away.pow(2) / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, scaled)
+        distance = _batch_lowrank_mahalanobis(self.cov_factor, self.cov_diag, value - self.loc, self._capacitance_tril)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
 
     def entropy(self) -> Tensor:
         found = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
         return found.expand(self._batch_shape)
+
+
+# The functions and their arguments have torch's own names for libraries that import them.
+def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
+    """Return the lower triangular root of one plus the factor's square by the diagonal's inverse."""
+    inner = (W.mT / D.unsqueeze(-2)) @ W
+    one = torchlike.eye(inner.shape[-1], dtype=inner.dtype, device=inner.device)
+    return torchlike.linalg.cholesky(inner + one)
+
+
+def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:
+    """Return the logarithm of the covariance's determinant, which the factor enters by ``capacitance_tril``."""
+    return 2 * capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + D.log().sum(-1)
+
+
+def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:
+    """Return the squared distance of vectors by the covariance."""
+    scaled = (W.mT @ (x / D).unsqueeze(-1)).squeeze(-1)
+    return (x.pow(2) / D).sum(-1) - mahalanobis(capacitance_tril, scaled)

@@ -122,15 +122,24 @@ class MultivariateNormal(Distribution):
         return found.expand(self._batch_shape)
 
 
-def mahalanobis(root: Tensor, away: Tensor) -> Tensor:
-    """Return the squared distance of vectors, by the covariance of which ``root`` is the lower triangular root."""
-    solved = torchlike.linalg.solve_triangular(root, away.unsqueeze(-1), upper=False)
+def mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """Return the squared distance of vectors, by the covariance of which ``bL`` is the lower triangular root."""
+    solved = torchlike.linalg.solve_triangular(bL, bx.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)
 
 
-def precision_to_scale_tril(precision: Tensor) -> Tensor:
+def precision_to_scale_tril(P: Tensor) -> Tensor:
     """Return the lower triangular root of the inverse of a precision matrix."""
-    root = torchlike.linalg.cholesky(torchlike.flip(precision, (-2, -1)))
+    root = torchlike.linalg.cholesky(torchlike.flip(P, (-2, -1)))
     inverse = torchlike.flip(root, (-2, -1)).mT
-    one = torchlike.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    one = torchlike.eye(P.shape[-1], dtype=P.dtype, device=P.device)
     return torchlike.linalg.solve_triangular(inverse, one, upper=False)
+
+
+# Under torch's own names for libraries that import them.
+_batch_mahalanobis, _precision_to_scale_tril = mahalanobis, precision_to_scale_tril
+
+
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """Return the products of matrices and vectors, whose batches are broadcast."""
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
