@@ -176,3 +176,15 @@ def test_questions_about_processes_raise_the_error_that_torch_raises_without_a_g
     with pytest.raises(ValueError, match=rf"{name}: processes do not communicate(.|\n)*Hint: is_initialized"):
         getattr(torchlike.distributed, name)()
     assert torchlike.distributed.group.WORLD is None is torchlike.distributed.GroupMember.WORLD
+
+
+def test_marks_for_profilers_of_cuda_raise_torchs_error_when_they_are_set():
+    from torchlike.cuda import nvtx
+
+    @nvtx.range("step {}", 3)
+    def step():
+        return 3
+
+    for call in (step, nvtx.range_pop, lambda: nvtx.range_push("step"), lambda: nvtx.mark("step")):
+        with pytest.raises(RuntimeError, match=r"NVTX functions not installed"):
+            call()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..creation.legacy_types import list_types
 from ..surface.absent_devices import AbsentDeviceError, list_functions
-from . import amp
+from . import amp, nvtx
 
 if TYPE_CHECKING:
 
@@ -26,5 +26,5 @@ default_generators: tuple[Any, ...] = ()
 _FUNCTIONS = list_functions("CUDA") | list_types("cuda")
 globals().update(_FUNCTIONS)
 
-__all__ = ["OutOfMemoryError", "amp"]
+__all__ = ["OutOfMemoryError", "amp", "nvtx"]
 __all__ += list(_FUNCTIONS)  # a table's names

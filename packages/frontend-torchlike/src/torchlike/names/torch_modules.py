@@ -20,7 +20,7 @@ _GROUPS: Final = {
     "torchlike.autograd.numerical_check": "autograd.gradcheck",
     "torchlike.surface.configuration": "__config__",
     "torchlike.surface.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
-    "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",
+    "torchlike.cuda": "cuda.memory cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
     "torchlike.distributions.distribution": "distributions.exp_family",
     "torchlike.history.grad_mode": "autograd.grad_mode",
