@@ -223,7 +223,7 @@ def test_a_fallback_may_call_operators_without_its_key():
     )
 
     def fallback(op, *args, **kwargs):
-        called.append(op)
+        called.append((op, args[1:], kwargs))
         with dispatcher._ForceDispatchKeyGuard(include, exclude | keys):
             return op(*args, **kwargs)
 
@@ -232,7 +232,12 @@ def test_a_fallback_may_call_operators_without_its_key():
         opened.fallback(fallback, "TESTING_ONLY_GenericMode")
         with dispatcher._ForceDispatchKeyGuard(include, exclude):
             assert (x + x).tolist() == [2, 2]
-    assert torchlike.ops.aten.add.Tensor in called
+            assert torchlike.add(x, x, alpha=2).tolist() == [3, 3]
+            assert torchlike.cumsum(x, 0, dtype=torchlike.float64).dtype == torchlike.float64
+    # Arguments that equal their defaults are left out.
+    add, cumsum = torchlike.ops.aten.add.Tensor, torchlike.ops.aten.cumsum.default
+    assert [kwargs for op, _, kwargs in called if op is add] == [{}, {"alpha": 2}]
+    assert (cumsum, (0,), {"dtype": torchlike.float64}) in called
 
 
 def test_operators_are_found_and_called_by_their_handles():

@@ -19,9 +19,11 @@ import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
 
-__all__ = ["is_default", "make_kernel", "make_wrapped_kernel"]
+__all__ = ["is_default", "make_fallback", "make_kernel", "make_wrapped_kernel"]
 
 _MISSING: Final = object()
+#: Of how many operators a fallback knows the defaults.
+_MOST: Final = 512
 
 
 def make_kernel(fn: Callable[..., Any] | dc.KernelFactory) -> dc.KernelFactory | Callable[..., Any]:
@@ -33,6 +35,25 @@ def make_kernel(fn: Callable[..., Any] | dc.KernelFactory) -> dc.KernelFactory |
         return _leave_out_defaults(op, fn)
 
     return dc.kernel_factory(dc.KernelTraits(stands_for=lambda: fn)(make), takes_tensors=True)
+
+
+def make_fallback(fn: Callable[..., Any], *, with_keyset: bool) -> Callable[..., Any]:
+    """Return the fallback of a key for ``fn(op, *args, **kwargs)``, which gets no arguments that equal their defaults."""
+    if fn is dc.fallthrough_kernel or isinstance(fn, dc.KernelFactory):
+        return fn
+    leading, strip = 1 + with_keyset, functools.lru_cache(_MOST)(_leave_out_defaults)
+
+    @functools.wraps(fn)
+    def fallback(*given: Any, **kwargs: Any) -> Any:
+        op = given[leading - 1]
+        args, kwargs = strip(op, _as_given)(*given[leading:], **kwargs)
+        return fn(*given[:leading], *args, **kwargs)
+
+    return fallback
+
+
+def _as_given(*args: Any, **kwargs: Any) -> Any:
+    return args, kwargs
 
 
 def make_wrapped_kernel(fn: Callable[..., Any], make: Callable[[Any, Any], Callable[..., Any]]) -> dc.KernelFactory:

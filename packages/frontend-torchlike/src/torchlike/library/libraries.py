@@ -12,7 +12,7 @@ import dispatch_core as dc
 
 from .autograd_kernels import is_autograd_key, make_plain_kernel
 from .fakes import register_fake_kernel, register_waiting
-from .kernels import make_kernel
+from .kernels import make_fallback, make_kernel
 from .tag_rules import check_tagged_schema, check_types
 from .tags import list_tags
 from .torch_errors import as_torch_error
@@ -146,7 +146,7 @@ class Library:
         if not key:
             raise AssertionError("dispatch_key must not be empty for fallback")
         with as_torch_error(self.ns):
-            self._open().fallback(fn, key, with_keyset=with_keyset)
+            self._open().fallback(make_fallback(fn, with_keyset=with_keyset), key, with_keyset=with_keyset)
 
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
