@@ -19,27 +19,27 @@ def _refuse() -> NoReturn:
     )
 
 
-def range_push(msg: str) -> NoReturn:
+def range_push(msg: str) -> int:
     """Raise ``RuntimeError``, as torch does without CUDA (source: ``torch.cuda.nvtx.range_push``)."""
     _refuse()
 
 
-def range_pop() -> NoReturn:
+def range_pop() -> int:
     """Raise ``RuntimeError``, as torch does without CUDA (source: ``torch.cuda.nvtx.range_pop``)."""
     _refuse()
 
 
-def range_start(msg: str) -> NoReturn:
+def range_start(msg: str) -> int:
     """Raise ``RuntimeError`` (source: ``torch.cuda.nvtx.range_start``)."""
     _refuse()
 
 
-def range_end(range_id: int) -> NoReturn:
+def range_end(range_id: int) -> None:
     """Raise ``RuntimeError`` (source: ``torch.cuda.nvtx.range_end``)."""
     _refuse()
 
 
-def mark(msg: str) -> NoReturn:
+def mark(msg: str) -> None:
     """Raise ``RuntimeError``, as torch does without CUDA (source: ``torch.cuda.nvtx.mark``)."""
     _refuse()
 
