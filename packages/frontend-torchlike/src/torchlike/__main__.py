@@ -26,7 +26,7 @@ def _name() -> str:
 
 
 def _report() -> None:
-    missing = stand_in.list_missing()
+    missing = stand_in.describe_missing()
     if missing:
         print("\ntorchlike: names of torch that were asked for and are missing:", file=sys.stderr)
         for name in missing:

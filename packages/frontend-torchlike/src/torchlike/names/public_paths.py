@@ -96,8 +96,13 @@ class AliasFinder:
             parent, _, child = name.rpartition(".")
             spec = getattr(sys.modules.get(parent), "__spec__", None)
             file_name = getattr(spec, "own_name", getattr(spec, "name", parent))  # `stand_in` renames the spec
-            if file_name != parent:
+            if file_name != parent and _is_package(sys.modules.get(file_name)):
                 own = f"{file_name}.{child}"
         if own is not None:
             return ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]
         return find_former(name, _FORMER) if name in _FORMER else None
+
+
+def _is_package(module: ModuleType | None) -> bool:
+    """Return whether a module's file is that of a package; under torch's name each module may have others in it."""
+    return module is None or (getattr(module, "__file__", None) or "").endswith("__init__.py")

@@ -40,7 +40,7 @@ from ..shells.operators import name_absent_operators
 from ..values.size import Size
 from .completion import OWN_PACKAGES, complete, complete_loaded, name_class
 
-__all__ = ["Finder", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
+__all__ = ["Finder", "describe_missing", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
 
 #: Imports of this library and those that it needs at first use; see Note [Imports before the program's].
 _LATER: Final = """
@@ -66,6 +66,19 @@ def list_missing() -> list[str]:
     """Return the names of torch that were asked for and are missing, in the order of asking."""
     missing = (name for name in _missing if name in _used or not _exists(name))
     return [*dict.fromkeys(name.replace(".nn.modules.", ".nn.") for name in missing)]
+
+
+def describe_missing() -> list[str]:
+    """Return the missing names with the nearest ones or the reason; errors of imports say neither."""
+    from ..names.left_out import explain_missing
+
+    lines = []
+    for name in list_missing():
+        namespace, _, attribute = name.rpartition(".")
+        # A use of a shell has raised an error with the reason.
+        is_known = name not in _used and attribute and hasattr(sys.modules.get(namespace), "__path__")
+        lines.append(name + (explain_missing(namespace.removeprefix("torch."), attribute) if is_known else ""))
+    return lines
 
 
 def _exists(name: str) -> bool:
