@@ -292,3 +292,10 @@ def test_unknown_modes_and_values_that_are_not_functions_are_refused():
     assert torchlike.compile(lambda x: x + 1, mode="max-autotune")(1) == 2
     # As in torch, only inductor has modes.
     assert torchlike.compile(lambda x: x + 1, mode="fast", backend="eager")(1) == 2
+
+
+def test_a_traced_module_says_what_to_save_instead():
+    traced = torchlike.jit.trace(nn.Linear(3, 2), torchlike.ones(1, 3))
+    with pytest.raises(NotImplementedError, match=r"writes code of TorchScript.*; save a state_dict"):
+        traced.save("model.pt")
+    assert "save" not in traced.state_dict()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from dispatch_core import capture
@@ -84,6 +85,8 @@ def trace(
         # Not through the module's own dictionary of attributes, which the copy has by itself.
         traced.__dict__["forward"] = call = capture(func.forward, fullgraph=False)
         traced.__dict__["_traced"] = func  # a method is held weakly
+        if not hasattr(traced, "save"):
+            traced.__dict__["save"] = partial(save, None)
     else:
         traced = call = capture(func, fullgraph=False)
     for _ in range(1 + bool(check_trace)):
