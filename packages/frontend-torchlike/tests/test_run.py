@@ -303,3 +303,9 @@ def test_a_name_that_a_module_of_distributions_has_not_cannot_be_imported():
     status, _, errors = run("-c", "from torch.distributions.normal import Frob")
     assert status == 1
     assert "ImportError: cannot import name 'Frob' from 'torch.distributions.normal'" in errors
+
+
+def test_names_of_our_own_are_not_listed_as_missing():
+    code = "import torch\nfrom torch.nn import functional as F\n"
+    code += "torch.jit.trace(lambda x: F.relu(x), torch.ones(2))\nhasattr(F, '_dispatch_data')"
+    assert run("-c", code) == (0, "", "")

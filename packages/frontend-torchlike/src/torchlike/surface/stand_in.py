@@ -95,7 +95,8 @@ def _to_torch(name: str) -> str:
 
 def _note(module: str, name: str) -> None:
     """Note a name that a module of ours does not have, unless Python or a test asks for it and not a program."""
-    if not (name.startswith("__") and name.endswith("__")):
+    # Names of our own are asked of whatever a captured function uses.
+    if not (name.startswith("__") and name.endswith("__")) and not name.startswith("_dispatch_"):
         _missing[f"{_to_torch(module)}.{name}"] = None
 
 
