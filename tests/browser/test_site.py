@@ -69,7 +69,7 @@ SEARCHES = {
     "nested": "guides/nested",
     "numpy": "guides/data",
     "profile": "guides/debugging",
-    "quantize": "guides/sharp-bits",
+    "quantize": "tutorials/from-torch",
     "ragged": "guides/nested",
     "save": "tutorials/use",
     "sparse": "guides/sparse",

@@ -75,6 +75,7 @@ print(checked > 1500)
 """
 
 
+@pytest.mark.long
 def test_the_hints_of_every_public_class_and_function_are_found():
     assert run(HINTS) == "True"
 

@@ -121,6 +121,7 @@ def test_settings_of_the_compiler_are_kept():
     assert run(SETTINGS) == (0, "torch._dynamo True False", "")
 
 
+@pytest.mark.long
 def test_functions_and_dtypes_that_compute_are_absent():
     code = """
 names = "float8_e8m0fnu float4_e2m1fn_x2 _scaled_grouped_mm fused_moving_avg_obs_fake_quant"
