@@ -137,7 +137,7 @@ class SavedTensors:
             state |= {"requires_grad": True}  # which the call has no argument for
         if kind is Tensor and not state:
             return *call, *later
-        if slots := read_slots(value):
+        if kind is not Tensor and (slots := read_slots(value)):  # a buffer has them in its state
             return _NAMES["_rebuild_from_type_v2"], (call[0], kind, call[1], (state, slots)), *later
         return _NAMES["_rebuild_from_type_v2"], (call[0], kind, call[1], state), *later
 
