@@ -197,6 +197,7 @@ def test_without_the_backend_nothing_is_captured():
 
 
 @pytest.mark.parametrize("wrap", ["compile", "method", "copy"])
+@pytest.mark.no_pipeline(reason="captured functions run outside of pipelines")
 def test_a_compiled_module_trains_as_itself(wrap):
     def train(is_compiled):
         torchlike.manual_seed(3)
@@ -268,6 +269,7 @@ def test_a_function_of_arrays_becomes_one_of_tensors():
         scale((x.requires_grad_(), y))
 
 
+@pytest.mark.no_pipeline(reason="captured functions run outside of pipelines")
 def test_traces_are_captures():
     layer = nn.Linear(2, 3)
     traced = torchlike.jit.trace(layer, torchlike.ones(1, 2))

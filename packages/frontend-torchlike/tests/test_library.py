@@ -46,6 +46,7 @@ def test_a_kernel_for_a_device_takes_the_tensors_of_the_call(library):
     assert dc.ops.test_library.sine.default is torchlike.ops.test_library.sine.default
 
 
+@pytest.mark.no_pipeline(reason="kernels of tensors are not differentiated there yet")
 def test_the_parts_of_a_kernel_are_differentiated_where_no_formula_is_registered(library):
     library.define("sine(Tensor x) -> Tensor")
     library.impl("sine", lambda x: x.sin(), "CPU")
@@ -54,6 +55,7 @@ def test_the_parts_of_a_kernel_are_differentiated_where_no_formula_is_registered
     assert x.grad.tolist() == x.detach().cos().tolist()
 
 
+@pytest.mark.no_pipeline(reason="kernels of tensors are not differentiated there yet")
 def test_a_formula_takes_the_place_of_the_parts_and_gives_it_back(library):
     library.define("sine(Tensor x) -> Tensor")
     library.impl("sine", lambda x: x.sin(), "CPU")
@@ -287,6 +289,7 @@ def test_vmap_and_autocast_rules(op):
         assert made(x, x).dtype is torchlike.bfloat16
 
 
+@pytest.mark.no_pipeline(reason="kernels of tensors do not redispatch there yet")
 def test_a_kernel_goes_on_to_the_one_that_it_replaces():
     before = torchlike.library.get_kernel("aten::neg", "CPU")
     x = torchlike.ones(2, requires_grad=True)
@@ -385,6 +388,7 @@ def test_pipelines_and_captures_take_the_parts_of_a_kernel(op):
     assert [captured(x).tolist() for _ in range(4)] == [expected] * 4
 
 
+@pytest.mark.no_pipeline(reason="the explanation names the recorder")
 def test_an_operator_is_documented_and_explained_by_its_function(op):
     def shift(x: Tensor, by: float = 1.0) -> Tensor:
         """Add a number."""

@@ -118,6 +118,7 @@ def test_the_order_of_bytes_is_that_of_the_file_or_of_the_setting(dtype):
 
 
 @pytest.mark.skipif(not hasattr(mmap, "MAP_SHARED"), reason="the system has no flags of mappings")
+@pytest.mark.no_pipeline(reason="writes are recorded")
 def test_shared_pages_change_the_file_where_the_program_asks_for_them(tmp_path):
     path = tmp_path / "x.pt"
     torchlike.save(torchlike.ones(3), path)

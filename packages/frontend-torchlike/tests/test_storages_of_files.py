@@ -5,6 +5,7 @@ import pytest
 import torchlike
 
 
+@pytest.mark.no_pipeline(reason="writes are recorded")
 def test_a_file_is_mapped_and_written_to_only_where_it_is_shared(tmp_path):
     path = tmp_path / "bytes"
     path.write_bytes(bytes(range(16)))
