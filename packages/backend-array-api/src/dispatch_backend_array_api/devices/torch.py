@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from operator import attrgetter
@@ -15,11 +16,12 @@ from dispatch_aten.errors import OperatorError
 from ..backend import array_api_backend
 from ..library import Array, ArrayLibrary
 
-if torch.__name__ != "torch":
-    raise dc.BackendError(
-        f"the device 'torch' needs torch itself, and in this program torch is another name of {torch.__name__}",
-        hint="run the program without `python -m torchlike run`, or choose another device",
-    )
+for name, module in list(sys.modules.items()):
+    if module is torch and name != "torch":
+        raise dc.BackendError(
+            f"the device 'torch' needs torch itself, and in this program torch is another name of {name}",
+            hint="run the program without `python -m torchlike run`, or choose another device",
+        )
 
 import array_api_compat.torch  # it imports torch
 
