@@ -194,26 +194,6 @@ def _adapt_where(function: Callable[..., Any]) -> Callable[..., Any]:
     return where
 
 
-def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse an empty list in torch's words; with no tensor in the call, the dispatcher knows no device to go to."""
-
-    def adapt(function: Callable[..., Any]) -> Callable[..., Any]:
-        def join(tensors: Any, *args: Any, **kwargs: Any) -> Tensor:
-            if type(tensors) is list or type(tensors) is tuple:
-                if not tensors:
-                    raise error(text)
-                # To spread arguments costs as much as the check of them.
-                if not kwargs and len(args) < 2:
-                    return function(tensors, args[0]) if args else function(tensors)
-            elif not isinstance(tensors, Tensor) and not len(tensors):
-                raise error(text)
-            return function(tensors, *args, **kwargs)
-
-        return join
-
-    return adapt
-
-
 _DISTANCE_MODES: Final = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -241,13 +221,9 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "block_diag": _adapt_block_diag,
     "broadcast_tensors": _adapt_tensors,
     "cartesian_prod": _adapt_all,
-    "column_stack": _refuse_empty(RuntimeError, "column_stack expects a non-empty TensorList"),
-    "concatenate": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "dsplit": _adapt_split_along,
-    "dstack": _refuse_empty(RuntimeError, "dstack expects a non-empty TensorList"),
     "gradient": _adapt_tuple,
     "hsplit": _adapt_split_along,
-    "row_stack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
     "split_copy": _adapt_copies,
     "split_with_sizes_copy": _adapt_copies,
     "unbind_copy": _adapt_copies,
@@ -256,21 +232,16 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "unsafe_split": _adapt_tuple,
     "unsafe_split_with_sizes": _adapt_tuple,
     "vsplit": _adapt_split_along,
-    "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "cdist": _adapt_cdist,
     "chunk": _adapt_tuple,
-    "concat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "hstack": _refuse_empty(RuntimeError, "hstack expects a non-empty TensorList"),
     "meshgrid": _adapt_meshgrid,
     "narrow": _adapt_narrow,
     "nonzero": _adapt_nonzero,
     "norm": _adapt_norm,
     "split": _adapt_split,
     "split_with_sizes": _adapt_tuple,
-    "stack": _refuse_empty(RuntimeError, "stack expects a non-empty TensorList"),
     "tensor_split": _adapt_tensor_split,
     "unbind": _adapt_tuple,
-    "vstack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
     "where": _adapt_where,
     **_OF_MATRICES,
 }

@@ -45,7 +45,7 @@ def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     return wrap_result(made, False)
 
 
-def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
+def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes = name in table.WITH_SIZES
@@ -96,10 +96,11 @@ def make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
             trim_traceback(error)
             raise
 
+    function.__name__ = function.__qualname__ = name
     return function
 
 
-general_function: Final = cache(make_general)
+general_function: Final = cache(_make_general)
 """Return the general function of an operator, made when a call first needs it."""
 
 

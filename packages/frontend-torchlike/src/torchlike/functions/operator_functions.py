@@ -35,7 +35,7 @@ from ..tensors.arguments import to_python_number
 from ..tensors.tensor import Tensor
 from ..values.dtypes import result_type
 from .adapted_functions import ADAPTED, METHOD_FORMS
-from .general_functions import general_function, make_general
+from .general_functions import general_function
 from .older_calls import OLDER, SCALED, warn_of_older_call
 
 
@@ -205,7 +205,7 @@ NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "bitwise_xor": lambda number, self: FUNCTIONS["bitwise_xor"](self, number),
     "floor_divide": lambda number, self: FUNCTIONS["floor_divide"](_make_like(number, self), self),
     **dict.fromkeys(("mul", "multiply"), lambda number, self: FUNCTIONS["mul"](self, number)),
-    **dict.fromkeys(("sub", "subtract"), lambda number, self: FUNCTIONS["rsub"](self, number)),
+    **dict.fromkeys(("sub", "subtract"), lambda number, self: dc.ops.aten.rsub.Scalar(self, number)),
     **dict.fromkeys(_QUOTIENTS, lambda number, self: FUNCTIONS["reciprocal"](self) * number),
 }
 
@@ -219,7 +219,7 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
     elif (main := find_main(operator)) is not None:
         function = _make_direct(operator, main, override)
     else:
-        function = make_overridable(make_general(operator))
+        function = make_overridable(general_function(operator))
     override.public = function
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = spell()
@@ -247,11 +247,18 @@ def _make_plain(name: str) -> Callable[..., Any]:
     return function
 
 
+def _find_inner(name: str) -> Callable[..., Any]:
+    """Return the function of an operator for one around it, which has asked for overrides."""
+    operator = _VISIBLE[name]
+    is_general = name not in BINARY and not (operator.unary and operator.first == "self") and find_main(operator) is None
+    return general_function(operator) if is_general else _PLAIN[name]
+
+
 def _make_function(name: str) -> Callable[..., Any]:
-    plain, adapt = _PLAIN[name], ADAPTED.get(name) or OLDER.get(name)
+    adapt = ADAPTED.get(name) or OLDER.get(name)
     if adapt is None:
-        return plain
-    function = make_overridable(adapt(plain), "torch", name)
+        return _PLAIN[name]
+    function = make_overridable(adapt(_find_inner(name)), "torch", name)
     function.__name__, function.__qualname__, function.__module__ = name, name, spell()
     describe(function, name)
     return function
@@ -264,7 +271,7 @@ def _make_method(name: str) -> Callable[..., Any]:
         describe(method, name, "method")
         return method
     if name in OLDER and name not in FUNCTIONS:
-        method = make_overridable(OLDER[name](_PLAIN[name]), "Tensor", name)
+        method = make_overridable(OLDER[name](_find_inner(name)), "Tensor", name)
         method.__name__, method.__qualname__, method.__module__ = name, name, spell()
         describe(method, name)
         return method
@@ -272,7 +279,7 @@ def _make_method(name: str) -> Callable[..., Any]:
         return _PLAIN[name]
     # Of one code, but not the function itself: handlers of overrides tell one from the other.
     adapt = ADAPTED.get(name) or OLDER.get(name)
-    method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_PLAIN[name]), "Tensor", name)
+    method = _make(_VISIBLE[name]) if adapt is None else make_overridable(adapt(_find_inner(name)), "Tensor", name)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", spell()
     describe(method, name)
     return method

@@ -309,7 +309,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return _alias(result) if result is self else result
     elif index is None:
         return _unsqueeze(self, 0)
-    if (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
+    if kind not in PLAIN and (overridden := _ask_getitem((self, index), {})) is not NotImplemented:
         return overridden
     result, left = _split(self, index)
     if left:

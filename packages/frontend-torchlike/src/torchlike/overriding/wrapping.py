@@ -103,7 +103,8 @@ def _generate(plain: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..
     return _make(", ".join(heading), lines, plain, names)
 
 
-#: The lines of a function that takes any arguments: tensors, plain values and lists of them need no second look.
+#: The lines of a function that takes any arguments: tensors, plain values and lists of them need no second look. One
+#: argument is handed on as it is: to spread arguments costs as much as the check of them.
 _ANY: Final = """\
 if not __modes:
     for __x in args:
@@ -117,6 +118,12 @@ if not __modes:
                 continue
         break
     else:
+        if not kwargs:
+            if len(args) == 1:
+                return __run(__x)
+            if len(args) == 2:
+                return __run(args[0], __x)
+            return __run(*args)
         for __x in kwargs.values():
             if type(__x) not in __plain:
                 break
