@@ -16,12 +16,11 @@ from dispatch_aten.errors import OperatorError
 from ..backend import array_api_backend
 from ..library import Array, ArrayLibrary
 
-for name, module in list(sys.modules.items()):
-    if module is torch and name != "torch":
-        raise dc.BackendError(
-            f"the device 'torch' needs torch itself, and in this program torch is another name of {name}",
-            hint="run the program without `python -m torchlike run`, or choose another device",
-        )
+if names := [name for name, module in list(sys.modules.items()) if module is torch and name != "torch"]:
+    raise dc.BackendError(
+        f"the device 'torch' needs torch itself, and in this program torch is another name of {names[0]}",
+        hint="run the program without `python -m torchlike run`, or choose another device",
+    )
 
 import array_api_compat.torch  # it imports torch
 
