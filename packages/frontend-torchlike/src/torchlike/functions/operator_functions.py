@@ -250,7 +250,9 @@ def _make_plain(name: str) -> Callable[..., Any]:
 def _find_inner(name: str) -> Callable[..., Any]:
     """Return the function of an operator for one around it, which has asked for overrides."""
     operator = _VISIBLE[name]
-    is_general = name not in BINARY and not (operator.unary and operator.first == "self") and find_main(operator) is None
+    is_general = (
+        name not in BINARY and not (operator.unary and operator.first == "self") and find_main(operator) is None
+    )
     return general_function(operator) if is_general else _PLAIN[name]
 
 
