@@ -237,6 +237,14 @@ def test_dead_code_goes_and_effects_stay():
     assert not traced.graph.eliminate_dead_code()
 
 
+@pytest.mark.parametrize("name", "bernoulli multinomial normal poisson rand randn_like randperm".split())
+def test_calls_that_draw_random_numbers_stay(name):
+    graph = fx.Graph()
+    graph.call_function(getattr(torchlike, name), ())
+    graph.output(None)
+    assert not graph.eliminate_dead_code()
+
+
 def test_nodes_can_be_inserted_everywhere_and_are_compared_by_their_place():
     graph = fx.Graph()
     first, last = graph.placeholder("first"), graph.placeholder("last")
@@ -281,6 +289,16 @@ def test_shapes_are_found_without_computing():
     ShapeProp(traced.to("meta")).propagate(torchlike.ones(5, 3, device="meta"))
     shapes = [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]
     assert shapes == [(5, 3), (5, 3), (5, 3), (3,), (5, 3), (3,), (5, 3), (5, 3)]
+
+
+@pytest.mark.parametrize(("name", "letters"), [("float8_e4m3fn", "f8e4m3fn"), ("bfloat16", "bf16"), ("bool", "b8")])
+def test_dtypes_are_written_by_torchs_letters(name, letters):
+    graph = fx.Graph()
+    node = graph.call_function(torchlike.relu, (graph.placeholder("x"),))
+    node.meta["val"] = torchlike.empty(2, dtype=getattr(torchlike, name))
+    graph.output(node)
+    assert node.format_node(include_tensor_metadata=True).startswith(f'%relu : Tensor "{letters}[2][1]cpu"')
+    assert f'relu: "{letters}[2]"' in graph.python_code("self", verbose=True).src
 
 
 def test_a_folder_has_the_module_as_a_package(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from .. import nn
 from ..names.lazy_names import import_lazily
+from .attributes import check_target, has_reference
 from .generation.code import BoxedCodeGen as _BoxedCodeGen
 from .generation.code import CodeGen, PythonCode, TransformCodeFunc
 from .generation.literals import custom_builtins as _custom_builtins
@@ -24,7 +24,7 @@ from .generation.signs import REFLECTABLE_MAGIC_METHODS as reflectable_magic_met
 from .generation.trees import PyTreeCodeGen as _PyTreeCodeGen
 from .generation.trees import PyTreeInfo as _PyTreeInfo
 from .immutable_collections import immutable_dict
-from .node import Node, Target, map_arg
+from .node import LEGAL_OPS, Node, Target, map_arg
 from .node_order import InsertPoint, LookupTable, NodeList
 from .targets import name_base
 from .targets import snake_case as _snake_case
@@ -50,8 +50,6 @@ __all__ = [
     "magic_methods",
     "reflectable_magic_methods",
 ]
-
-_LEGAL_OPS = frozenset("call_function call_method get_attr call_module placeholder output".split())
 
 
 class Graph:
@@ -248,7 +246,7 @@ class Graph:
 
         Where that module has none there, a warning says so.
         """
-        if self._owning_module is not None and not _has_reference(self._owning_module, qualified_name):
+        if self._owning_module is not None and not has_reference(self._owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary "
@@ -401,7 +399,7 @@ class Graph:
         names: set[str] = set()
         seen: set[Node] = set()
         for node in self.nodes:
-            if node.op not in _LEGAL_OPS:
+            if node.op not in LEGAL_OPS:
                 raise RuntimeError(f"Node {node} had unknown opcode {node.op}!")
             if node.graph is not self:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
@@ -416,7 +414,7 @@ class Graph:
         if self._owning_module is not None:
             for node in self.nodes:
                 if node.op in ("get_attr", "call_module"):
-                    _check_target(self._owning_module, node)
+                    check_target(self._owning_module, node)
 
     def _check_argument(self, argument: Node, node: Node, seen: set[Node]) -> None:
         if argument.graph is not self:
@@ -427,9 +425,8 @@ class Graph:
             )
         if argument not in seen:
             raise RuntimeError(
-                f"Argument '{argument}' of Node '{node}' was used before it has been defined! Please check that Nodes "
-                f"in the "
-                f"graph are topologically ordered\n{self}"
+                f"Argument '{argument}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
+                f"the graph are topologically ordered\n{self}"
             )
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
@@ -496,28 +493,3 @@ class Graph:
         for node in reversed(self.nodes):
             node.meta.clear()
             self.erase_node(node)
-
-
-def _has_reference(module: nn.Module, path: str) -> bool:
-    """Return whether a module has a parameter, a buffer or a submodule at a path."""
-    parent, _, name = path.rpartition(".")
-    try:
-        owner = module.get_submodule(parent)
-    except AttributeError:
-        warnings.warn(f"Failed to fetch module {parent}!", stacklevel=3)
-        return False
-    return isinstance(getattr(owner, name, None), (nn.Module, nn.Parameter)) or name in owner._buffers
-
-
-def _check_target(module: nn.Module, node: Node) -> None:
-    """Raise ``RuntimeError`` where a module does not have the attribute or the submodule that a node names."""
-    parts = node.target.split(".")
-    owner: Any = module
-    for index, part in enumerate(parts):
-        found = getattr(owner, part, None)
-        before = ".".join(parts[:index])
-        if found is None:
-            raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {part} of {before}")
-        if node.op == "call_module" and not isinstance(found, nn.Module):
-            raise RuntimeError(f"Node {node} target {node.target} {part} of {before} does not reference an nn.Module")
-        owner = found

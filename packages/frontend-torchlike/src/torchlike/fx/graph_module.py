@@ -19,7 +19,7 @@ from ..serialization import save
 from ..surface.stand_in_names import root_name
 from .attributes import assign_attribute as _assign_attr
 from .attributes import copy_attribute as _copy_attr
-from .attributes import delete_submodule
+from .attributes import delete_submodule, enter
 from .attributes import read_attribute as _get_attr
 from .generation.code import BoxedCodeGen, PythonCode
 from .generation.literals import is_name, standard_globals
@@ -215,15 +215,11 @@ class GraphModule(Module):
         (True, ReLU())
         """
         *parents, name = target.split(".")
-        owner: Module = self
+        owner: Any = self
         for part in parents:
-            found = getattr(owner, part, None)
-            if found is None:
-                found = Module()
-                setattr(owner, part, found)
-            if not isinstance(found, Module):
+            owner = enter(owner, part)
+            if not isinstance(owner, Module):
                 return False
-            owner = found
         owner.add_module(name, m)
         return True
 
@@ -265,7 +261,7 @@ class GraphModule(Module):
         place.mkdir(exist_ok=True)
         save(self.state_dict(), place / "state_dict.pt")
         root = root_name()
-        assert is_name(module_name), f"module_name is no name: {module_name!r}"
+        assert is_name(module_name), f"module_name is not a name: {module_name!r}"
         lines = [*(line for line, _ in standard_globals().values()), f"from {root}.nn import *", ""]
         lines += [f"class {module_name}({root}.nn.Module):", "    def __init__(self):", "        super().__init__()"]
         whole = []

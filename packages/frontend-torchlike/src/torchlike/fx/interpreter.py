@@ -13,6 +13,7 @@ from .attributes import read_attribute
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, Target, map_aggregate, map_arg
+from .node_order import find_last_uses
 from .proxy import Proxy
 from .tracing.tracer import Tracer
 
@@ -41,14 +42,7 @@ class Interpreter:
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
-        self.user_to_last_uses: dict[Node, list[Node]] = {}
-        if garbage_collect_values:
-            seen: set[Node] = set()
-            for user in reversed(self.graph.nodes):
-                for node in user.all_input_nodes:
-                    if node not in seen:
-                        seen.add(node)
-                        self.user_to_last_uses.setdefault(user, []).append(node)
+        self.user_to_last_uses = find_last_uses(self.graph.nodes) if garbage_collect_values else {}
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """Run the graph and return its result.

@@ -7,21 +7,21 @@ Note [Order of nodes]
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dispatch_core.devices import Device
 
-from ..amp.autocasting import autocast
 from ..names.lazy_names import import_lazily
-from ..surface.conditions import _assert
 from ..tensors.tensor import Tensor
+from ..values.dtype_abbreviations import ABBREVIATIONS
 from ..values.dtypes import dtype, memory_format
-from ..values.layouts import layout
+from ..values.layouts import layout, sparse_csc, sparse_csr
+from .effects import SIDE_EFFECTFUL_FUNCTIONS as _side_effectful_functions  # noqa: N811  # torch's name
+from .effects import has_side_effect, is_impure
 from .immutable_collections import immutable_dict, immutable_list
 from .operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
-from .targets import is_overload, is_packet, print_target
+from .targets import print_target
 from .targets import qualified_name as _get_qualified_name
 from .targets import type_text as _type_repr
 
@@ -31,6 +31,7 @@ else:
     Graph = import_lazily("torchlike.fx.graph", "Graph")
 
 __all__ = [
+    "LEGAL_OPS",
     "Argument",
     "BaseArgumentTypes",
     "Node",
@@ -50,31 +51,8 @@ BaseArgumentTypes: TypeAlias = str | int | float | bool | complex | dtype | Tens
 #: The types of values that are arguments of nodes as they are.
 base_types: Final = (str, int, float, bool, complex, dtype, Tensor, Device, memory_format, layout)
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_OPS: Final = frozenset("placeholder call_method call_module call_function get_attr output root".split())
-#: Functions whose calls stay in a graph though nothing uses their results.
-_side_effectful_functions: Final[set[Any]] = {
-    _assert,
-    operator.setitem,
-    autocast.__enter__,
-    autocast.__exit__,
-}
-#: Names of functions that draw random numbers: leaving one out changes those that come after.
-_RANDOM: Final = frozenset(
-    "rand rand_like randint randint_like randn randn_like randperm bernoulli multinomial normal".split()
-)
-
-
-def has_side_effect(fn: _F) -> _F:
-    """Keep calls of a function when dead code is eliminated, and return it (source: ``torch.fx.has_side_effect``).
-
-    >>> import torchlike
-    >>> @torchlike.fx.node.has_side_effect
-    ... def log(x):
-    ...     print(x)
-    """
-    _side_effectful_functions.add(fn)
-    return fn
+#: The kinds of nodes; besides, a graph has one of the kind ``root``.
+LEGAL_OPS: Final = frozenset("call_function call_method call_module get_attr output placeholder".split())
 
 
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
@@ -167,7 +145,7 @@ class Node:
         kwargs: dict[str, Any],
         return_type: Any = None,
     ) -> None:
-        assert op in _OPS, f"op '{op}' is not one of {', '.join(sorted(_OPS))}"
+        assert op in LEGAL_OPS or op == "root", f"op '{op}' is not one of {', '.join(sorted(LEGAL_OPS))}, root"
         wanted = "Callable" if op == "call_function" else "str"
         if not (callable(target) if op == "call_function" else isinstance(target, str)):
             raise ValueError(
@@ -191,7 +169,7 @@ class Node:
 
     def _replace_key(self, name: str, value: Any) -> None:
         """Set what the graph finds nodes by."""
-        table = self.graph._find_nodes_lookup_table if hasattr(self.graph, "_find_nodes_lookup_table") else None
+        table = getattr(self.graph, "_find_nodes_lookup_table", None)
         if table is None or self not in table:
             setattr(self, name, value)
             return
@@ -411,7 +389,7 @@ class Node:
             module = self.graph.owning_module
             assert module is not None, "self.graph.owning_module not set for purity check"
             return bool(getattr(module.get_submodule(self.target), "_is_impure", False))
-        return self.op == "call_function" and _is_impure(self.target, impure_random)
+        return self.op == "call_function" and is_impure(self.target, impure_random)
 
     def normalized_arguments(
         self,
@@ -469,11 +447,8 @@ class Node:
             return f"return {self.args[0]}"
         if include_tensor_metadata:
             value: Any = self.meta.get("val", self.meta.get("tensor_meta", self.meta.get("example_value")))
-            if isinstance(value, Tensor) and value.layout.__repr__().rpartition(".")[2] not in (
-                "sparse_csc",
-                "sparse_csr",
-            ):
-                sizes = f"{dtype_letters(value.dtype)}{list(value.shape)}{list(value.stride())}{value.device}"
+            if isinstance(value, Tensor) and value.layout not in (sparse_csc, sparse_csr):
+                sizes = f"{ABBREVIATIONS[value.dtype]}{list(value.shape)}{list(value.stride())}{value.device}"
                 head = f'%{self.name} : Tensor "{sizes}"{head.partition(" : ")[2].removeprefix(kind)}'
         return f"{head}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
@@ -491,31 +466,3 @@ def _type_name(value: Any) -> str:
     """Return the name of a value's type, with its module unless that is Python's own."""
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
-def dtype_letters(value: Any) -> str:
-    """Return torch's short name for a dtype.
-
-    >>> import torchlike
-    >>> dtype_letters(torchlike.float32), dtype_letters(torchlike.bfloat16), dtype_letters(torchlike.bool)
-    ('f32', 'bf16', 'b8')
-    """
-    name = str(value).rpartition(".")[2]
-    for long, short in (("bfloat", "bf"), ("complex", "c"), ("float", "f"), ("uint", "u"), ("int", "i")):
-        if name.startswith(long):
-            return short + name.removeprefix(long)
-    return "b8" if name == "bool" else name
-
-
-def _is_impure(function: Any, impure_random: bool) -> bool:
-    if function in _side_effectful_functions:
-        return True
-    if is_packet(function):
-        return "default" in dir(function) and _is_impure(function.default, impure_random)
-    if is_overload(function):
-        is_random = any("nondeterministic_seeded" in str(tag) for tag in function.tags)
-        return bool(function.schema.is_mutable) or (impure_random and is_random)
-    return getattr(function, "__name__", None) in _RANDOM and print_target(function).partition(".")[0] in (
-        "torch",
-        "torchlike",
-    )

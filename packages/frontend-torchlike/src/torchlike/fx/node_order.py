@@ -1,8 +1,8 @@
-"""The nodes of a graph in their order, by what they call, and the place where new ones go."""
+"""The nodes of a graph in their order, by their targets and last uses, and the place where new ones go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Reversible
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
     Graph = import_lazily("torchlike.fx.graph", "Graph")
 
-__all__ = ["InsertPoint", "LookupTable", "NodeList"]
+__all__ = ["InsertPoint", "LookupTable", "NodeList", "find_last_uses"]
 
 
 class NodeList:
@@ -93,3 +93,20 @@ class LookupTable:
             return list(self.table.get((op, target), {}))
         found = list(self.table.get((op, None), {}))
         return found if target is None else [node for node in found if node.target == target]
+
+
+def find_last_uses(nodes: Reversible[Node]) -> dict[Node, list[Node]]:
+    """Return the nodes that each node is the last one to use.
+
+    >>> import torchlike
+    >>> find_last_uses(torchlike.fx.symbolic_trace(lambda x: x.neg() + x).graph.nodes)
+    {output: [add], add: [neg, x]}
+    """
+    seen: set[Node] = set()
+    found: dict[Node, list[Node]] = {}
+    for user in reversed(nodes):
+        for node in user.all_input_nodes:
+            if node not in seen:
+                seen.add(node)
+                found.setdefault(user, []).append(node)
+    return found

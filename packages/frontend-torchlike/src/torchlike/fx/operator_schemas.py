@@ -18,7 +18,7 @@ from .. import nn
 from ..functions.operator_functions import FUNCTIONAL, FUNCTIONS, NAMESPACES
 from ..names.operator_table import OPERATORS
 from ..tensors.tensor import Tensor
-from .targets import FUNCTIONAL_MODULE, find_path, is_overload, is_packet
+from .targets import FUNCTIONAL_MODULE, LONG, find_path, is_overload, is_packet
 
 __all__ = [
     "ArgsKwargsPair",
@@ -70,14 +70,11 @@ def _schemas_of(op: Any) -> list[Any]:
     if path is None or path in FUNCTIONAL_MODULE:
         return []
     namespace, _, name = path.rpartition(".")
-    name = next((prefix for prefix, owner in _PREFIXES.items() if owner == namespace), "") + name
+    name = LONG.get(namespace, "") + name
     table = {"": FUNCTIONS, "nn.functional": FUNCTIONAL}.get(namespace)
     if name not in OPERATORS or not (namespace in NAMESPACES or (table is not None and name in table)):
         return []
     return _schemas_of(getattr(dc.ops.aten, name))
-
-
-_PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
 
 
 def _signature(schema: Any) -> inspect.Signature:

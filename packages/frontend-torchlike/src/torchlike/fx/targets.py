@@ -20,11 +20,13 @@ from functools import cache
 from keyword import iskeyword
 from typing import Any, Final
 
+from ..names.operator_table import PREFIXES
 from ..surface.stand_in_names import root_name
 from ..tensors.tensor import Tensor
 
 __all__ = [
     "FUNCTIONAL_MODULE",
+    "LONG",
     "find_path",
     "is_overload",
     "is_packet",
@@ -35,8 +37,8 @@ __all__ = [
     "type_text",
 ]
 
-#: Functions that torch has by C modules under longer names: the namespace of ours → the C module and the prefix there.
-_LONG: Final = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
+#: Namespace → how the names of its functions begin in torch's C modules.
+LONG: Final = {namespace: prefix for prefix, namespace in PREFIXES.items()}
 #: torch's names for functions whose own name there is another than that by which programs call them.
 _OTHER: Final = {
     "nn.functional.logsigmoid": "log_sigmoid",
@@ -99,8 +101,8 @@ def _own_name(function: Any) -> str:
     path = find_path(function)
     if path is not None:
         namespace, _, last = path.rpartition(".")
-        if namespace in _LONG:
-            return _LONG[namespace] + last
+        if namespace in LONG:
+            return LONG[namespace] + last
         return _OTHER.get(path, name)
     return name
 

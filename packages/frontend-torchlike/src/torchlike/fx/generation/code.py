@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...tensors.tensor import Tensor
-from ..node import Node, dtype_letters
+from ...values.dtype_abbreviations import ABBREVIATIONS
+from ..node import Node
+from ..node_order import find_last_uses
 from ..targets import qualified_name
 from ..tracing.wrapped import wrap
 from .literals import CodeWriter, is_name, write_path
@@ -63,7 +65,7 @@ class _Body:
         self.statements: list[str] = []
         self.returns = ""
         self.wrapped: dict[str, None] = {}
-        self._last_uses = _find_last_uses(self.nodes)
+        self._last_uses = find_last_uses(self.nodes)
         self._summary = ""
 
     def write(self, codegen: CodeGen) -> None:
@@ -163,27 +165,15 @@ def _describe_value(node: Node, options: _Details) -> str:
     """Return the dtype and shape of a node's value, as they are known from its ``meta``."""
     value: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
     if isinstance(value, Tensor):
-        text = options.paint(dtype_letters(value.dtype), "red") + options.paint(str(list(value.shape)), "blue")
+        text = options.paint(ABBREVIATIONS[value.dtype], "red") + options.paint(str(list(value.shape)), "blue")
         if options.include_stride:
             text += options.paint(str(list(value.stride())), "dim_blue")
         if options.include_device:
             text += options.paint(str(value.device), "dim_green")
         return text if type(value) is Tensor else f"{type(value).__name__}({text})"
     if hasattr(value, "_fields") and hasattr(value, "shape") and hasattr(value, "dtype"):
-        return f"{dtype_letters(value.dtype)}{list(value.shape)}"
+        return f"{ABBREVIATIONS[value.dtype]}{list(value.shape)}"
     return ""
-
-
-def _find_last_uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
-    """Return the nodes that are used by a node for the last time."""
-    seen: set[Node] = set()
-    found: dict[Node, list[Node]] = {}
-    for user in reversed(nodes):
-        for node in user.all_input_nodes:
-            if node not in seen:
-                seen.add(node)
-                found.setdefault(user, []).append(node)
-    return found
 
 
 def _call_with_known(method: Callable[..., str], *args: Any, **kwargs: Any) -> str:

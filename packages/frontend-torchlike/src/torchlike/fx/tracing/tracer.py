@@ -18,11 +18,9 @@ from ...nn.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ...utils import pytree
 from ..graph import Graph
-from ..node import map_aggregate
 from ..proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
-from .patches import Patcher
+from .patches import Patcher, find_proxy
 from .placeholders import RootArguments, read_annotations
-from .wrapped import wrap as wrap  # noqa: PLC0414  # for `_symbolic_trace`
 
 __all__ = ["ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing"]
 
@@ -67,10 +65,9 @@ class ProxyableClassMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if is_fx_tracing():
-            found: list[Proxy] = []
-            map_aggregate((args, kwargs), lambda each: found.append(each) if isinstance(each, Proxy) else None)
-            if found:
-                return found[0].tracer.create_proxy("call_function", cls, args, kwargs)
+            found = find_proxy(args, kwargs)
+            if found is not None:
+                return found.tracer.create_proxy("call_function", cls, args, kwargs)
         return super().__call__(*args, **kwargs)
 
 
