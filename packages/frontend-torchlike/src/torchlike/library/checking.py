@@ -11,8 +11,10 @@ from ..autograd.gradients import grad
 from ..tensors.tensor import Tensor
 from ..values.pytree import tree_leaves, tree_map_only
 from .fakes import stand_in_sizes
+from .formulas import spell
 from .operator_kernels import iterate_tensors
 from .operators import CustomOpDef
+from .registration_keys import key_of_device
 
 __all__ = ["opcheck"]
 
@@ -145,7 +147,7 @@ def _check_autograd(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
     given = _list_tensors((args, kwargs))
     if not any(each.requires_grad for each in given):
         return
-    keys = ["Autograd", "CompositeImplicitAutograd", *(f"Autograd{_backend_of(each)}" for each in given)]
+    keys = ["Autograd", "CompositeImplicitAutograd", *(f"Autograd{key_of_device(each.device.type)}" for each in given)]
     for key in keys:
         if key in dc.DispatchKey and (held := op.registrations(dc.DispatchKey[key])) and not held[0].is_fallthrough:
             return
@@ -161,12 +163,6 @@ def _check_autograd(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
         )
 
 
-def _backend_of(tensor: Tensor) -> str:
-    from .registration_keys import key_of_device
-
-    return key_of_device(tensor.device.type)
-
-
 def _check_fake(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
     """Compare the results on tensors without data with those on the arguments."""
     if _is_meta((args, kwargs)):
@@ -177,7 +173,7 @@ def _check_fake(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:
             found = op(*fakes, **fake_kwargs)
     except dc.NoKernelError as error:
         fault = RuntimeError(
-            f"{_spell(op)}: there is no fake impl or Meta kernel that serves tensors without data: {error}"
+            f"{spell(op)}: there is no fake impl or Meta kernel that serves tensors without data: {error}"
         )
         raise fault from error
     given, named = _copy((args, kwargs))
@@ -203,12 +199,6 @@ def _shared_memory(given: Any, found: Any) -> set[tuple[int, int]]:
     places = [dc.storage_of(each) for each in _list_tensors(given)]
     results = enumerate(_list_tensors(found))
     return {(i, j) for j, each in results for i, place in enumerate(places) if place == dc.storage_of(each)}
-
-
-def _spell(op: Any) -> str:
-    from .formulas import spell
-
-    return spell(op)
 
 
 def _check_functionalized(op: Any, args: Any, kwargs: Any, closeness: Any) -> None:

@@ -15,7 +15,7 @@ from .kernels import make_kernel
 
 __all__ = [
     "FakeImplCtx",
-    "FakeKernel",
+    "Kernel",
     "find_fake",
     "get_ctx",
     "list_fakes",
@@ -25,14 +25,14 @@ __all__ = [
 ]
 
 
-class FakeKernel:
-    """A fake, and the place of the code that registered it."""
+class Kernel:
+    """A fake or another function, and the place of the code that registered it."""
 
     def __init__(self, func: Callable[..., Any], source: str) -> None:
         self.func, self.source = func, source
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the fake."""
+        """Call the function."""
         return self.func(*args, **kwargs)
 
 
@@ -76,7 +76,7 @@ _current: Final[ContextVar[FakeImplCtx | None]] = ContextVar("torchlike.fake", d
 _stand_ins: Final[ContextVar[list[int] | None]] = ContextVar("torchlike.stand_in_sizes", default=None)
 _FIRST_STAND_IN: Final = 104729
 #: Operator → its fakes that libraries have registered, the newest last.
-_fakes: Final[dict[str, list[FakeKernel]]] = {}
+_fakes: Final[dict[str, list[Kernel]]] = {}
 
 
 def get_ctx() -> FakeImplCtx:
@@ -93,13 +93,13 @@ def get_ctx() -> FakeImplCtx:
     return found
 
 
-def find_fake(name: str) -> FakeKernel | None:
+def find_fake(name: str) -> Kernel | None:
     """Return the fake that an operator's calls on meta tensors run, or None."""
     found = _fakes.get(name)
     return found[-1] if found else None
 
 
-def list_fakes(name: str) -> list[FakeKernel]:
+def list_fakes(name: str) -> list[Kernel]:
     """Return an operator's fakes, the newest last."""
     return list(_fakes.get(name, ()))
 
@@ -161,7 +161,7 @@ def register_fake_kernel(
             "can have fakes."
         )
     place = str(find_caller())
-    made = FakeKernel(fn, place)
+    made = Kernel(fn, place)
     context = FakeImplCtx(name, place)
 
     @functools.wraps(fn)

@@ -13,8 +13,9 @@ from ..autograd.custom import make_kernel
 from ..autograd.rules.fallback import run_without_formula
 from ..history.grad_mode import is_grad_enabled
 from .kernels import is_default, make_wrapped_kernel
+from .operator_kernels import requires_grad
 
-__all__ = ["has_keyword_tensors", "make_autograd_kernel", "spell"]
+__all__ = ["has_keyword_tensors", "is_functional", "make_autograd_kernel", "spell"]
 
 #: The functions of a formula: backward's, and the one that keeps parts of a call for it.
 _Formula: TypeAlias = tuple[Callable[..., Any] | None, Callable[..., Any] | None]
@@ -24,6 +25,15 @@ _REQUIRED: Final = object()
 def has_keyword_tensors(schema: dc.FunctionSchema) -> bool:
     """Return whether there are tensors among the keyword-only arguments of a schema."""
     return any(each.argument.kwarg_only for each in schema.tensor_arguments)
+
+
+def is_functional(schema: dc.FunctionSchema) -> bool:
+    """Return whether an operator writes to nothing, and has results, none of which is a view.
+
+    >>> is_functional(dc.FunctionSchema.parse("f(Tensor x) -> Tensor"))
+    True
+    """
+    return not schema.is_mutable and bool(schema.returns) and all(each.alias is None for each in schema.returns)
 
 
 def make_autograd_kernel(
@@ -89,12 +99,10 @@ def _make_formula(op: Any, read: Callable[[], _Formula]) -> dc.AutogradFormula:
 
 def _refuse_gradients(op: Any, below: int) -> Callable[..., Any]:
     """Return the kernel of an operator that writes to ``out`` arguments, which cannot be recorded."""
-    from .operator_kernels import iterate_tensors
-
     name = op.name.rpartition("::")[2].partition(".")[0]
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if is_grad_enabled() and any(each.requires_grad for each in iterate_tensors((*args, *kwargs.values()))):
+        if is_grad_enabled() and requires_grad(*args, **kwargs):
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."

@@ -9,7 +9,7 @@ from typing import Any
 
 import dispatch_core as dc
 
-from .formulas import has_keyword_tensors, make_autograd_kernel
+from .formulas import has_keyword_tensors, is_functional, make_autograd_kernel
 from .libraries import Library, is_nameless, keep
 from .operators import CustomOpDef, find_definition
 from .registration_keys import as_list, autocast_key, find_key
@@ -118,7 +118,12 @@ def _library_for(qualname: str, lib: Library | None) -> Library:
     return lib if lib is not None else keep(split_name(qualname)[0])
 
 
-def _find_overload(qualname: str) -> Any:
+def find_overload(qualname: str) -> Any:
+    """Return the overload of an operator's full name.
+
+    >>> find_overload("aten::add.Tensor").overload_name
+    'Tensor'
+    """
     split_name(qualname)
     return dc.registry.get(qualname).op
 
@@ -206,11 +211,11 @@ def register_autograd(
     if isinstance(found, CustomOpDef):
         found.register_autograd(backward, setup_context=setup_context)
         return
-    overload = _find_overload(found)
+    overload = find_overload(found)
     schema = overload.schema
     if "out" in overload.tags:
         raise LibraryError(f"Cannot register autograd formula for {found}: Out variants do not support autograd.")
-    if schema.is_mutable or not schema.returns or any(each.alias is not None for each in schema.returns):
+    if not is_functional(schema):
         raise LibraryError(
             f"Cannot register autograd formula for non-functional operator {found} with schema {schema}. Please create a "
             "functional operator and register an autograd formula for that."
@@ -262,7 +267,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     found = _resolve(op, "register_vmap")
     if isinstance(found, CustomOpDef):
         return found.register_vmap(func)
-    overload = _find_overload(found)
+    overload = find_overload(found)
     _refuse_keyword_tensors("register_vmap", overload.schema)
     if func is None:
         return functools.partial(register_vmap, op, lib=lib)
@@ -283,7 +288,7 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
         found.register_autocast(device_type, cast_inputs)
         return
     with as_torch_error(found):
-        dc.register_autocast(_find_overload(found), device_type, cast_inputs, lib=_library_for(found, lib)._open())
+        dc.register_autocast(find_overload(found), device_type, cast_inputs, lib=_library_for(found, lib)._open())
 
 
 def _doctest_library() -> Any:

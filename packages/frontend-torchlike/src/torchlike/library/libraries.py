@@ -102,7 +102,7 @@ class Library:
         """
         if not callable(fn) and not isinstance(fn, dc.KernelFactory):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-        library, name = self._open(), self._resolve_op_name(op_name, "impl")
+        library, name = self._open(), self._resolve_op_name(op_name)
         key = str(getattr(dispatch_key, "name", dispatch_key) or self.dispatch_key or "")
         bare = name.rpartition("::")[2]
         place = (f"{self.ns}::{bare}", key)
@@ -160,15 +160,14 @@ class Library:
 
         self._undo.append(add_rule(f"{self.ns}::{op_name}", torch_dispatch_class, fn))
 
-    def _resolve_op_name(self, op_name: Any, api_name: str) -> str:
+    def _resolve_op_name(self, op_name: Any) -> str:
         """Return an operator's name, given by itself or by the overload."""
         if isinstance(op_name, str):
             return op_name
         name = getattr(op_name, "name", None)
         if not isinstance(name, str):
             raise RuntimeError(
-                f"{api_name} should be passed either a name or an OpOverload object as the first argument, got "
-                f"{type(op_name)}"
+                f"impl should be passed either a name or an OpOverload object as the first argument, got {type(op_name)}"
             )
         return name
 

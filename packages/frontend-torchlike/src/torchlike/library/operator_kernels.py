@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     CustomOpDef = import_lazily("torchlike.library.operators", "CustomOpDef")
 
-__all__ = ["check_results", "iterate_tensors", "select_device"]
+__all__ = ["check_results", "iterate_tensors", "requires_grad", "select_device"]
 
 
 def iterate_tensors(values: Any) -> Iterator[Tensor]:
@@ -28,6 +28,11 @@ def iterate_tensors(values: Any) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from iterate_tensors(value)
+
+
+def requires_grad(*args: Any, **kwargs: Any) -> bool:
+    """Return whether a tensor among the arguments, or in a list among them, requires grad."""
+    return any(each.requires_grad for each in iterate_tensors((*args, *kwargs.values())))
 
 
 def check_results(definition: CustomOpDef, device: str | None) -> Callable[..., Any]:

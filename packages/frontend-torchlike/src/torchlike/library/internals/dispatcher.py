@@ -15,6 +15,7 @@ from ...history.transforms import FRONT
 from ...tensors.overriding_classes import PYTHON
 from ...tensors.tensor import Tensor
 from ..operator_kernels import iterate_tensors
+from ..operator_kernels import requires_grad as _any_requires_grad  # noqa: F401  # torch's name
 from ..registration_keys import key_of_device
 from ..tags import Tag
 from ..torch_errors import LibraryError
@@ -182,13 +183,6 @@ def _dispatch_get_computed_kernel_for_dispatch_key(name: str, key: Any) -> Any:
     from ..kernel_functions import get_kernel
 
     return get_kernel(name, key)
-
-
-def _any_requires_grad(*args: Any, **kwargs: Any) -> bool:
-    """Return whether a tensor among the arguments, or in a list among them, requires grad."""
-    values = (*args, *kwargs.values())
-    flat = [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
-    return any(isinstance(each, Tensor) and each.requires_grad for each in flat)
 
 
 def _any_output_is_alias_to_input_or_output(args: Any, kwargs: Any, outputs: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...utils.dispatch_rules import RULES
-from ..fakes import FakeKernel, list_fakes
+from ..fakes import Kernel, list_fakes
 
 __all__ = ["find_torch_dispatch_rule", "singleton"]
 
@@ -18,12 +18,12 @@ class _FakeHolder:
         self.qualname = qualname
 
     @property
-    def kernels(self) -> list[FakeKernel]:
+    def kernels(self) -> list[Kernel]:
         """Return all of them."""
         return list_fakes(self.qualname)
 
     @property
-    def kernel(self) -> FakeKernel | None:
+    def kernel(self) -> Kernel | None:
         """Return the one that runs, or None."""
         held = self.kernels
         return held[-1] if held else None

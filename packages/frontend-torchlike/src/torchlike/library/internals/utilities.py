@@ -8,8 +8,9 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ..formulas import has_keyword_tensors
-from ..functions import split_name
+from ..fakes import Kernel
+from ..formulas import has_keyword_tensors, is_functional
+from ..functions import find_overload, split_name
 from ..operator_kernels import iterate_tensors
 
 __all__ = [
@@ -40,19 +41,8 @@ __all__ = [
 #: The tags for strides, the strictest first.
 _LAYOUT_TAGS = ("needs_exact_strides", "needs_contiguous_strides", "needs_fixed_stride_order", "flexible_layout")
 
-parse_namespace = split_name
+parse_namespace, lookup_op = split_name, find_overload
 has_kwarg_only_tensors = has_keyword_tensors
-
-
-class Kernel:
-    """A function, and the place of the code that registered it."""
-
-    def __init__(self, func: Callable[..., Any], source: str) -> None:
-        self.func, self.source = func, source
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self.func(*args, **kwargs)
 
 
 class RegistrationHandle:
@@ -70,16 +60,6 @@ def get_source(stacklevel: int) -> str:
     """Return the file and line of a caller, ``/path/to/file.py:42``; 1 is the caller of this function."""
     frame = sys._getframe(stacklevel)
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def lookup_op(qualname: str) -> Any:
-    """Return the overload of an operator's full name.
-
-    >>> lookup_op("aten::add.Tensor").overload_name
-    'Tensor'
-    """
-    split_name(qualname)
-    return dc.registry.get(qualname).op
 
 
 def is_builtin(op: Any) -> bool:
@@ -104,13 +84,11 @@ def is_functional_schema(schema: Any, *, allow_valid_view: bool = False) -> bool
     (True, False)
     """
     parsed = dc.FunctionSchema.parse(schema) if isinstance(schema, str) else schema
-    if parsed.is_mutable or not parsed.returns:
-        return False
-    if any(each.alias is not None for each in parsed.returns):
-        inputs = sum(str(each.type).startswith("Tensor") for each in parsed.arguments)
-        outputs = sum(str(each.type).startswith("Tensor") for each in parsed.returns)
-        return allow_valid_view and inputs == outputs == 1
-    return True
+    if is_functional(parsed):
+        return True
+    inputs = sum(str(each.type).startswith("Tensor") for each in parsed.arguments)
+    outputs = sum(str(each.type).startswith("Tensor") for each in parsed.returns)
+    return allow_valid_view and not parsed.is_mutable and inputs == outputs == 1
 
 
 def is_tensor_like_type(typ: Any) -> bool:

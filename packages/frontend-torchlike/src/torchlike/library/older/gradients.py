@@ -15,7 +15,7 @@ from ...names.lazy_names import import_lazily
 from ...tensors.tensor import Tensor
 from ...values.pytree import tree_flatten, tree_unflatten
 from ..kernels import make_wrapped_kernel
-from ..operator_kernels import iterate_tensors
+from ..operator_kernels import iterate_tensors, requires_grad
 
 if TYPE_CHECKING:
     from .registrations import CustomOp
@@ -45,7 +45,7 @@ def make_autograd_kernel(custom_op: CustomOp) -> dc.KernelFactory:
                         "formula, please provide us both a backward function and a 'save for backward' function via "
                         "`impl_backward` and `impl_save_for_backward` respectively."
                     )
-            if is_grad_enabled() and any(each.requires_grad for each in iterate_tensors((*args, *kwargs.values()))):
+            if is_grad_enabled() and requires_grad(*args, **kwargs):
                 raise RuntimeError("Autograd has not been implemented for operator")
             return op.redispatch(below, *args, **kwargs)
 

@@ -11,14 +11,15 @@ import dispatch_core as dc
 
 from ..callers import find_caller
 from ..fakes import get_ctx
+from ..formulas import is_functional
 from ..inference import infer_schema
 from ..libraries import Library
+from ..operator_kernels import iterate_tensors
 from ..torch_errors import LibraryError
 from .gradients import make_autograd_kernel, make_formula
 from .rules import (
     RESERVED_NS,
     SUPPORTED_DEVICE_TYPE_TO_KEY,
-    is_functional,
     parse_qualname,
     parse_schema,
     validate_device_type,
@@ -209,8 +210,6 @@ class CustomOp:
         """Register the kernel of every device, which names what is missing."""
 
         def report(*args: Any, **kwargs: Any) -> Any:
-            from ..operator_kernels import iterate_tensors
-
             device = next((each.device.type for each in iterate_tensors((*args, *kwargs.values()))), None)
             if device is None:
                 raise NotImplementedError(

@@ -8,10 +8,11 @@ from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
 
+from ..formulas import is_functional
+
 __all__ = [
     "RESERVED_NS",
     "SUPPORTED_DEVICE_TYPE_TO_KEY",
-    "is_functional",
     "parse_qualname",
     "parse_schema",
     "validate_device_type",
@@ -69,15 +70,6 @@ def parse_schema(text: str) -> dc.FunctionSchema:
     except dc.SchemaError as error:
         fault = AssertionError(f"Invalid function schema: {text}\n{error}")
     raise fault
-
-
-def is_functional(schema: dc.FunctionSchema) -> bool:
-    """Return whether an operator writes to nothing, and has results, none of which is a view.
-
-    >>> is_functional(dc.FunctionSchema.parse("f(Tensor x) -> Tensor"))
-    True
-    """
-    return not schema.is_mutable and bool(schema.returns) and all(each.alias is None for each in schema.returns)
 
 
 def validate_schema(schema: dc.FunctionSchema) -> None:
