@@ -332,7 +332,9 @@ def write_plain(value: Any) -> str | None:
         complex,
     ):
         return None
-    text = repr(value)
+    if isinstance(value, dict) and any(type(key) is int and key > 1 << 32 for key in value):
+        return None  # by the addresses of objects
+    text = f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, set) and value else repr(value)
     if len(text) > 60 or "/" in text or "\n" in text:
         return None
     try:
