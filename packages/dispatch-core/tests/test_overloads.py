@@ -159,6 +159,7 @@ def test_an_overload_knows_its_names(family):
     assert op.packet is family
     assert family.default.overload_name == "default"
     assert family.default.name == family.name == "t::f"
+    assert (op.__name__, family.default.__name__, family.__name__) == ("f.Tensor", "f.default", "f")
     assert family.overloads() == ["Tensor", "Scalar", "ints", "list", "Device", "str", "key", "default"]
     assert repr(op).startswith("<function t::f.Tensor")
     assert repr(family).startswith("<OpOverloadPacket t::f: Tensor, Scalar")

@@ -31,7 +31,7 @@ class Answering(TorchDispatchMode):
         self.answers = answers
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        answer = self.answers.get(func.__name__.split("::")[1].split(".")[0], func)
+        answer = self.answers.get(func.__name__.split(".")[0], func)
         return answer(*args, **(kwargs or {}))
 
 

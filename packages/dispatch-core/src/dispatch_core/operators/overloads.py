@@ -117,7 +117,8 @@ def describe(op: Any) -> None:
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
     op.runner, op.lasting_runner = entry.explicit_table.__getitem__, entry.explicit_table.find
-    op.__name__, op.__module__ = entry.name, type(entry.registry).__module__  # where pickle looks for it
+    op.__name__ = f"{entry.operator_name.name}.{op.overload_name}"
+    op.__module__ = type(entry.registry).__module__  # where pickle looks for it, by the qualified name
     op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
     registry, packet, overload = entry.registry, entry.operator_name.packet, entry.operator_name.overload or "default"
     op.__doc__ = LazyText(lambda: document_operator(registry, packet, overload))
