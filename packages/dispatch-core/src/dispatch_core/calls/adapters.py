@@ -88,18 +88,17 @@ def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> Call
 def early_lines(signature: CallSignature, adapter: SignatureAdapter, slow_path: str) -> list[str]:
     """Return the lines that come before all others: they hand calls written otherwise to the slow path."""
     looks = adapter.override is not None and overriding.are_looked_for() and bool(signature.parameters)
-    attempt = overriding.attempt_lines(arguments_as_given(signature, adapter))
+    attempt = overriding.attempt_lines(arguments_as_given(signature, adapter)) if looks else []
     tests = [f"{name} is not __extra_{name}" for name in adapter.extra]
     if adapter.missing is not None:
         tests += ["__keywords"] if adapter.star else ["__keywords", "__more"]
+    elif adapter.takes_more:
+        tests += ["__stop is not __nothing" if has_stop(signature, adapter) else "__more"]
+    further = list(tests)  # of arguments beside the operator's own
+    if adapter.missing is not None:
         others = [each for each in signature.parameters if each.name != adapter.star and each.required]
         # A first tensor that is missing has no mask, which is found out anyway.
         tests += [f"{each.word} is __missing" for each in others if each.tensors != "tensor"]
-    elif adapter.takes_more:
-        tests += ["__stop is not __nothing" if has_stop(signature, adapter) else "__more"]
-    further = [] if adapter.missing is None else tests[:1] if adapter.star else tests[:2]
-    if not further and tests:
-        further = list(tests)
     if adapter.slow_path_types:
         last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
         tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Override: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 #: The keys of tensors whose classes override functions, and of the modes that do.
-CLASSES: Final = DispatchKey["TorchFunction"].value
-MODES: Final = DispatchKey["TorchFunctionMode"].value
+CLASSES: Final = DispatchKey.TorchFunction.value
+MODES: Final = DispatchKey.TorchFunctionMode.value
 #: Marks an error that came from the override of a call, so that the callers around it do not try theirs.
 _MARK: Final = "_dispatch_overridden"
 _is_looked_for: list[bool] = [False]

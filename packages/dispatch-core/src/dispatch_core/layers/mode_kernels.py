@@ -45,6 +45,8 @@ from .mode_stack import PYTHON, ActiveMode, current_entry, find_entry, find_inne
 
 _Refuse: TypeAlias = Callable[[ActiveMode, tuple[Any, ...]], object]
 _Accept: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
+#: Returns the result that the classes of a call's tensors give, or ``NotImplemented``.
+_AskClasses: TypeAlias = Callable[[tuple[Any, ...]], object]
 #: Gives the arguments of a call by position and by name, as its caller would write them.
 _Split: TypeAlias = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -60,40 +62,54 @@ def _make(op: OpOverload, keyset: DispatchKeySet) -> Kernel:
             lambda *args, **kwargs: op.redispatch(below, *args, **kwargs),
             _split_nothing,
             _pass_on,
-            _make_refusal(op, None, None, _split_nothing),
+            _make_refusal(op, None),
         )
     composite = _find_composite(op._entry, below)
     if composite is not None:
         return composite
     frontend = FRONTENDS.get(keyset.marker)
-    down = _make_choice(op, frontend, below) if signature.has_tensors else fast_redispatch(op, below)
     split, accept = _make_split(signature), _make_acceptance(op, signature, frontend)
-    refuse = _make_refusal(op, frontend, signature, split)
+    ask = _make_class_call(op, frontend, signature, split)
+    down, refuse = _make_choice(ask, fast_redispatch(op, below)), _make_refusal(op, ask)
     general = _make_general(op, down, split, accept, refuse, is_factory=not signature.has_tensors)
     if not (signature.is_specializable and signature.has_tensors):
         return general
     return _generate(op, signature, frontend, general, split, accept, refuse)
 
 
-def _make_choice(op: OpOverload, frontend: Frontend[Any] | None, below: DispatchKeySet) -> Runner:
-    """Return a function that hands calls which no mode has to the classes of tensors, and else goes on below."""
-    down = fast_redispatch(op, below)
-    layers = None if frontend is None else frontend.layers
-    signature = op._entry.signature
-    if layers is None or signature is None:
-        return down
-    call_class, split = layers.call_class, _make_split(signature)
-    accept = _make_acceptance(op, signature, frontend, of_class=True)
+def _make_class_call(
+    op: OpOverload, frontend: Frontend[Any] | None, signature: CallSignature, split: _Split
+) -> _AskClasses | None:
+    """Return a function that hands a call to the classes of its tensors; None where no tensor can have one that handles it.
 
-    def choose(*given: object) -> object:
+    In their handlers all modes are on.
+    """
+    layers = None if frontend is None else frontend.layers
+    if layers is None or not signature.has_tensors:
+        return None
+    call_class, accept = layers.call_class, _make_acceptance(op, signature, frontend, of_class=True)
+
+    def ask(given: tuple[Any, ...]) -> object:
         if not any(tensor._dispatch_mask & PYTHON for _, tensor in signature.tensors(given)):
-            return down(*given)
+            return NotImplemented
         token = context.set_state[find_inner(context.current(), 0)]
         try:
             result = call_class(op, *split(given, {}))
         finally:
             context.reset_state(token)
-        return down(*given) if result is NotImplemented else accept(result, given)
+        return result if result is NotImplemented else accept(result, given)
+
+    return ask
+
+
+def _make_choice(ask: _AskClasses | None, down: Runner) -> Runner:
+    """Return a function that hands calls which no mode has to the classes of tensors, and else goes on below."""
+    if ask is None:
+        return down
+
+    def choose(*given: object) -> object:
+        found = ask(given)
+        return down(*given) if found is NotImplemented else found
 
     return choose
 
@@ -212,26 +228,13 @@ def _generate(
     return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0))
 
 
-def _make_refusal(
-    op: OpOverload, frontend: Frontend[Any] | None, signature: CallSignature | None, split: _Split
-) -> _Refuse:
-    """Return a function that hands a call which a mode leaves alone to the classes of tensors, or refuses it.
-
-    In their handlers all modes are on.
-    """
-    layers = None if frontend is None else frontend.layers
-    accept = None if signature is None else _make_acceptance(op, signature, frontend, of_class=True)
+def _make_refusal(op: OpOverload, ask: _AskClasses | None) -> _Refuse:
+    """Return a function that hands a call which a mode leaves alone to the classes of tensors, or refuses it."""
 
     def refuse(entry: ActiveMode, given: tuple[Any, ...]) -> object:
-        tensors = () if signature is None else (tensor for _, tensor in signature.tensors(given))
-        if layers is not None and accept is not None and any(tensor._dispatch_mask & PYTHON for tensor in tensors):
-            token = context.set_state[find_inner(context.current(), 0)]
-            try:
-                result = layers.call_class(op, *split(given, {}))
-            finally:
-                context.reset_state(token)
-            if result is not NotImplemented:
-                return accept(result, given)
+        found = NotImplemented if ask is None else ask(given)
+        if found is not NotImplemented:
+            return found
         raise KernelResultError(
             f"Multiple dispatch failed for {op.name!r}; all {getattr(type(entry.mode), 'handler_name', '')} handlers"
             f" returned NotImplemented:\n  - mode object {entry.mode!r}",

@@ -101,7 +101,7 @@ def _refuse_class(tables: Tables) -> Runner:
 
 
 #: Keys of calls whose results are those of a program's class, which are compared where they are returned.
-_OVERRIDING: Final = DispatchKey["TorchFunction"] | DispatchKey["TorchFunctionMode"] | DispatchKey.Python
+_OVERRIDING: Final = DispatchKey.TorchFunction | DispatchKey.TorchFunctionMode | DispatchKey.Python
 
 
 def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runner:

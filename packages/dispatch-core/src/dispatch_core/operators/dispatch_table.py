@@ -7,7 +7,7 @@ the present registrations, so the outcome never depends on the order of registra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeGuard
 
 from .._record import Record
 from ..arrays.protocols import Kernel
@@ -93,7 +93,7 @@ COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
 EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
 
 
-def is_composite(registration: Registration | None) -> bool:
+def is_composite(registration: Registration | None) -> TypeGuard[Registration]:
     """Return whether a kernel sees the caller's arguments, and calls other operators: a composite, or one of tensors."""
     return registration is not None and (registration.key in COMPOSITES or registration.takes_tensors)
 

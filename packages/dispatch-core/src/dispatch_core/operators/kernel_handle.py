@@ -226,7 +226,7 @@ _KEPT: Final = 4096
 
 def _make_composite(entry: OperatorEntry, key: DispatchKey) -> Runner | None:
     registration = entry.slot(key).registration
-    if registration is None or not is_composite(registration):
+    if not is_composite(registration):
         return None
     keyset = DispatchKeySet(key)
     prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed

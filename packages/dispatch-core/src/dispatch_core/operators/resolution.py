@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 #: Keys of tensors whose classes may have the call, whatever devices the others are on.
-_OVERRIDING: Final = DispatchKey.Python | DispatchKey["TorchFunction"]
+_OVERRIDING: Final = DispatchKey.Python | DispatchKey.TorchFunction
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:

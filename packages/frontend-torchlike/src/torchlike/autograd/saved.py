@@ -17,7 +17,7 @@ from ..tensors.tensor import bare
 from ..values.dtypes import format_type
 
 #: The keys that a tensor made of saved parts gets otherwise, or does without: a class of tensors adds some itself.
-_NOT_KEPT: Final = AUTOGRAD | DispatchKey["TorchFunction"] | DispatchKey.Python
+_NOT_KEPT: Final = AUTOGRAD | DispatchKey.TorchFunction | DispatchKey.Python
 
 
 class Saved:

@@ -17,7 +17,7 @@ from .views import ONE_OF_SEVERAL, UNRECORDED, make_alias, make_view_state, set_
 
 _NOT_AUTOGRAD: Final = ~AUTOGRAD
 #: Without the keys that a class of tensors adds, which its views get with the class.
-_OF_PLAIN: Final = ~(DispatchKey["TorchFunction"] | DispatchKey.Python)
+_OF_PLAIN: Final = ~(DispatchKey.TorchFunction | DispatchKey.Python)
 #: The middle of the tuple of `Late`, as text.
 _LATE: Final = "__tick(), __op, ({rest}), None if __records() else __unrecorded"
 

@@ -81,7 +81,7 @@ def begin_modes() -> None:
         begin()
         publish_to_instances()
         mode_stack.ENTERED.append(True)
-        dc.registry.ensure_fallback(dc.DispatchKey["TorchFunctionMode"], _handle, with_keyset=True)
+        dc.registry.ensure_fallback(dc.DispatchKey.TorchFunctionMode, _handle, with_keyset=True)
 
 
 def _handle(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:

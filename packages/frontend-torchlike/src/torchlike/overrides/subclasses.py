@@ -67,7 +67,7 @@ def begin(keys: int) -> None:
     if not _begun:
         _begun.append(True)
         handling.begin()
-        dc.registry.ensure_fallback(dc.DispatchKey["TorchFunction"], _handle, with_keyset=True)
+        dc.registry.ensure_fallback(dc.DispatchKey.TorchFunction, _handle, with_keyset=True)
         _complete()
 
 

@@ -13,17 +13,19 @@ _CORE: Final = "dispatch_core."
 def leave_out_defaults(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of an operator's call without those that are its defaults."""
-    schema = op.schema
-    if schema is None:
+    """Return the arguments of an overload's call but those that equal its defaults, which generated code fills in."""
+    schema = getattr(op, "schema", None)
+    if schema is None:  # a packet, which gets what the program gives
         return args, kwargs
-    defaults = {each.name: each.default for each in schema.arguments if each.has_default}
-    count = len(args)
-    for each in reversed(schema.positional[:count]):
-        if each.name not in defaults or args[count - 1] is not defaults[each.name]:
-            break
-        count -= 1
-    return args[:count], {name: value for name, value in kwargs.items() if value is not defaults.get(name, op)}
+    defaults = {each.name: each.value for each in schema.arguments if each.has_default}
+    names = [each.name for each in schema.positional]
+    while args and len(args) <= len(names) and _is_default(args[-1], defaults.get(names[len(args) - 1], op)):
+        args = args[:-1]
+    return args, {name: value for name, value in kwargs.items() if not _is_default(value, defaults.get(name, op))}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and value == default)
 
 
 def find_called(op: Any) -> Any:

@@ -11,7 +11,7 @@ from dispatch_core.frontends import current_masks, refused_calls
 from ..tensors.overriding_classes import CLASSES, DISABLED, MODES
 from ..tensors.tensor import Tensor
 from . import mode_stack
-from .callers import find_called
+from .callers import find_called, leave_out_defaults
 
 #: Types of common arguments that override nothing.
 PLAIN: Final[set[type]] = {Tensor, int, float, bool, complex, str, type(None), slice, type(Ellipsis), dc.Device}
@@ -122,28 +122,7 @@ def _answer_refused(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     func = find_called(called) if found else None  # functions of ours have asked already
     if func is None:
         return NotImplemented
-    return call_override(func, found, *_without_defaults(called, args, kwargs))
-
-
-def _without_defaults(
-    called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of an overload but those that equal their defaults, which generated code fills in."""
-    schema = getattr(called, "schema", None)
-    if schema is None:  # a packet, which gets what the program gives
-        return args, kwargs
-    defaults = {each.name: each.value for each in schema.arguments if each.has_default}
-    names = [each.name for each in schema.arguments if not each.kwarg_only]
-    while args and len(args) <= len(names) and _is_default(defaults, names[len(args) - 1], args[-1]):
-        args = args[:-1]
-    return args, {name: value for name, value in kwargs.items() if not _is_default(defaults, name, value)}
-
-
-def _is_default(defaults: dict[str, Any], name: str, value: Any) -> bool:
-    if name not in defaults:
-        return False
-    default = defaults[name]
-    return value is default or (type(value) is type(default) and value == default)
+    return call_override(func, found, *leave_out_defaults(called, args, kwargs))
 
 
 refused_calls.append(_answer_refused)

@@ -35,8 +35,8 @@ __all__ = [
     "read_slots",
 ]
 
-CLASSES: Final = DispatchKey["TorchFunction"].value
-MODES: Final = DispatchKey["TorchFunctionMode"].value
+CLASSES: Final = DispatchKey.TorchFunction.value
+MODES: Final = DispatchKey.TorchFunctionMode.value
 PYTHON: Final = DispatchKey.Python.value
 
 #: Holds the function that asks for an override of a method, of a tensor and further arguments; `surface` puts it here.
