@@ -46,7 +46,6 @@ def test_a_kernel_for_a_device_takes_the_tensors_of_the_call(library):
     assert dc.ops.test_library.sine.default is torchlike.ops.test_library.sine.default
 
 
-@pytest.mark.no_pipeline(reason="kernels of tensors are not differentiated there yet")
 def test_the_parts_of_a_kernel_are_differentiated_where_no_formula_is_registered(library):
     library.define("sine(Tensor x) -> Tensor")
     library.impl("sine", lambda x: x.sin(), "CPU")
@@ -55,7 +54,6 @@ def test_the_parts_of_a_kernel_are_differentiated_where_no_formula_is_registered
     assert x.grad.tolist() == x.detach().cos().tolist()
 
 
-@pytest.mark.no_pipeline(reason="kernels of tensors are not differentiated there yet")
 def test_a_formula_takes_the_place_of_the_parts_and_gives_it_back(library):
     library.define("sine(Tensor x) -> Tensor")
     library.impl("sine", lambda x: x.sin(), "CPU")
@@ -289,7 +287,6 @@ def test_vmap_and_autocast_rules(op):
         assert made(x, x).dtype is torchlike.bfloat16
 
 
-@pytest.mark.no_pipeline(reason="kernels of tensors do not redispatch there yet")
 def test_a_kernel_goes_on_to_the_one_that_it_replaces():
     before = torchlike.library.get_kernel("aten::neg", "CPU")
     x = torchlike.ones(2, requires_grad=True)
@@ -302,6 +299,23 @@ def test_a_kernel_goes_on_to_the_one_that_it_replaces():
     assert (-x).tolist() == [-1, -1]
     with pytest.raises(RuntimeError, match="has been invalidated"):
         kernel.call_boxed("CPU", x)
+
+
+def test_a_pipeline_keeps_the_history_of_a_kernel_of_tensors(library):
+    library.define("sine(Tensor x) -> Tensor")
+    library.impl("sine", lambda x: x.sin(), "CPU")
+    x = torchlike.ones(2, requires_grad=True)
+    with torchlike.pipeline():
+        torchlike.ops.test_library.sine(x * 2).sum().backward()
+    assert x.grad.tolist() == (2 * (2 * x.detach()).cos()).tolist()
+
+
+def test_explicit_calls_take_values_that_are_still_to_be_computed():
+    neg, kernel = dc.ops.aten.neg.default, torchlike.library.get_kernel("aten::neg", "CPU")
+    with torchlike.pipeline():
+        x = torchlike.ones(2) * 2
+        found = neg.redispatch(dc.DispatchKeySet("CPU"), x), kernel.call_boxed("CPU", x * 2)
+    assert [each.tolist() for each in found] == [[-2, -2], [-4, -4]]
 
 
 def test_opcheck_finds_what_the_schema_does_not_say(library):

@@ -10,6 +10,7 @@ registry any backend may own such a type: there `Registry.translate_mask` replac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 from weakref import ref
 
@@ -30,6 +31,8 @@ ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
 #: The types in it that others belong to where ``issubclass`` or ``isinstance`` say so.
 _OPEN: Final[dict[type, ArrayType]] = {}
 #: The types in it whose values represent a backend's arrays → the mask of these.
+#: The function that returns an argument with its arrays computed, once there are values that wait for theirs.
+WAITING: Final[list[Callable[[Any], Any]]] = []
 _STAND_INS: Final[dict[type, int]] = {}
 #: dispatch key → the array types that kernels under it return.
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}

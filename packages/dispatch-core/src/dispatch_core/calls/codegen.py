@@ -265,6 +265,7 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
         "__table": entry.explicit_table,
         "__context": context.current,
         "__markers": MARKERS,
+        "__stays": reference.STAYS,
         "__types": TYPE_MASKS,
         "__interpret": reference.make_redispatcher(entry),
         "__keyset": DispatchKeySet,

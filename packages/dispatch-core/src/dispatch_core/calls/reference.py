@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .._record import replace
 from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
 from ..errors import ArgumentError, FrontendMismatchError
 from ..keys import context
 from ..keys.keyset import KeysetLike, as_mask
-from ..keys.table import AUTOGRAD, MARKERS
+from ..keys.table import AUTOGRAD, MARKERS, DispatchKey
 from ..schema.check import bind
 from .boundary import Boundary, declined_error, make_coercer, make_view_checker
 from .engine import KernelCall
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from .adapters import SignatureAdapter
 
 Rebinds = list[tuple[Any, Any]]
+
+
+#: The arguments' keys that a keyset made by hand cannot take out: a frontend's marker, and that of values to be computed.
+STAYS: Final = MARKERS | DispatchKey.Pipeline.value
 
 
 def arguments_mask(signature: CallSignature, values: tuple[Any, ...]) -> int:
@@ -128,11 +132,11 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
     def redispatch(keyset: KeysetLike, /, *args: object, **kwargs: object) -> object:
         mask = context.apply_exclusions(as_mask(keyset))
         if signature is None:
-            return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
+            return tables.explicit[mask | unchecked_mask(args, kwargs) & STAYS](*args, **kwargs)
         values = bind(signature.schema, args, kwargs, is_tensor)
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
         if not mask & MARKERS:
-            mask |= arguments_mask(signature, values) & MARKERS
+            mask |= arguments_mask(signature, values) & STAYS
         return tables.explicit[mask](*values)
 
     return redispatch

@@ -163,9 +163,9 @@ def redispatch_source(signature: CallSignature) -> str:
     ]
     if any(parameter.tensors for parameter in signature.parameters):
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
-        # the tensors were looked at before.
-        own = [*_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k &= __markers"]
-        raw = [*_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k &= __markers"]
+        # the tensors were looked at before. A device's kernel cannot take values that a pipeline has yet to compute.
+        own = [*_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k &= __stays"]
+        raw = [*_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k &= __stays"]
         unmarked = [*_attempt(own, "__k"), "if __k == -1:", *indent(_attempt(raw, "__k"))]
         unmarked += ["    if __k == -1:", f"        return __interpret(__m, {arguments_as_given(signature)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k"])]

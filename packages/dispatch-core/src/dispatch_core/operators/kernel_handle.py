@@ -6,10 +6,10 @@ import warnings
 from typing import Any, Final, TypeAlias
 
 from .._record import replace
-from ..arrays.owners import is_tensor
+from ..arrays.owners import WAITING, is_tensor
 from ..bookkeeping.origins import Origin
 from ..caches import keep
-from ..calls.reference import unchecked_mask
+from ..calls.reference import arguments_mask, unchecked_mask
 from ..calls.traits import Runner
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
@@ -87,7 +87,8 @@ class KernelHandle:
         """Run the kernel; ``keyset`` is passed to a kernel that takes one, and stays masked off in a composite.
 
         Arguments are checked and defaults filled in as in any call; tensors are unwrapped for a kernel that sees arrays,
-        arrays passed as they are. Raises ``ClosedOperatorError`` once the kernel was taken back.
+        arrays passed as they are, and those that a pipeline has yet to compute are computed.
+        Raises ``ClosedOperatorError`` once the kernel was taken back.
         """
         signature = self._entry.signature
         # A kernel under a device's key was given its frontend's marker with the keyset, but has arrays to pass on.
@@ -95,9 +96,10 @@ class KernelHandle:
         if signature is None:
             return self._runner(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
         values = bind(signature.schema, args, kwargs, is_tensor)
-        for _, tensor in signature.tensors(values):
-            mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
-        return self._runner(mask)(*values)
+        held = arguments_mask(signature, values)
+        if held & DispatchKey.Pipeline and self.key.owns_arrays:
+            values = tuple(map(WAITING[0], values))
+        return self._runner(mask | held & MARKERS)(*values)
 
     def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run the kernel with the keyset of a call that arrives at its key: the arguments' keys from that key down."""

@@ -39,7 +39,7 @@ from ..discovery import loader
 from ..errors import BackendNotFoundError, NoKernelError, RegistrationError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, removal_mask
-from ..keys.table import AUTOCAST, MARKERS, DispatchKey, alternatives, keys_of
+from ..keys.table import AUTOCAST, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
@@ -304,7 +304,8 @@ def _find_dropped(entry: OperatorEntry, mask: int, held: int, state: context.Sta
         held |= state[0]
         held ^= held & state[1]
     found = (held ^ (held & mask)) & ~(_STAYS | alternatives[0])
-    return found ^ _find_passed_over(entry, found & AUTOCAST) if found & AUTOCAST else found
+    passing = found & (AUTOCAST | AUTOGRAD)
+    return found ^ _find_passed_over(entry, passing) if passing else found
 
 
 def find_functional(entry: OperatorEntry) -> OperatorEntry | None:

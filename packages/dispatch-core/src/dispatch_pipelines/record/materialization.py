@@ -58,6 +58,9 @@ def materialize_argument(value: object) -> Any:
     return data if isinstance(value, Pending) else value
 
 
+owners.WAITING.append(materialize_argument)
+
+
 def _is_ours(value: object) -> bool:
     return type(value) in owners.TYPE_MASKS or hasattr(value, "_dispatch_data")
 
