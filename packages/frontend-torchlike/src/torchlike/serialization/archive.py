@@ -10,11 +10,10 @@ import struct
 import zipfile
 from typing import Final
 
-from .sources import Bytes, Source
+from .sources import ZIP, Bytes, Source
 
 #: Signature, version, flags, method, time, date, CRC-32, both sizes, and the lengths of the name and of the extra fields.
 _HEADER: Final = struct.Struct("<4s5H3I2H")
-_SIGNATURE: Final = b"PK\x03\x04"
 _FLAG_ENCRYPTED, _FLAG_SIZES_FOLLOW, _FLAG_UTF8 = 1 << 0, 1 << 3, 1 << 11
 #: Represents a size that a field of 64 bits has, the extra field of this number.
 _ELSEWHERE, _ZIP64 = 0xFFFFFFFF, 1
@@ -53,32 +52,32 @@ class Archive:
         return self._source.take(self.find(name), entry.file_size, alignment=alignment, crc=crc)
 
     def find(self, name: str) -> int:
-        """Return where an entry's bytes begin; ``KeyError`` where there is none."""
-        return self._find(self._entries[name])
+        """Return where an entry's bytes begin.
 
-    def find_header(self, name: str) -> int:
-        """Return where an entry's header begins; ``KeyError`` where there is none."""
-        return self._entries[name].header_offset
-
-    def _find(self, entry: zipfile.ZipInfo) -> int:
-        """Return where an entry's bytes begin; ``ValueError`` where its header and the directory differ."""
+        Raises ``KeyError`` where there is none, ``ValueError`` where its header and the directory differ.
+        """
+        entry = self._entries[name]
         place = entry.header_offset
         header = _HEADER.unpack(self._source.read(place, _HEADER.size))
         signature, _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
         rest = self._source.read(place + _HEADER.size, name_length + extra_length)
         try:
-            name = rest[:name_length].decode("utf-8" if flags & _FLAG_UTF8 else "cp437")
+            found = rest[:name_length].decode("utf-8" if flags & _FLAG_UTF8 else "cp437")
         except UnicodeDecodeError:
-            name = ""
+            found = ""
         said = [crc, *_read_sizes(rest[name_length:], packed, size)]
         facts = [entry.CRC, entry.file_size, entry.file_size]
         # Programs that write without looking back, as torch does, leave zeros, and put the numbers behind the entry.
         are_right = said == facts or (
             flags & _FLAG_SIZES_FOLLOW and all(one in (0, two) for one, two in zip(said, facts, strict=True))
         )
-        if (signature, flags, method, name) != (_SIGNATURE, entry.flag_bits, 0, entry.orig_filename) or not are_right:
+        if (signature, flags, method, found) != (ZIP, entry.flag_bits, 0, entry.orig_filename) or not are_right:
             raise ValueError(f"the entry {entry.filename!r} has a header that differs from the directory")
         return place + _HEADER.size + len(rest)
+
+    def find_header(self, name: str) -> int:
+        """Return where an entry's header begins; ``KeyError`` where there is none."""
+        return self._entries[name].header_offset
 
 
 def _read_sizes(extra: bytes, packed: int, size: int) -> tuple[int, int]:

@@ -20,6 +20,11 @@ from ..tensors.tensor import Tensor, wrap
 from .locations import Locator
 from .sources import Bytes
 
+#: A dtype → the name of torch's class of storages for it.
+STORAGE_CLASSES: Final = {
+    ScalarType[name]: f"{name}Storage"
+    for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
+}
 #: Where a mapped storage begins: at a multiple of the largest alignment of a dtype, in bytes.
 LARGEST_ALIGNMENT: Final = 8
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from typing import Any
 
 from dispatch_aten.dtypes import BY_NAME
 
@@ -13,11 +13,11 @@ from .classes import is_allowed, list_allowed, set_attributes
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .plain_values import PLAIN_VALUES, set_state
-from .rebuilding import STORAGES, Rebuilder
+from .rebuilding import CLASSES, STORAGES, Rebuilder, set_tensor_attributes
 from .refusals import refuse, shorten
 from .settings import LoadEndianness, get_default_load_endianness
-from .sources import Source
-from .torch_files.legacy import MAGIC, read_legacy
+from .sources import LEGACY, Source
+from .torch_files.legacy import read_legacy
 from .torch_files.names import Name, find_value, make_name, to_python3
 from .torch_files.trusted import Trust
 
@@ -26,14 +26,11 @@ class _Rules:
     """Allows data, and what the program has allowed; see Note [Objects of classes] in `.classes`."""
 
     def __init__(self, rebuilder: Rebuilder) -> None:
-        self._rebuilder = rebuilder
         self.load_storage = rebuilder.load_storage
         self.is_allowed = is_allowed
         self._globals: dict[str, Any] = {
             name: Global(name, call)
-            for name, call in (
-                PLAIN_VALUES | rebuilder.list_functions() | dict.fromkeys([*STORAGES, *_CLASSES])
-            ).items()
+            for name, call in (PLAIN_VALUES | rebuilder.list_functions() | dict.fromkeys([*STORAGES, *CLASSES])).items()
         }
         self._globals |= {f"torch.{name}": dtype for name, dtype in BY_NAME.items()}
         self._allowed = list_allowed()
@@ -60,14 +57,11 @@ class _Rules:
     def set_state(self, value: Any, state: Any) -> None:
         """Give a value its attributes."""
         if isinstance(value, Tensor):
-            self._rebuilder.set_attributes(value, state)
+            set_tensor_attributes(value, state)
         elif is_allowed(type(value)):
             set_attributes(value, state)
         else:
             set_state(value, state)
-
-
-_CLASSES: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 
 
 def _is_name_of(name: Name, value: Any) -> bool:
@@ -85,7 +79,7 @@ def read_checkpoint(source: Source, locate: Locator, trust: Trust | None = None)
 
     Without trust raises ``ValueError`` for anything but tensors and plain data.
     """
-    if source.starts_with(MAGIC):
+    if source.starts_with(LEGACY):
         return _read_legacy(source, locate, trust)
     try:
         data, rebuilder = _open(source, locate)

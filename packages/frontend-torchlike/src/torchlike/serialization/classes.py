@@ -92,11 +92,3 @@ def make_bare(name: Any, classes: Mapping[str, Any]) -> Any:
             f"torch.serialization.add_safe_globals([{shown.rpartition('.')[2]}]), or save a state_dict"
         )
     return kind.__new__(kind)
-
-
-def put_together(value: Any, state: dict[str, Any]) -> None:
-    """Set an object's attributes."""
-    if hasattr(value, "__setstate__"):
-        value.__setstate__(state)
-    else:
-        vars(value).update(state)

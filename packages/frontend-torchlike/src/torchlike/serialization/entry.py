@@ -16,10 +16,6 @@ _TRUSTED: Final = (
 )
 
 
-#: The first bytes of torch's older format: the pickle of a number.
-_LEGACY: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
-
-
 @api_boundary
 def save(
     obj: Any,
@@ -118,7 +114,7 @@ def load(
     """
     if weights_only and pickle_module is not None:
         raise RuntimeError("load(): a pickle_module reads a file that is trusted, by weights_only=False, and no other")
-    from .sources import open_source
+    from .sources import LEGACY, ZIP, open_source
 
     if mmap is None:
         from ..utils.serialization import config
@@ -126,12 +122,12 @@ def load(
         mmap = config.load.mmap and isinstance(f, (str, bytes, os.PathLike))
     with open_source(f, bool(mmap)) as source:
         locate = make_locator(map_location)
-        is_legacy = source.starts_with(_LEGACY)
+        is_legacy = source.starts_with(LEGACY)
         if is_legacy and mmap:
             raise RuntimeError(
                 "load(): mmap=True takes files of torch's zip format, and this is one of the older format"
             )
-        if not is_legacy and not source.starts_with(b"PK\x03\x04"):
+        if not is_legacy and not source.starts_with(ZIP):
             from .files import read_file
 
             return read_file(source, locate)

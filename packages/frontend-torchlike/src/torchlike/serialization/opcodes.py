@@ -98,7 +98,7 @@ class _Machine:
         raise ValueError("the pickle does not end")
 
     def _need(self, count: int) -> None:
-        if len(self._stack) < count or _MARK in map(_as_mark, self._stack[-count:]):
+        if len(self._stack) < count or any(each is _MARK for each in self._stack[-count:]):
             raise ValueError("the stack is too short")
 
     def _top(self) -> Any:
@@ -204,10 +204,6 @@ class _Machine:
 
     def _do_binpersid(self, _: Any) -> None:
         self._stack.append(self._rules.load_storage(self._pop()))
-
-
-def _as_mark(value: Any) -> Any:
-    return _MARK if value is _MARK else None
 
 
 def unpickle_stream(file: IO[bytes], rules: Rules) -> Any:

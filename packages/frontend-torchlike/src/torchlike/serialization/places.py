@@ -27,7 +27,7 @@ def describe_place(structure: Any, value: Any) -> str:
             continue
         seen.add(id(each))
         kept.append(each)
-        left += [(part, _join(place, key)) for key, part in _list_parts(each)]
+        left += [(part, join(place, _show(key))) for key, part in _list_parts(each)]
     return ""
 
 
@@ -43,8 +43,12 @@ def _list_parts(value: Any) -> Iterator[tuple[object, Any]]:
         yield from attributes.items()
 
 
-def _join(place: str, key: object) -> str:
-    shown = str(key) if isinstance(key, (str, int)) else type(key).__name__  # a key may lie deep itself
+def _show(key: object) -> str:
+    return str(key) if isinstance(key, (str, int)) else type(key).__name__  # a key may lie deep itself
+
+
+def join(place: str, shown: str) -> str:
+    """Return the place of a part, whose key is ``shown``, cut in the middle where it is long."""
     joined = f"{place}.{shown}" if place else shown
     half = _LONGEST // 2
     return joined if len(joined) <= _LONGEST else f"{joined[:half]}…{joined[-half:]}"

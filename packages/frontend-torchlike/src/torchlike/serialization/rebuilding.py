@@ -20,7 +20,7 @@ from ..tensors.overriding_classes import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive
-from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, complete
+from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
 from .opcodes import Global
 from .settings import is_data_skipped
@@ -29,28 +29,12 @@ from .sparse_tensors import read_layout, rebuild_sparse
 
 #: Classes of storages by torch's names.
 STORAGES: Final = {
-    **{
-        f"torch.{name}Storage": ScalarType[name]
-        for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
-    },
+    **{f"torch.{name}": dtype for dtype, name in STORAGE_CLASSES.items()},
     "torch.storage.UntypedStorage": ScalarType.Byte,
 }
+#: Classes of tensors by torch's names.
+CLASSES: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _PREFIX: Final = "torch._utils._rebuild_"
-
-
-#: torch's names of the functions that `Rebuilder.list_functions` has.
-TENSOR_FUNCTIONS: Final = (
-    "torch._tensor._rebuild_from_type_v2",
-    "torch.serialization._get_layout",
-    *(
-        f"{_PREFIX}{name}"
-        for name in (
-            "device_tensor_from_cpu_tensor meta_tensor_no_storage parameter parameter_with_state sparse_tensor tensor"
-            " tensor_v2 tensor_v3"
-            " wrapper_subclass"
-        ).split()
-    ),
-)
 
 
 class SavedStorage(TypedStorage):
@@ -121,13 +105,7 @@ class Rebuilder:
 
     def load_storage(self, identity: Any) -> SavedStorage:
         """Return the storage of a persistent id: ``("storage", class, key, location, number of elements)``."""
-        if type(identity) is not tuple or len(identity) != 5 or identity[0] != "storage":
-            raise ValueError("a persistent id is that of no storage")
-        _, kind, key, location, count = identity
-        dtype = STORAGES.get(kind.name) if isinstance(kind, Global) else None
-        if dtype is None or type(key) is not str or type(location) is not str:
-            raise ValueError("a persistent id is that of no storage")
-        (count,) = check_numbers([count], "the number of elements")
+        dtype, key, location, count = read_identity(identity)
         found = self._storages.get(key)
         if found is None:
             name = f"{self._root}data/{key}"
@@ -144,10 +122,6 @@ class Rebuilder:
         """Return a storage that is remembered while it lives."""
         self._given.append(ref(storage))
         return storage
-
-    def set_attributes(self, tensor: Tensor, state: Any) -> None:
-        """Set the attributes of a tensor that is among them."""
-        _set_attributes(tensor, state)
 
     def _reader(self, name: str, size: int, dtype: ScalarType) -> Callable[[], Bytes]:
         """Return the function that reads a storage."""
@@ -229,14 +203,11 @@ class Rebuilder:
         if call not in self.list_functions().values() or type(arguments) is not tuple:
             raise ValueError("a tensor is rebuilt by no function for it")
         made = call(*arguments)
-        if isinstance(kind, Global):
-            is_plain = kind.name in ("torch.Tensor", "torch.nn.parameter.Parameter")
-        else:
-            is_plain = kind in (Tensor, Parameter)
+        is_plain = kind.name in CLASSES if isinstance(kind, Global) else kind in (Tensor, Parameter)
         if not isinstance(made, Tensor):
             raise ValueError("a tensor is rebuilt by no function for it")
         if is_plain:
-            return _set_attributes(made, state)
+            return set_tensor_attributes(made, state)
         if not isinstance(kind, type) or not issubclass(kind, Tensor):
             raise ValueError("a tensor is of a class of its own")
         if type(made) is not kind:
@@ -244,7 +215,19 @@ class Rebuilder:
         if hasattr(kind, "__setstate__"):
             made.__setstate__(state)  # type: ignore[attr-defined]  # as the line above found
             return made
-        return _set_attributes(made, state)
+        return set_tensor_attributes(made, state)
+
+
+def read_identity(identity: Any) -> tuple[ScalarType, str, str, int]:
+    """Return the dtype, the key, the location and the number of elements that a storage's persistent id says."""
+    if type(identity) is not tuple or len(identity) != 5 or identity[0] != "storage":
+        raise ValueError("a persistent id is that of no storage")
+    _, kind, key, location, count = identity
+    dtype = STORAGES.get(kind.name) if isinstance(kind, Global) else None
+    if dtype is None or type(key) is not str or type(location) is not str:
+        raise ValueError("a persistent id is that of no storage")
+    (count,) = check_numbers([count], "the number of elements")
+    return dtype, key, location, count
 
 
 def _read_swapped(read: Callable[[], Bytes], dtype: ScalarType) -> Bytes:
@@ -279,10 +262,11 @@ def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
 
 
 def _rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
-    return _set_attributes(_rebuild_parameter(data, requires_grad), state)
+    return set_tensor_attributes(_rebuild_parameter(data, requires_grad), state)
 
 
-def _set_attributes(tensor: Tensor, state: Any) -> Tensor:
+def set_tensor_attributes(tensor: Tensor, state: Any) -> Tensor:
+    """Return a tensor with the state that a pickle has for it; ``ValueError`` for a state that is none."""
     if type(state) is tuple and len(state) == 2 and all(isinstance(each, dict) for each in state):
         state, slots = state
         known = read_slot_names(type(tensor))

@@ -23,6 +23,10 @@ from ..tensors.mapped_files import cut, is_mapped, map_open_file
 from ..utils.serialization import config
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+#: The first bytes of a zip file, and of each entry's header in it.
+ZIP: Final = b"PK\x03\x04"
+#: The first bytes of a file in torch's older format: the pickle of a number.
+LEGACY: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 #: How many bytes are read, added to a checksum or written at a time.
 _CHUNK: Final = 1 << 22
 

@@ -25,8 +25,9 @@ from dispatch_aten.dtypes import ScalarType
 from ..tensors.tensor import Tensor
 from ..values.size import Size
 from .arrays import find_dtype
-from .classes import list_allowed, make_bare, put_together, take_apart
+from .classes import list_allowed, make_bare, set_attributes, take_apart
 from .hashed_keys import check_key
+from .places import join
 from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
@@ -35,7 +36,6 @@ _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "
 _BYTES: Final[dict[str, Any]] = {"bytes": bytes, "bytearray": bytearray}
 #: See Note [Deep structures and long keys].
 _DEEPEST: Final = 200
-_LONGEST: Final = 1000
 
 
 class Encoder:
@@ -81,18 +81,18 @@ class Encoder:
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
         if is_sparse(value):
-            taken = take_sparse_apart(value, lambda component, name: self.encode(component, _join(place, name)))
+            taken = take_sparse_apart(value, lambda component, name: self.encode(component, join(place, name)))
             return taken | self._encode_attributes(value, place)
         for name, kind in _SEQUENCES.items():
             if type(value) is kind:
-                return {name: [self.encode(each, _join(place, number)) for number, each in enumerate(value)]}
+                return {name: [self.encode(each, join(place, str(number))) for number, each in enumerate(value)]}
         if type(value) is defaultdict:
             return {"dict": self._encode_items(value, place)}
         for name, made in _DICTS.items():
             if type(value) is made:
                 node = {name: self._encode_items(value, place)}
                 if "_metadata" in getattr(value, "__dict__", ()):
-                    node["metadata"] = self.encode(value._metadata, _join(place, "_metadata"))
+                    node["metadata"] = self.encode(value._metadata, join(place, "_metadata"))
                 return node
         for name, kind in _BYTES.items():
             if type(value) is kind:
@@ -129,14 +129,8 @@ class Encoder:
     def _encode_items(self, items: Any, place: str) -> list[list[Any]]:
         found = []
         for key, each in items.items():  # on Python 3.11 a comprehension is one more call on the stack
-            found.append([self.encode(key, f"a key of {place}"), self.encode(each, _join(place, key))])
+            found.append([self.encode(key, f"a key of {place}"), self.encode(each, join(place, str(key)))])
         return found
-
-
-def _join(place: str, key: object) -> str:
-    joined = f"{place}.{key}" if place else str(key)
-    half = _LONGEST // 2
-    return joined if len(joined) <= _LONGEST else f"{joined[:half]}…{joined[-half:]}"
 
 
 def _refuse_depth(place: str) -> ValueError:
@@ -176,7 +170,7 @@ class Decoder:
             vars(found).update((self._decode_name(key), self.decode(each)) for key, each in content)
         elif kind == "object":
             found = self._keep(node, make_bare(content, self._classes))
-            put_together(found, {self._decode_name(key): self.decode(each) for key, each in node["state"]})
+            set_attributes(found, {self._decode_name(key): self.decode(each) for key, each in node["state"]})
         else:
             found = self._keep(node, self._decode_leaf(kind, content, node))
             if "attributes" in node and isinstance(found, Tensor):

@@ -108,9 +108,7 @@ def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
                 "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
                 "the memory."
             )
-    owner: np.typing.NDArray[Any] = array
-    while isinstance(owner.base, _ndarray):
-        owner = owner.base
+    owner = find_owner(array)
     view = _view_source(owner)
     shown = _open_window(view, array) if array is owner and array.flags.c_contiguous else None
     if shown is None:
@@ -129,6 +127,13 @@ def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
         is_known = owner.flags.owndata or (isinstance(base, WINDOWS) and is_lent_out(owner))
         lend(shown, _BorrowedArray if is_known else Holder, view)
     return shown
+
+
+def find_owner(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
+    """Return the array in whose memory an array lies, itself where that is its own."""
+    while isinstance(array.base, _ndarray):
+        array = array.base
+    return array
 
 
 def _view_source(owner: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:

@@ -18,7 +18,7 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
-from .arrays import give_class, is_recording, read_elements
+from .arrays import find_owner, give_class, is_recording, read_elements
 from .overriding_classes import is_wrapper, read_slots
 from .tensor import Tensor, wrap
 
@@ -103,9 +103,7 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         if isinstance(whole, Tensor):
             return wrap(whole._dispatch_data)
     array = read_elements(tensor)
-    owner: np.typing.NDArray[Any] = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
+    owner = find_owner(array)
     if not owner.flags.forc or not owner.size:
         return tensor.detach().clone()
     copy = memo.get(_make_key(owner))

@@ -22,7 +22,7 @@ from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import included_mask
 
 from ..values.layouts import refuse_layout
-from .arrays import put, read_address, read_elements
+from .arrays import find_owner, put, read_address, read_elements
 from .mapped_files import cut, map_file
 from .overriding_classes import is_wrapper
 from .tensor import Tensor, wrap
@@ -40,10 +40,7 @@ def _find_whole(tensor: Tensor) -> Tensor:
 def _find_owner(tensor: Tensor) -> Any:
     """Return the array whose bounds are those of the memory that a tensor on the cpu lies in."""
     data = tensor._dispatch_data
-    owner: Any = data if type(data) is np.ndarray and not included_mask() else read_elements(tensor)
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    return owner
+    return find_owner(data if type(data) is np.ndarray and not included_mask() else read_elements(tensor))
 
 
 def _read_bytes(owner: Any) -> Any:

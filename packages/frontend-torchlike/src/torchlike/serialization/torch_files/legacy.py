@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..arrays import FileStorage, check_numbers
+from ..arrays import FileStorage
 from ..locations import Locator
-from ..opcodes import Global, Rules, unpickle_stream
-from ..rebuilding import STORAGES, Rebuilder, SavedStorage
+from ..opcodes import Rules, unpickle_stream
+from ..rebuilding import Rebuilder, SavedStorage, read_identity
 from ..settings import MAGIC_NUMBER, PROTOCOL_VERSION, is_data_skipped
 from ..sources import Bytes, Source
 from .trusted import Trust
-
-#: The first bytes of such a file: the pickle of a number.
-MAGIC: Final = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 
 class _LegacyRebuilder(Rebuilder):
@@ -30,7 +27,7 @@ class _LegacyRebuilder(Rebuilder):
 
     def __init__(self, source: Source, locate: Locator) -> None:
         super().__init__(None, "", locate)
-        self._source, self._where = source, locate
+        self._source = source
         self._contents: dict[str, tuple[Bytes, ScalarType]] = {}
         self._left = source.end - source.start
 
@@ -38,14 +35,10 @@ class _LegacyRebuilder(Rebuilder):
         """Return the storage of a persistent id, which has a sixth part: a view of it, which is refused."""
         if type(identity) is tuple and len(identity) == 4 and identity[0] == "module":
             return identity[1]  # a class, with the source that it had
-        if type(identity) is not tuple or len(identity) != 6 or identity[0] != "storage" or identity[5] is not None:
+        if type(identity) is not tuple or len(identity) != 6 or identity[5] is not None:
             raise ValueError("a persistent id is that of no storage")
-        _, kind, key, location, count, _ = identity
-        dtype = STORAGES.get(kind.name) if isinstance(kind, Global) else None
-        if dtype is None or type(key) is not str or type(location) is not str:
-            raise ValueError("a persistent id is that of no storage")
-        (count,) = check_numbers([count], "the number of elements")
-        if self._where(location).type != "cpu":
+        dtype, key, location, count = read_identity(identity[:5])
+        if self._locate(location).type != "cpu":
             raise NotImplementedError(
                 "load() reads files of torch's older format to the cpu\nHint: pass map_location='cpu', and move the result"
             )

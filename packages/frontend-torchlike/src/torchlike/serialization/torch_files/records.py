@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
@@ -39,18 +40,13 @@ class PyTorchFileReader:
     """
 
     def __init__(self, file: Any, /) -> None:
-        opened = ExitStack()
-        try:
-            self._archive = Archive(opened.enter_context(open_source(file, False)))
-        except (ValueError, OSError) as error:
-            opened.close()
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {to_printable(str(error))}") from None
-        except Exception as error:
-            opened.close()
-            if type(error).__name__ != "BadZipFile":
-                raise
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {to_printable(str(error))}") from None
-        finalize(self, opened.close)
+        with ExitStack() as opened:
+            try:
+                self._archive = Archive(opened.enter_context(open_source(file, False)))
+            except (ValueError, OSError, zipfile.BadZipFile) as error:
+                reason = to_printable(str(error))
+                raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {reason}") from None
+            finalize(self, opened.pop_all().close)
         names = [*self._archive.sizes]
         self._folder = names[0].partition("/")[0] if names else "archive"
 

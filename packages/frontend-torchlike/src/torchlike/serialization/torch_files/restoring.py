@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pickletools
-import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,8 +18,8 @@ from ..archive import Archive
 from ..classes import list_allowed
 from ..locations import MapLocation, make_locator
 from ..plain_values import PLAIN_VALUES
-from ..rebuilding import STORAGES, TENSOR_FUNCTIONS
-from ..sources import open_source
+from ..rebuilding import CLASSES, STORAGES, Rebuilder
+from ..sources import ZIP, open_source
 from .names import Name, to_python3
 
 #: Priority, function of a storage's tag, function of a storage and a tag that brings it there.
@@ -108,17 +107,14 @@ def check_module_version_greater_or_equal(
 @contextmanager
 def mkdtemp() -> Iterator[str]:
     """Make a folder that is there within a block, and give its path."""
-    path = tempfile.mkdtemp()
-    try:
+    with tempfile.TemporaryDirectory() as path:
         yield path
-    finally:
-        shutil.rmtree(path)
 
 
 def is_zipfile(f: Any) -> bool:
     """Return whether a file begins as a zip file does, from where it stands."""
     start = f.tell()
-    found: bool = f.read(4) == b"PK\x03\x04"
+    found: bool = f.read(len(ZIP)) == ZIP
     f.seek(start)
     return found
 
@@ -134,21 +130,15 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     Nothing in the file is run. Raises ``ValueError`` for a file that ``save`` has not written.
     """
     with open_source(f, False) as source:
-        if not source.starts_with(b"PK\x03\x04"):
+        if not source.starts_with(ZIP):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         archive = Archive(source)
         name = next((each for each in archive.sizes if each.endswith("/data.pkl")), None)
         if name is None:
             raise ValueError("Expected input to be a checkpoint returned by torch.save, with a data.pkl")
         data = archive.take(name).tobytes()
-    safe = {
-        *PLAIN_VALUES,
-        *STORAGES,
-        *TENSOR_FUNCTIONS,
-        *list_allowed(),
-        "torch.Tensor",
-        "torch.nn.parameter.Parameter",
-    }
+    functions = Rebuilder(archive, "", make_locator(None)).list_functions()
+    safe = {*PLAIN_VALUES, *STORAGES, *CLASSES, *functions, *list_allowed()}
     found: dict[str, None] = {}
     for opcode, argument, _ in pickletools.genops(io.BytesIO(data)):
         if opcode.name == "GLOBAL":

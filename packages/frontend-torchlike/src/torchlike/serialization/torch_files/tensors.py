@@ -29,13 +29,13 @@ from dispatch_aten.shapes import contiguous_strides, storage_extent
 from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
-from ...tensors.arrays import read_elements
+from ...tensors.arrays import find_owner, read_elements
 from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
 from ...values.dtypes import memory_format
 from ...values.layouts import layout, refuse_layout
-from ..arrays import numpy_dtype
+from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
 from ..sources import as_bytes
 from ..sparse_tensors import is_sparse
@@ -44,10 +44,7 @@ from .pickling import Later, Persistent
 
 _Array = np.ndarray[Any, Any]
 #: A dtype → torch's class of storages.
-LEGACY: Final = {
-    ScalarType[name]: make_name("torch", f"{name}Storage")
-    for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
-}
+_CLASSES: Final = {dtype: make_name("torch", name) for dtype, name in STORAGE_CLASSES.items()}
 _UNTYPED: Final = make_name("torch.storage", "UntypedStorage")
 _NAMES: Final = {
     name: make_name(module, name)
@@ -194,9 +191,7 @@ class _WrittenTensor:
         """Return a tensor on the cpu."""
         array = read_elements(tensor)
         made = cls(tensor, tensor.shape, tensor.stride())
-        owner: _Array = array
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
+        owner: _Array = find_owner(array)
         made.place, made.owner, made.read = _address(array), owner, lambda: array
         made.low = _address(owner)
         made.high = made.low + _extent(owner.shape, owner.strides, owner.itemsize)
@@ -242,7 +237,7 @@ class WrittenStorage:
         self.location = members[0].location
         dtype = members[0].dtype
         #: The dtype that the storage says, None for bytes.
-        self.dtype = dtype if dtype in LEGACY and self.nbytes % dtype.itemsize == 0 else None
+        self.dtype = dtype if dtype in _CLASSES and self.nbytes % dtype.itemsize == 0 else None
         widest = max(each.dtype.itemsize for each in members)
         if not self._fits():
             # Whole elements of every dtype.
@@ -262,7 +257,7 @@ class WrittenStorage:
 
     def write(self) -> Persistent:
         """Return the storage as the pickle names it."""
-        kind = _UNTYPED if self.dtype is None else LEGACY[self.dtype]
+        kind = _UNTYPED if self.dtype is None else _CLASSES[self.dtype]
         count = self.nbytes if self.dtype is None else self.nbytes // self.dtype.itemsize
         return Persistent(("storage", kind, str(self.key), self.location, count))
 

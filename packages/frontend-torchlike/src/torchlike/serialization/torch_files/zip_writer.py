@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ..sources import ZIP
+
 ALIGNMENT: Final = 64
 #: Signature, version needed, flags, method, time, date, CRC-32, sizes, and the lengths of the name and of the extra fields.
 _HEADER: Final = struct.Struct("<4s5H3I2H")
@@ -28,9 +30,8 @@ _CHUNK: Final = 1 << 20
 
 
 class _Entry(NamedTuple):
-    """An entry that was written: its name, flags, checksum, size, and where its header is."""
+    """An entry that was written: its flags, checksum, size, and where its header is."""
 
-    name: bytes
     flags: int
     crc: int
     nbytes: int
@@ -54,7 +55,7 @@ class ZipWriter:
 
     def __init__(self, folder: str, *, alignment: int = ALIGNMENT) -> None:
         self._folder, self._alignment = folder, alignment
-        self._entries: list[_Entry] = []
+        self._entries: dict[bytes, _Entry] = {}
         self._place = 0
         #: The id of the content, once it is finished.
         self.content_id = ""
@@ -62,7 +63,7 @@ class ZipWriter:
     @property
     def names(self) -> list[str]:
         """The names of the entries that were written, without the folder's."""
-        return [entry.name.decode().removeprefix(f"{self._folder}/") for entry in self._entries]
+        return [name.decode().removeprefix(f"{self._folder}/") for name in self._entries]
 
     def add(self, name: str, nbytes: int, content: Iterable[memoryview]) -> Iterator[memoryview]:
         """Yield the parts of an entry with the bytes of ``content``.
@@ -70,13 +71,13 @@ class ZipWriter:
         Raises ``ValueError`` where these are others than ``nbytes``, ``RuntimeError`` for a name that is there already.
         """
         encoded = f"{self._folder}/{name}".encode()
-        if any(entry.name == encoded for entry in self._entries):
+        if encoded in self._entries:
             raise RuntimeError(f"the file has a record {name!r} already")
         place, flags = self._place, _FLAG_UTF8 | (_FLAG_SIZES_FOLLOW if nbytes else 0)
         large = _pack_large(nbytes, nbytes, place)
         start, padding = count_padding(place, encoded, nbytes, self._alignment)
         extra = large + b"FB" + struct.pack("<H", padding) + b"Z" * padding
-        header = _HEADER.pack(b"PK\x03\x04", 0, flags, 0, 0, 0, 0, 0, 0, len(encoded), len(extra))
+        header = _HEADER.pack(ZIP, 0, flags, 0, 0, 0, 0, 0, 0, len(encoded), len(extra))
         yield memoryview(header + encoded + extra)
         crc = written = 0
         for part in content:
@@ -93,7 +94,7 @@ class ZipWriter:
             behind = struct.pack(form, b"PK\x07\x08", crc, nbytes, nbytes)
             self._place += len(behind)
             yield memoryview(behind)
-        self._entries.append(_Entry(encoded, flags, crc, nbytes, place))
+        self._entries[encoded] = _Entry(flags, crc, nbytes, place)
 
     def add_text(self, name: str, text: str) -> Iterator[memoryview]:
         """Yield the parts of an entry of text."""
@@ -103,20 +104,20 @@ class ZipWriter:
     def finish(self, *, version: int = 3) -> Iterator[memoryview]:
         """Yield the parts that follow the last entry: the version, an id of the content, and the directory."""
         yield from self.add_text("version", f"{version}\n")
-        names = zlib.crc32(b"\n".join(entry.name for entry in self._entries))
-        sums = zlib.crc32(b"".join(entry.crc.to_bytes(4, "little") for entry in self._entries))
+        names = zlib.crc32(b"\n".join(self._entries))
+        sums = zlib.crc32(b"".join(entry.crc.to_bytes(4, "little") for entry in self._entries.values()))
         self.content_id = f"{names:020d}{sums:020d}"
         yield from self.add_text(".data/serialization_id", self.content_id)
         start = self._place
-        for entry in self._entries:
+        for name, entry in self._entries.items():
             extra = _pack_large(entry.nbytes, entry.nbytes, entry.place)
             size, place = min(entry.nbytes, _LARGE), min(entry.place, _LARGE)
-            lengths = len(entry.name), len(extra), 0
+            lengths = len(name), len(extra), 0
             fixed = _DIRECTORY.pack(
                 b"PK\x01\x02", 0, 0, entry.flags, 0, 0, 0, entry.crc, size, size, *lengths, 0, 0, 0, place
             )
-            self._place += len(fixed) + len(entry.name) + len(extra)
-            yield memoryview(fixed + entry.name + extra)
+            self._place += len(fixed) + len(name) + len(extra)
+            yield memoryview(fixed + name + extra)
         yield memoryview(self._make_end(start))
 
     def _make_end(self, start: int) -> bytes:
