@@ -8,7 +8,6 @@ tensor([2.])
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..functions.operator_functions import FUNCTIONS
@@ -21,5 +20,5 @@ def __getattr__(name: str) -> Any:
 
     found = getattr(functional, name, None) or FUNCTIONS.get(name)
     if found is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return found

@@ -24,10 +24,12 @@ from ..names.lazy_names import load_names
 
 _NAMES: Final = {
     "questions": "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic"
-    " is_tensor_like _is_torch_function_all_disabled _is_torch_function_enabled _is_torch_function_mode_enabled"
-    " _len_torch_function_stack",
+    " is_tensor_like redispatch_function _is_torch_function_all_disabled _is_torch_function_enabled"
+    " _is_torch_function_mode_enabled _len_torch_function_stack",
     "modes": "BaseTorchFunctionMode DisableTorchDispatch DisableTorchFunction DisableTorchFunctionSubclass TorchFunctionMode"
-    " _get_current_function_mode _get_current_function_mode_stack _pop_mode_temporarily enable_reentrant_dispatch",
+    " _EnableTorchFunction _enable_torch_function _get_current_function_mode _get_current_function_mode_stack"
+    " _get_function_stack_at _pop_torch_function_stack _push_on_torch_function_stack"
+    " _pop_mode_temporarily enable_reentrant_dispatch",
     "listing": "get_default_nowrap_functions get_ignored_functions get_overridable_functions get_testing_overrides"
     " is_tensor_method_or_property resolve_name wrap_torch_function",
 }

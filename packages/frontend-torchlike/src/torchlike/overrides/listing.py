@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
 from typing import Any, Final
@@ -155,15 +156,21 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     >>> list(inspect.signature(get_testing_overrides()[torchlike.relu]).parameters)
     ['input']
     """
-    return {each: _make_dummy(each) for functions in _list()[0].values() for each in functions}
+    functions = [each for members in _list()[0].values() for each in members if not isinstance(each, type)]
+    return {each: _make_dummy(each) for each in functions}
 
 
 def _make_dummy(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)  # `inspect` finds its signature
+    if function.__name__ == "__get__":
+        return lambda self: -1
+
+    @wraps(function)
     def dummy(*args: Any, **kwargs: Any) -> int:
         return -1
 
-    return (lambda self: -1) if function.__name__ == "__get__" else dummy
+    with suppress(ValueError):
+        vars(dummy)["__signature__"] = inspect.signature(function)  # `inspect` looks for it
+    return dummy
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

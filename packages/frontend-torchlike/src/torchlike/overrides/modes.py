@@ -8,12 +8,20 @@ from types import TracebackType
 from typing import Any, Self
 
 import dispatch_core as dc
-from dispatch_core.frontends import find_with_autograd, reset_masks, set_masks
+from dispatch_core.frontends import current_masks, find_with_autograd, reset_masks, set_masks
 
 from ..overriding import mode_stack
 from ..overriding.callers import find_called, leave_out_defaults
-from ..overriding.handling import are_classes_asked, are_modes_asked, begin, call_override, find_overriding
+from ..overriding.handling import (
+    are_classes_asked,
+    are_modes_asked,
+    begin,
+    call_override,
+    find_overriding,
+    is_skipped,
+)
 from ..overriding.public_attributes import publish_to_instances
+from ..tensors.overriding_classes import CLASSES, MODES
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -86,7 +94,7 @@ def begin_modes() -> None:
 
 def _handle(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Hand on the call of an operator that no function of torch's has made."""
-    if are_modes_asked() and (called := find_called(op)) is not None:
+    if are_modes_asked() and (called := find_called(op)) is not None and not is_skipped():
         found = find_overriding((*args, *kwargs.values())) if are_classes_asked() else []
         return call_override(called, found, *leave_out_defaults(op, args, kwargs))
     return op.redispatch(keyset - "TorchFunctionMode", *args, **kwargs)
@@ -136,12 +144,56 @@ class DisableTorchDispatch(_Disabled):
     _keys = ("Python",)
 
 
+class _EnableTorchFunction:
+    """Turn overrides on again, within a block that has turned them off, for a block or while the object lives."""
+
+    def __init__(self) -> None:
+        included, excluded = current_masks() or (0, 0)
+        excluded &= ~(CLASSES | MODES)
+        self._token = set_masks[(included, excluded) if included or excluded else None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
+
+    def __del__(self) -> None:
+        self._finish()
+
+    def _finish(self) -> None:
+        token = self.__dict__.pop("_token", None)
+        if token is not None:
+            reset_masks(token)
+
+
+@contextmanager
+def _enable_torch_function() -> Iterator[None]:
+    with _EnableTorchFunction():
+        yield
+
+
 def _get_current_function_mode() -> Any:
     return mode_stack.innermost()
 
 
 def _get_current_function_mode_stack() -> list[Any]:
     return list(mode_stack.list_modes())
+
+
+def _get_function_stack_at(level: int) -> Any:
+    return mode_stack.list_modes()[level]
+
+
+def _push_on_torch_function_stack(mode: Any) -> None:
+    begin_modes()
+    mode_stack.set_modes((*mode_stack.list_modes(), mode))
+
+
+def _pop_torch_function_stack() -> Any:
+    mode = mode_stack.innermost()
+    mode_stack.set_modes(mode_stack.list_modes()[:-1])
+    return mode
 
 
 @contextmanager

@@ -7,7 +7,15 @@ from typing import Any
 
 from dispatch_core.frontends import current_masks
 
-from ..overriding.handling import are_classes_asked, are_modes_asked, call_override, has_override, list_overloaded
+from ..overriding.handling import (
+    are_classes_asked,
+    are_modes_asked,
+    call_override,
+    has_override,
+    is_skipped,
+    list_overloaded,
+    skip_once,
+)
 from ..overriding.mode_stack import list_modes
 from ..tensors.overriding_classes import MODES
 from ..tensors.tensor import Tensor
@@ -18,6 +26,7 @@ __all__ = [
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "is_tensor_like",
+    "redispatch_function",
 ]
 
 
@@ -29,7 +38,11 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> has_torch_function([torchlike.ones(2)]), has_torch_function([torchlike.ones(2).as_subclass(Ours)])
     (False, True)
     """
-    return are_modes_asked() or (are_classes_asked() and any(map(has_override, relevant_args)))
+    try:
+        found = are_modes_asked() or (are_classes_asked() and any(map(has_override, relevant_args)))
+    except TypeError:
+        raise TypeError(f"expected a sequence of arguments, not {type(relevant_args).__name__}") from None
+    return found and not is_skipped()
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -69,6 +82,31 @@ def handle_torch_function(
     ('scale', {'by': 2})
     """
     return call_override(public_api, list_overloaded(relevant_args), args, kwargs)
+
+
+def redispatch_function(
+    func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> Any:
+    """Call a function in a handler: it does not ask for overrides, the functions that it calls do.
+
+    (source: ``torch.overrides.redispatch_function``) ``func``, ``types``, ``args`` and ``kwargs`` are the handler's.
+
+    >>> import torchlike
+    >>> class Told(torchlike.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return redispatch_function(func, types, args, kwargs)
+    >>> def square(x):
+    ...     if has_torch_function_unary(x):
+    ...         return handle_torch_function(square, (x,), x)
+    ...     return x * x
+    >>> square(torchlike.tensor(3.).as_subclass(Told)).item()
+    square
+    mul
+    9.0
+    """
+    return skip_once(func, args, kwargs or {})
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -17,6 +18,8 @@ from .callers import find_called, leave_out_defaults
 PLAIN: Final[set[type]] = {Tensor, int, float, bool, complex, str, type(None), slice, type(Ellipsis), dc.Device}
 _SEQUENCES: Final = (list, tuple)
 _is_begun: list[bool] = [False]
+#: Set where the next question about overrides is answered with no; see `skip_once`.
+_skip: Final[ContextVar[bool]] = ContextVar("torchlike.overrides.skip", default=False)
 
 
 def has_override(value: object) -> bool:
@@ -81,6 +84,23 @@ def are_modes_asked() -> bool:
     return state is not None and bool(state[0] & MODES & ~state[1])
 
 
+def skip_once(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that does not ask for overrides itself, while the functions that it calls do."""
+    token = _skip.set(True)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _skip.reset(token)
+
+
+def is_skipped() -> bool:
+    """Return whether this question is the one that `skip_once` answers with no; the next is not."""
+    if not _skip.get():
+        return False
+    _skip.set(False)
+    return True
+
+
 def overrides_any(values: tuple[Any, ...]) -> bool:
     """Return whether one of some values overrides a function in this context."""
     return are_classes_asked() and bool(find_overriding(values))
@@ -93,7 +113,7 @@ def make_override(find_public: Callable[[], Any]) -> Callable[[tuple[Any, ...], 
         found: list[Any] = []
         if are_classes_asked():
             found = find_overriding((*args, *kwargs.values()) if kwargs else args)
-        if not found and not are_modes_asked():
+        if (not found and not are_modes_asked()) or is_skipped():
             return NotImplemented
         if not _is_begun[0]:
             begin()
@@ -120,7 +140,7 @@ def _answer_refused(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return NotImplemented
     found = find_overriding((*args, *kwargs.values()))
     func = find_called(called) if found else None  # functions of ours have asked already
-    if func is None:
+    if func is None or is_skipped():
         return NotImplemented
     return call_override(func, found, *leave_out_defaults(called, args, kwargs))
 
@@ -142,8 +162,13 @@ def call_override(func: Any, overriding: list[Any], args: tuple[Any, ...], kwarg
     types = tuple(map(type, overriding))
     mode = mode_stack.innermost() if are_modes_asked() else None
     if mode is not None:
+        handler = mode.__torch_function__
+        if getattr(handler, "__self__", mode) is type(mode):
+            raise RuntimeError(
+                "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain method"
+            )
         with mode_stack.without_innermost():
-            result = mode.__torch_function__(func, types, args, kwargs)
+            result = handler(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     if are_classes_asked():

@@ -30,6 +30,7 @@ class Accessor:
 
     def __init__(self, owner: property, name: str, plain: Callable[..., Any]) -> None:
         self.__self__, self.__name__, self.__wrapped__ = owner, name, plain
+        self.__qualname__ = f"getset_descriptor.{name}"
         self.__annotations__ = getattr(plain, "__annotations__", {})
         self._ask = make_override(lambda: self)
 

@@ -24,6 +24,7 @@ from .handling import (
     are_modes_asked,
     call_override,
     has_override,
+    is_skipped,
     list_overloaded,
     make_override,
 )
@@ -168,6 +169,8 @@ class _Asking:
         found = list_overloaded(asked)
         if not found and not are_modes_asked():
             return self._ask(args, kwargs)
+        if is_skipped():
+            return NotImplemented
         return call_override(self._find(), found, own_args, own_kwargs)
 
 

@@ -97,6 +97,16 @@ class UntypedStorage:
         """Return the storage, or a copy of it, on the cpu."""
         return self if self._tensor.is_cpu else type(self)(self._flat().cpu())
 
+    def resize_(self, nbytes: int) -> Self:
+        """Return the storage, which has as many bytes already; raises ``RuntimeError`` for another number of bytes."""
+        self._refuse_wrapper()
+        if nbytes != self.nbytes():
+            raise RuntimeError(
+                f"Trying to resize storage that is not resizable\nHint: it has {self.nbytes()} bytes, not {nbytes}: "
+                "resize_ of a tensor gives it memory of another size"
+            )
+        return self
+
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> Self:
         """Copy the elements of another storage, of as many, into this one."""
         self._flat().copy_(source._flat())
@@ -120,11 +130,7 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """Return the address of the first byte, 0 where there is none; raises ``RuntimeError`` for memory of a wrapper."""
         tensor = self._tensor
-        if is_wrapper(tensor):
-            raise RuntimeError(
-                "Attempted to access the data pointer on an invalid python storage.\n"
-                f"Hint: {type(tensor).__name__} has no elements of its own: ask the tensors that it wraps"
-            )
+        self._refuse_wrapper()
         if not tensor.is_cpu:
             return 0
         owner = _find_owner(tensor)
@@ -156,7 +162,15 @@ class UntypedStorage:
         """Return the whole memory as a vector of a dtype."""
         return self._tensor if not self.nbytes() else self._flat().view(ScalarType.Byte).view(dtype)
 
+    def _refuse_wrapper(self) -> None:
+        if is_wrapper(self._tensor):
+            raise RuntimeError(
+                "Attempted to access the data pointer on an invalid python storage.\n"
+                f"Hint: {type(self._tensor).__name__} has no elements of its own: ask the tensors that it wraps"
+            )
+
     def _read(self, count: int) -> Tensor:
+        self._refuse_wrapper()
         found: Tensor = dc.ops.aten.as_strided.default(self._tensor, (count,), (1,), 0)
         return found
 
