@@ -53,7 +53,7 @@ VALUES = {
     "parameters": [torch.nn.Parameter(torch.ones(2)), torch.ones(1, requires_grad=True)],
     "plain": [1, -5, 2**40, 2.5, float("-inf"), "é", b"\x00\xff", None, True, (1, 2), {3}, {1: "x", (1,): 2}, 1 + 2j],
     "types": [torch.float32, torch.int64, torch.Size([2, 3]), OrderedDict(a=1), Counter([1, 1]), bytearray(b"ab")],
-    "meta": torch.ones(2, 3, device="meta"),
+    "meta": [torch.ones(2, 3, device="meta"), torch.empty_strided((2, 3), (1, 2), device="meta")],
 }
 
 
@@ -66,6 +66,18 @@ def test_what_torch_writes_is_read_as_torch_reads_it(name, protocol, tmp_path):
     assert plain(torchlike.load(tmp_path / "x.pt", mmap=True)) == plain(VALUES[name])
     if protocol == 2:  # torch warns of others
         assert plain(torchlike.load(io.BytesIO(data))) == plain(torch.load(io.BytesIO(data), weights_only=True))
+
+
+class OnDevice:
+    """A tensor as torch writes those of devices without storages."""
+
+    def __reduce__(self):
+        return torch._utils._rebuild_device_tensor_from_cpu_tensor, (torch.ones(2), torch.bfloat16, "cpu", False)
+
+
+def test_tensors_of_devices_without_storages_have_their_dtype():
+    data = write(OnDevice())
+    assert plain(torchlike.load(io.BytesIO(data))) == plain(torch.load(io.BytesIO(data)))
 
 
 def test_memory_that_is_shared_in_torch_is_shared_again():

@@ -1,11 +1,16 @@
-"""Deep copies: tensors that shared memory share it again, and nothing is shared with the original."""
+"""Copies and pickles: tensors that shared memory share it again, and nothing is shared with the original of a deep copy."""
 
 import copy
+import pickle
 
 import pytest
 
 import torchlike
 from torchlike import from_numpy, nn, no_grad, optim, tensor
+
+
+class Marked(torchlike.Tensor):
+    __slots__ = ("mark",)
 
 
 def shares(first, second):
@@ -111,3 +116,19 @@ def test_a_result_is_no_leaf_and_not_copied():
     result = tensor([1.0], requires_grad=True) * 2
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy((result[0], result))
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("dims", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0)])
+def test_pickles_keep_the_order_in_memory(dims, device):
+    made = torchlike.arange(24, device=device).reshape(2, 3, 4).permute(dims)
+    for read in (pickle.loads(pickle.dumps(made)), copy.copy(made)):
+        assert (read.shape, read.stride(), read.dtype) == (made.shape, made.stride(), made.dtype)
+        assert device == "meta" or torchlike.equal(read, made)
+
+
+def test_pickles_keep_the_slots_of_a_class():
+    made = Marked([1.0, 2.0])
+    made.mark, made.note = "slot", "attribute"
+    read = pickle.loads(pickle.dumps(made))
+    assert (type(read), read.tolist(), read.mark, read.note) == (Marked, [1.0, 2.0], "slot", "attribute")

@@ -188,3 +188,9 @@ def test_marks_for_profilers_of_cuda_raise_torchs_error_when_they_are_set():
     for call in (step, nvtx.range_pop, lambda: nvtx.range_push("step"), lambda: nvtx.mark("step")):
         with pytest.raises(RuntimeError, match=r"NVTX functions not installed"):
             call()
+
+
+def test_devices_of_one_place_have_no_index():
+    for device in ("cpu", "meta"):
+        made = torchlike.ones(2, device=device)
+        assert made.get_device() == torchlike.get_device(made) == -1

@@ -94,15 +94,16 @@ def test_a_copy_of_a_wrapper_is_its_class_s_clone():
         copy.deepcopy(Changing(torchlike.ones(1)))
 
 
-def test_files_keep_the_slots_of_a_class():
-    made = Slotted(torchlike.arange(3))
+def test_files_keep_the_slots_and_the_place_of_a_wrapper():
+    made = Slotted(torchlike.arange(5)[2:])
     made.note = "kept"
     file = io.BytesIO()
     torchlike.save(made, file)
     file.seek(0)
     with torchlike.serialization.safe_globals([Slotted]):
         read = torchlike.load(file)
-    assert (type(read), read.dtype, read.held.tolist(), read.note) == (Slotted, torchlike.int64, [0, 1, 2], "kept")
+    assert (type(read), read.dtype, read.held.tolist(), read.note) == (Slotted, torchlike.int64, [2, 3, 4], "kept")
+    assert read.storage_offset() == 2
 
 
 @pytest.mark.parametrize("change", [lambda x: x.view(4), lambda x: x.t(), lambda x: x[0], lambda x: x.split(1)[1]])

@@ -36,6 +36,6 @@ def is_signed(input: Tensor) -> bool:
 
 
 def get_device(input: Tensor) -> int:
-    """Return the index of the device, -1 for the cpu (source: ``torch.get_device``)."""
+    """Return the index of the device, -1 for the cpu and meta (source: ``torch.get_device``)."""
     check_tensor(input, "get_device")
     return input.get_device()

@@ -84,7 +84,7 @@ class FileContent:
             return node
         node["device"] = str(value.device)
         if value.is_meta:
-            return node | {"shape": list(value.shape)}
+            return node | {"shape": list(value.shape), "stride": list(value.stride())}
         # Arrays of devices may share the host's memory though their tensors do not.
         key, offset, steps = find_place(value) or (("alone", id(value)), 0, contiguous_strides(tuple(value.shape)))
         number = self._memories.setdefault(key, len(self._memories) + 1)
@@ -253,7 +253,10 @@ class _FileReader:
             raise ValueError(f"{kind!r} is no kind of value")
         dtype = find_dtype(node["dtype"])
         if node.get("device") == "meta":
-            made = FACTORIES["empty"](check_numbers(node["shape"], "shape"), dtype=dtype, device="meta")
+            shape = check_numbers(node["shape"], "shape")
+            # Files of earlier versions have no strides.
+            strides = check_numbers(node["stride"], "stride") if "stride" in node else contiguous_strides(shape)
+            made = FACTORIES["empty_strided"](shape, strides, dtype=dtype, device="meta")
             return Parameter(made, bool(node.get("requires_grad"))) if node.get("parameter") else made
         if "offset" in node:
             if kind == "tensor":

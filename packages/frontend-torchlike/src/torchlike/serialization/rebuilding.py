@@ -183,7 +183,7 @@ class Rebuilder:
         """Return a tensor of a device without storages, of the copy on the cpu that was saved."""
         if not isinstance(data, Tensor):
             raise ValueError("a tensor has no data")
-        return complete(data.detach().to(self._locate(device)), requires_grad is True, False)
+        return complete(data.detach().to(self._locate(device), _to_dtype(dtype)), requires_grad is True, False)
 
     def _rebuild_wrapper(
         self, kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
@@ -191,11 +191,10 @@ class Rebuilder:
         """Return a tensor without elements, of a class that the program allows."""
         if not isinstance(kind, type) or not issubclass(kind, Tensor):
             raise ValueError("a tensor is of a class of its own")
-        sizes = check_numbers(size, "size"), check_numbers(stride, "stride")
-        place = self._locate(str(device))
-        return make_wrapper(
-            kind, *sizes, dtype=_to_dtype(dtype), layout=layout, device=place, requires_grad=requires_grad is True
-        )
+        sizes, strides = check_numbers(size, "size"), check_numbers(stride, "stride")
+        (start,) = check_numbers([offset], "offset")
+        options: dict[str, Any] = {"dtype": _to_dtype(dtype), "layout": layout, "requires_grad": requires_grad is True}
+        return make_wrapper(kind, sizes, strides, start, device=self._locate(str(device)), **options)
 
     def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
         """Return a tensor of a class with the attributes that it had."""
@@ -288,5 +287,6 @@ def set_tensor_attributes(tensor: Tensor, state: Any) -> Tensor:
 
 
 def _rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
-    made = FACTORIES["empty"](check_numbers(size, "size"), dtype=_to_dtype(dtype), device="meta")
+    sizes, strides = check_numbers(size, "size"), check_numbers(stride, "stride")
+    made = FACTORIES["empty_strided"](sizes, strides, dtype=_to_dtype(dtype), device="meta")
     return made.requires_grad_() if requires_grad is True else made

@@ -150,8 +150,8 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def get_device(self: Tensor) -> int:
-    """Return the index of the device, -1 for the cpu (source: ``torch.Tensor.get_device``)."""
-    return -1 if self.is_cpu else self.device.index or 0
+    """Return the index of the device, -1 for the cpu and meta (source: ``torch.Tensor.get_device``)."""
+    return -1 if self.is_cpu or self.is_meta else self.device.index or 0
 
 
 def is_distributed(self: Tensor) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ctypes import addressof, c_char
 from functools import cache, partial
 from sys import getrefcount
@@ -344,24 +345,50 @@ def data_ptr(tensor: Tensor) -> int:
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """Return the parts of a pickled tensor: its class, data, device, whether it requires grad, and its attributes."""
-    attributes = tensor.__dict__ or None
+    kind = type(tensor)
+    state: Any = tensor.__dict__ or None
     if tensor._dispatch_mask & LAYOUTS:
-        return (*tensor._dispatch_data.reduce(tensor), attributes)
-    if type(tensor) is not Tensor and is_wrapper(tensor):
-        facts = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.requires_grad
-        return _rebuild_wrapper, (type(tensor), tensor.device, *facts), (attributes, read_slots(tensor))
+        return (*tensor._dispatch_data.reduce(tensor), state)
+    if kind is not Tensor:
+        if slots := read_slots(tensor):
+            state = state, slots
+        if is_wrapper(tensor):
+            facts = tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.requires_grad
+            return _rebuild_wrapper, (kind, tensor.device, *facts), state
     if tensor.is_meta:
-        return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad), attributes
-    return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad), attributes
+        return _rebuild_meta, (kind, tuple(tensor.shape), tensor.dtype, tensor.requires_grad, tensor.stride()), state
+    array = read_elements(tensor)
+    # NumPy's pickles keep the order of no more than two dimensions.
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    turned = [] if array.flags.c_contiguous or not array.transpose(order).flags.c_contiguous else [order]
+    array = array.transpose(order) if turned else array
+    return _rebuild, (kind, array, str(tensor.device), tensor.requires_grad, *turned), state
 
 
-def _rebuild(cls: type[Tensor], array: np.typing.NDArray[Any], device: str, requires_grad: bool) -> Tensor:
+def _rebuild(
+    cls: type[Tensor],
+    array: np.typing.NDArray[Any],
+    device: str,
+    requires_grad: bool,
+    order: Sequence[int] | None = None,
+) -> Tensor:
+    array = array if order is None else array.transpose(np.argsort(order))
     return give_class(put(array, device), cls)._require_grad(requires_grad)
 
 
-def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
-    made = wrap(dc.ops.aten.empty(shape, dtype=dtype, device=dc.Device("meta")))
-    return give_class(made, cls)._require_grad(requires_grad)
+def _rebuild_meta(
+    cls: type[Tensor],
+    shape: tuple[int, ...],
+    dtype: Any,
+    requires_grad: bool,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
+    meta = dc.Device("meta")
+    if strides is None:  # in pickles of earlier versions
+        made = dc.ops.aten.empty(shape, dtype=dtype, device=meta)
+    else:
+        made = dc.ops.aten.empty_strided(shape, strides, dtype=dtype, device=meta)
+    return give_class(wrap(made), cls)._require_grad(requires_grad)
 
 
 def _rebuild_wrapper(

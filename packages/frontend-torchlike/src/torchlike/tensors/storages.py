@@ -21,6 +21,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import included_mask
 
+from ..names.spelling import spell
 from ..values.layouts import refuse_layout
 from .arrays import find_owner, put, read_address, read_elements
 from .mapped_files import cut, map_file
@@ -205,7 +206,7 @@ class UntypedStorage:
         return found
 
     def __repr__(self) -> str:
-        return f"[torchlike.{type(self).__name__} of {len(self)} elements on {self.device}]"
+        return f"[{spell(self.__module__)}.{type(self).__name__} of {len(self)} elements on {self.device}]"
 
 
 class TypedStorage(UntypedStorage):
