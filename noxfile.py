@@ -23,7 +23,9 @@ import nox
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent
-PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+#: The packages that a compiler builds: nothing needs them but the session `native`.
+COMPILED = [ROOT / "packages" / "backend-cpu-native"]
+PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml") if path.parent not in COMPILED)
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/__init__.py"))
 VENDOR = "examples/vendor_backend/src/toy_backend"
 #: The package whose tests need the array libraries; they have a session of their own.
@@ -200,7 +202,11 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
     core = ["packages/dispatch-core/tests", "packages/dispatch-core/README.md", "dispatch_core", "dispatch_pipelines"]
     _pytest(session, "--pyargs", *choice, *core, codes=codes)
     _install_wheels(session, "test", "demo", "jit")
-    others = [path for path in SOURCES if path.name not in {"dispatch_core", "dispatch_pipelines", ARRAYS}]
+    others = [
+        path
+        for path in SOURCES
+        if path.name not in {"dispatch_core", "dispatch_pipelines", ARRAYS} and path.parents[1] not in COMPILED
+    ]
     suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in others]
     _pytest(
@@ -248,6 +254,29 @@ def light(session: nox.Session) -> None:
     session.env.update(PYTHONPATH=None, DISPATCH_TEST_LIGHT="1", PYTHONDONTWRITEBYTECODE=None)
     tutorials = [f"{PAGE}[tutorials-{path.stem}]" for path in sorted(ROOT.glob("docs/tutorials/*.md"))]
     _pytest(session, "tests/test_default_installation.py", *tutorials)
+
+
+@nox.session(requires=["wheels"], default=False)
+def native(session: nox.Session) -> None:
+    """Build the compiled packages with the compiler that is there; run the tests of core, cpu and frontend with them."""
+    _install_wheels(session, "test", "demo", "jit")
+    session.install(*_group("native"))
+    folder = Path(session.create_tmp()) / "wheels"
+    shutil.rmtree(folder, ignore_errors=True)
+    # fmt: off
+    session.run(
+        "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder),
+        *map(str, COMPILED),
+    )
+    # fmt: on
+    session.install("--no-compile", *map(str, sorted(folder.glob("*.whl"))))
+    session.env["DISPATCH_TEST_NATIVE"] = "1"
+    if session.posargs:
+        session.run("pytest", *session.posargs)
+        return
+    parts = ("backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
+    suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
+    _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
 
 
 @nox.session(requires=["wheels"])

@@ -22,7 +22,12 @@ pytestmark = pytest.mark.texts
 ROOT = Path(__file__).parents[1]
 #: Its line installs an array library: ``nox -s readmes`` does, and the package's own tests run its blocks.
 BRIDGE = ROOT / "packages" / "backend-array-api" / "README.md"
-READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
+#: It needs a compiler, and no wheel of the others.
+COMPILED = ROOT / "packages" / "backend-cpu-native"
+READMES = [
+    ROOT / "README.md",
+    *(path for path in sorted(ROOT.glob("packages/*/README.md")) if path.parent != COMPILED),
+]
 FRONTEND = "dispatch-frontend-torchlike"
 #: The commands of continuous integration: these make environments of their own.
 BY_NOX = ("-s demo", "-s tests")
@@ -55,7 +60,12 @@ def project(folder: Path) -> dict:
     return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-PROJECTS = {found["name"]: found for path in ROOT.glob("packages/*/pyproject.toml") for found in [project(path.parent)]}
+PROJECTS = {
+    found["name"]: found
+    for path in ROOT.glob("packages/*/pyproject.toml")
+    if path.parent != COMPILED
+    for found in [project(path.parent)]
+}
 
 
 def distributions_of(name: str, *extras: str) -> set[str]:
@@ -341,7 +351,7 @@ def test_a_package_by_itself_is_whole(name, run):
 @installs_wheels
 def test_pip_finds_what_every_extra_requires(run):
     for name, found in PROJECTS.items():
-        extras = ",".join(extra for extra in found.get("optional-dependencies", {}) if extra != "cupy")
+        extras = ",".join(extra for extra in found.get("optional-dependencies", {}) if extra not in {"cupy", "native"})
         if extras:
             run("pip", "install", "--dry-run", f"{name}[{extras}]")
 

@@ -28,7 +28,8 @@ WALLS = {
     "dispatch_devkit": {"dispatch_core"},
     "dispatch_aten": {"dispatch_core"},
     "dispatch_backend_array_api": {"dispatch_core", "dispatch_aten"},
-    "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten"},
+    "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten", "dispatch_backend_cpu_native"},
+    "dispatch_backend_cpu_native": set(),
     "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
     "dispatch_kernels_numba": {"dispatch_core"},
@@ -57,6 +58,7 @@ FACES = {
         " values.dtypes"
     ),
     "torchlike_array_api": "",
+    "dispatch_backend_cpu_native": "",
 }
 #: Package → groups of modules that import each other in a circle, late, because each is a half of one thing.
 CIRCLES = {

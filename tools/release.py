@@ -50,9 +50,10 @@ class Package:
         return sorted(path for path in (self.folder / "changes").glob("*") if path.name != ".gitkeep")
 
 
-def packages(root: Path) -> list[Package]:
-    """Return the distributions below ``packages/``, by their own metadata."""
-    return [_package(path) for path in sorted(root.glob("packages/*/pyproject.toml"))]
+def packages(root: Path, *, compiled: bool = False) -> list[Package]:
+    """Return the distributions below ``packages/``, by their own metadata; with ``compiled`` those of C code, too."""
+    found = sorted(root.glob("packages/*/pyproject.toml"))
+    return [_package(path) for path in found if compiled or not (path.parent / "setup.py").exists()]
 
 
 def _package(path: Path) -> Package:
@@ -74,7 +75,7 @@ def faults(root: Path) -> Iterator[str]:
     changed = _git(root, "status", "--porcelain")
     if changed:
         yield "The tree has changes that are not committed:\n" + "\n".join(f"  {line}" for line in changed)
-    found = packages(root)
+    found = packages(root, compiled=True)
     versions = {package.version for package in found}
     if len(versions) > 1:
         listed = "\n".join(f"  {package.version}  {package.name}" for package in found)
@@ -102,7 +103,7 @@ def fragment_faults(root: Path) -> Iterator[str]:
     settings = tomllib.loads((root / "towncrier.toml").read_text(encoding="utf-8"))["tool"]["towncrier"]
     types = [each["directory"] for each in settings["type"]]
     pattern = re.compile(FRAGMENT.format(types="|".join(types)))
-    for path in (path for package in packages(root) for path in package.fragments):
+    for path in (path for package in packages(root, compiled=True) for path in package.fragments):
         where = path.relative_to(root).as_posix()
         if not pattern.fullmatch(path.name):
             yield f"{where}: a fragment is named +some-words.TYPE.md, and TYPE is one of {', '.join(types)}."

@@ -33,7 +33,10 @@ def _make_context() -> Context:
     return context
 
 
-run: Final = _make_context().run
+CONTEXT: Final = _make_context()
+"""The process's context, which `run` enters."""
+
+run: Final = CONTEXT.run
 """``run(fn, *args, **kwargs)``: call ``fn`` without floating-point errors; ``RuntimeError`` if the context is occupied."""
 
 

@@ -168,7 +168,7 @@ class BackendInfo(Record):
 
 
 class Availability(Record):
-    """Whether a device can be opened on this machine and, if not, why.
+    """Whether a device can be opened on this machine and, if not, why; of one that can, a remark for ``dispatch doctor``.
 
     >>> bool(Availability(False, "libascendcl.so was not found"))
     False

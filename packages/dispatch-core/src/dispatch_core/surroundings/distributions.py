@@ -39,6 +39,7 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-operators-aten",
         "dispatch-backend-array-api",
         "dispatch-backend-cpu",
+        "dispatch-backend-cpu-native",
         "dispatch-backend-meta",
         "dispatch-backend-npu",
         "dispatch-frontend-torchlike",

@@ -72,3 +72,5 @@ def _ask(name: str, tell: Any) -> None:
         return
     if not available:
         tell(note=f"its device cannot be opened on this machine: {available.reason or 'no reason given'}")
+    elif available.reason:
+        tell(note=available.reason)

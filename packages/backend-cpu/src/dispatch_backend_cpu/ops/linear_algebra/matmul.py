@@ -10,6 +10,7 @@ from ...arrays import Array
 from ...fp_errors import ignore_fp_errors
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, half_as_float, infer_output
+from ..support.compiled_kernels import native
 from ..support.constants import number
 from ..support.fast_paths import attempt
 from ..support.rule_kernels import cast, check_overlap, make_kernel, write
@@ -98,11 +99,16 @@ def _inplace(name: str) -> Kernel:
     return ignore_fp_errors(kernel)
 
 
-KERNELS["mm"] = _by_dot(
-    "self.ndim == mat2.ndim == 2 and self.shape[1] == mat2.shape[0] and self.size and mat2.size",
-    "self",
-    "mat2",
-    _direct("mm", 2),
+KERNELS["mm"] = native(
+    "mm",
+    _by_dot(
+        "self.ndim == mat2.ndim == 2 and self.shape[1] == mat2.shape[0] and self.size and mat2.size",
+        "self",
+        "mat2",
+        _direct("mm", 2),
+    ),
+    None,
+    _BLAS,
 )
 KERNELS["bmm"] = _direct("bmm", 3)
 KERNELS["mv"] = _by_dot(
@@ -114,13 +120,18 @@ KERNELS["mv"] = _by_dot(
 KERNELS["dot"] = _by_dot(
     "self.ndim == tensor.ndim == 1 and self.size == tensor.size", "self", "tensor", make_kernel("dot", _product)
 )
-KERNELS["addmm"] = attempt(
-    "self, mat1, mat2, *, beta=1, alpha=1",
-    _IS_LINEAR,
-    "run(product_plus, mat1, mat2, self)",
-    make_kernel("addmm", _add_product),
-    product_plus=product_plus,
-    dtypes=_BLAS,
+KERNELS["addmm"] = native(
+    "addmm",
+    attempt(
+        "self, mat1, mat2, *, beta=1, alpha=1",
+        _IS_LINEAR,
+        "run(product_plus, mat1, mat2, self)",
+        make_kernel("addmm", _add_product),
+        product_plus=product_plus,
+        dtypes=_BLAS,
+    ),
+    np.add,
+    _BLAS,
 )
 KERNELS["baddbmm"] = attempt(
     "self, batch1, batch2, *, beta=1, alpha=1",

@@ -17,6 +17,7 @@ from ...arrays import Array, check_writable
 from ...fp_errors import ignore_fp_errors
 from ...kernel_table import Kernel, KernelTable, computed_by
 from ...output_specs import infer_output, output_rule
+from ..support.compiled_kernels import native
 from ..support.constants import ZEROS, constant, number
 from ..support.fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from ..support.rule_kernels import cast, check_overlap, store
@@ -100,15 +101,14 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
     large = attempt(
         parameters,
         f"{when} and self.dtype in REAL",
-        "run(ufunc, self, array(other, self.dtype), self)",
+        "run(ufunc, self, NUMBERS[self.dtype][other], self)",
         make_by_copy(name, _functional(name)),
         first="check_overlap(self)",
         ufunc=ufunc,
-        array=np.array,
         REAL=_REAL,
         ONE=1,
     )
-    return attempt(
+    kernel = attempt(
         parameters,
         f"(numbers := NUMBERS.get(self.dtype)) is not None and {when} and is_small(self)",
         "run(ufunc, self, numbers[other])",
@@ -117,6 +117,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
         ufunc=ufunc,
         ONE=1,
     )
+    return native("number into", kernel, ufunc, _REAL)
 
 
 def _by_copy(name: str) -> Kernel:

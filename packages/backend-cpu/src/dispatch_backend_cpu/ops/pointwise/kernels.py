@@ -14,6 +14,7 @@ from ...fp_errors import ignore_fp_errors
 from ...halves import LOOKED_UP, MANY
 from ...kernel_table import Kernel, KernelTable, computed_by
 from ...output_specs import conform, half_as_float, infer_output
+from ..support.compiled_kernels import native
 from ..support.constants import NUMBERS, PLAIN
 from ..support.fast_paths import attempt, make_binary, make_formula, make_unary, make_with_number
 from ..support.rule_kernels import cast, make_elementwise, make_kernel
@@ -78,7 +79,7 @@ def _install() -> None:
 _install()
 
 _ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
-KERNELS["threshold_backward"] = _threshold_backward(KERNELS["threshold_backward"])
+KERNELS["threshold_backward"] = native("gate", _threshold_backward(KERNELS["threshold_backward"]), None, NUMBERS)
 KERNELS["pow.Tensor_Scalar"] = attempt(
     "a, b",
     "(powers := POWERS.get(type(b))) is not None and (powers := powers.get(a.dtype)) is not None"
@@ -106,6 +107,9 @@ def _relu(self: Array) -> Any:
     zero, top = bounds
     return _maximum(self, zero) if top is None else _clip(self, zero, top)
 
+
+_BOUNDS: Final = {dtype.num: bounds for dtype, bounds in _FROM_ZERO.items() if bounds[1] is not None}
+KERNELS["relu"] = native("bounded", _relu, _clip, NUMBERS, constants=_BOUNDS)
 
 KERNELS["clamp.Tensor"] = attempt(
     "self, min=None, max=None",
@@ -298,7 +302,12 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
 def _without_factor(name: str, ufunc: Any) -> Kernel:
     general = partial(KERNELS[name], alpha=1)
     is_number = name.endswith(".Scalar")
-    made = make_with_number(ufunc, general, integers=True) if is_number else make_binary(ufunc, general, None)
+    reverses = np.subtract if ufunc is f.rsub else None
+    made = (
+        make_with_number(ufunc, general, integers=True, reverses=reverses)
+        if is_number
+        else make_binary(ufunc, general, None)
+    )
     return computed_by(made, ufunc)
 
 

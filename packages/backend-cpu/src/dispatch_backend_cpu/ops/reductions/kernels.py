@@ -17,6 +17,7 @@ from dispatch_aten.shapes import wrap_dim, wrap_dims
 from ...arrays import Array, numpy_dtype
 from ...kernel_table import KernelTable
 from ...output_specs import OutputSpec, half_as_float
+from ..support.compiled_kernels import native_fold
 from ..support.constants import NUMBERS, number
 from ..support.fast_paths import attempt
 from ..support.reduce_ufuncs import ALL, ANY, MANY_FACTORS, MAX, MIN, PROD, SUM, count, product_along, product_of
@@ -360,8 +361,10 @@ KERNELS["aminmax"] = attempt(
     extremes=lambda a: (MIN(a, None), MAX(a, None)),
     dtypes=_ORDERED,
 )
+#: The ufunc that a function of a row folds by, where it is not the ufunc's own method.
+_FOLDED_BY: Final[dict[Any, Any]] = {_mean_of: np.add, product_of: np.multiply}
 for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
-    KERNELS[_name] = attempt(
+    _kernel = attempt(
         _parameters,
         f"self.dtype in dtypes and {_when}",
         f"run({_call.replace('(', ', ', 1)}",
@@ -372,6 +375,8 @@ for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
         dtypes=_dtypes,
         MANY_FACTORS=MANY_FACTORS,
     )
+    _ufunc = _FOLDED_BY.get(_fold, getattr(_fold, "__self__", None))
+    KERNELS[_name] = native_fold(_kernel, _ufunc, _dtypes, along="dim" in _parameters, mean=_fold is _mean_of)
 for _name, _fold in _ARG_EXTREMA.items():
     KERNELS[f"{_name}.dim"] = attempt(
         "self, dim, keepdim=False",

@@ -33,6 +33,7 @@ from ...fp_errors import run
 from ...halves import LOOKED_UP
 from ...kernel_table import Kernel, computed_by
 from ...output_specs import output_rule
+from .compiled_kernels import native
 from .constants import INTEGERS, NUMBERS, PLAIN
 from .rule_kernels import WHOLE, check_overlap, finish, store
 
@@ -153,6 +154,14 @@ _QUICK: Final = frozenset(
 )
 
 
+def _most(*, only_few: bool) -> int:
+    """Return the greatest number of elements that a compiled kernel serves."""
+    return 2 * LOOKED_UP - 1 if only_few else _LONGEST
+
+
+_LONGEST: Final = 1 << 16
+
+
 def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None, *, only_few: bool = False) -> Kernel:
     """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``.
 
@@ -160,14 +169,17 @@ def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | Non
     """
     when = f"(dtype := a.dtype) is b.dtype and {'a.size < LARGE' if only_few else _is_few('a', 'b')}"
     when += "" if dtypes is None else " and dtype in dtypes"
-    return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
+    kernel = attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
+    return native("binary", kernel, ufunc, dtypes, most=_most(only_few=only_few))
 
 
-def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "", *, integers: bool = False) -> Kernel:
+def make_with_number(
+    ufunc: Callable[..., Any], general: Kernel, rule: str = "", *, integers: bool = False, reverses: Any = None
+) -> Kernel:
     """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`.
 
     With ``integers``, the ufunc serves int64 and ints as well. The result is laid out as that of two arrays, or as the shape
-    rule of the operator ``rule`` has inferred.
+    rule of the operator ``rule`` has inferred. A function ``reverses`` the operands of a ufunc.
     """
     when = "(numbers := NUMBERS.get(a.dtype)) is not None and type(b) in PLAIN"
     if integers:
@@ -175,8 +187,11 @@ def make_with_number(ufunc: Callable[..., Any], general: Kernel, rule: str = "",
     call = "run(ufunc, a, (number := numbers[b]))"
     if rule:
         accept = "r.size and (r.ndim < 2 or (a.flags.c_contiguous and 1 not in r.shape))"
-        return attempt("a, b", when, call, general, accept=accept, rule=rule, ufunc=ufunc)
-    return attempt("a, b", when, call, general, operands="a, number", ufunc=ufunc)
+        kernel = attempt("a, b", when, call, general, accept=accept, rule=rule, ufunc=ufunc)
+    else:
+        kernel = attempt("a, b", when, call, general, operands="a, number", ufunc=ufunc)
+    dtypes = {*NUMBERS, *(INTEGERS if integers else ())}
+    return native("number", kernel, reverses or ufunc, dtypes, swapped=reverses is not None)
 
 
 def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, only_few: bool = False) -> Kernel:
@@ -184,7 +199,8 @@ def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, on
     when = "(dtype := a.dtype) in dtypes"
     if ufunc not in _QUICK:
         when += f" and {'a.size < LARGE' if only_few else _is_few('a')}"
-    return attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
+    kernel = attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
+    return native("unary", kernel, ufunc, dtypes, most=_most(only_few=only_few))
 
 
 def make_formula(
@@ -243,7 +259,7 @@ INTO: Final[dict[Any, Callable[..., Any]]] = {np.negative: negative}
 
 def make_inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
-    return attempt(
+    kernel = attempt(
         "self",
         f"(dtype := self.dtype) in dtypes and {_is_few('self')}",
         "run(write, self, self)",
@@ -252,6 +268,7 @@ def make_inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel,
         write=INTO.get(ufunc, ufunc),
         dtypes=dtypes,
     )
+    return native("unary into", kernel, ufunc, dtypes)
 
 
 def make_inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
@@ -265,4 +282,5 @@ def make_inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel
     )
     when += " and is_small(self) and ((base := other.base) is None or isinstance(base, WINDOWS))"
     when += " and other.ndim <= self.ndim"
-    return attempt("self, other", when, "run(ufunc, self, other)", large, into="self", **names)
+    kernel = attempt("self, other", when, "run(ufunc, self, other)", large, into="self", **names)
+    return native("binary into", kernel, ufunc, dtypes)

@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Array, is_row_major, row_major_strides, storage_offset_of, strided_view
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, infer_output, output_rule
+from ..support.compiled_kernels import native
 
 KERNELS: Final = KernelTable()
 
@@ -326,3 +327,16 @@ def _split_with_sizes(self: Array, split_sizes: Any, dim: int = 0) -> Any:
 
 
 KERNELS.update({name: kernel for name, kernel in _BY_RULE.items() if name not in KERNELS})
+
+#: The way of compiled kernels that operators share.
+_COMPILED: Final = {
+    "view": "view _unsafe_view",
+    "alias": "alias detach",
+    "t": "t",
+    "transpose": "transpose.int",
+    "select": "select.int",
+    "slice": "slice.Tensor",
+}
+for _way, _names in _COMPILED.items():
+    for _name in _names.split():
+        KERNELS[_name] = native(_way, KERNELS[_name])

@@ -1,0 +1,734 @@
+/* Kernels of the cpu backend for small plain arrays: objects that run a ufunc's inner loop themselves.
+ *
+ * Note [Python is the definition]
+ *     A Kernel has the place of a kernel in Python, and takes its arguments. Where they are plain it runs the loop that NumPy
+ *     would choose, so that the bits are NumPy's. All other calls, and all that fail here, go to the kernel in Python, with
+ *     the caller's own arguments and before anything is written. So no argument, result or error exists here alone. In all
+ *     but calls a Kernel is the kernel in Python: its attributes are that one's.
+ *
+ * Note [What is plain]
+ *     Arrays of exactly numpy.ndarray, of one dtype of the Kernel's in the machine's byte order, aligned, with the strides of
+ *     a new array in every dimension, those of one element too, with 1 to 65,536 elements. Folds take fewer: NumPy folds
+ *     long arrays in parts, in another order of additions.
+ *
+ * Note [Floating-point flags]
+ *     A loop may set the processor's flags of overflow or division by zero. NumPy clears them before its own loops and looks
+ *     at them afterwards; nothing here looks, as torch's operators do not warn. PyArray_MatrixProduct2 does look, and is
+ *     called within the backend's context in which NumPy ignores them.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <Python.h>
+#include <structmember.h>
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "-ffast-math changes the bits of results"
+#endif
+
+/* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
+#define LAYOUT 1
+#define TYPES 24          /* NumPy's plain types have lower numbers */
+#define MOST 65536        /* elements */
+#define MOST_FOLDED 4096  /* the same of folds */
+#define MOST_SHARED 4096  /* from here on other threads may run meanwhile */
+#define EXACT (1LL << 53) /* a double has every whole number up to this */
+
+typedef struct Kernel Kernel;
+/* Returns NULL for a call that is left to Python, mostly without an error. */
+typedef PyObject *(*Way)(Kernel *, PyObject *const *, Py_ssize_t, PyObject *);
+
+struct Kernel {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Way way;
+    Py_ssize_t count;                    /* of arguments, all by position; -1 where the way looks itself */
+    PyObject *python, *ufunc, *constants, *weak;
+    npy_intp most;                       /* elements of an operand */
+    char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
+    signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
+    char *constant[2][TYPES];            /* by type: an element that the loop takes besides */
+};
+
+static PyObject *name_of_dtype, *name_of_alpha, *name_of_beta;
+static PyObject *quiet;   /* the context in which NumPy ignores floating-point errors */
+static PyObject *windows; /* the classes of memory that was lent, each a storage of its own: a tuple */
+static int is_on = 1;
+static long long served, left;
+
+/* ---------------------------------------------------------------------------------------------------- arrays and loops */
+
+static inline PyArrayObject *as_array(PyObject *x) { return Py_IS_TYPE(x, &PyArray_Type) ? (PyArrayObject *)x : NULL; }
+
+static inline int is_dense(PyArrayObject *a) {
+    int flags = PyArray_FLAGS(a), n = PyArray_NDIM(a);
+    if (!(flags & NPY_ARRAY_C_CONTIGUOUS) || !(flags & NPY_ARRAY_ALIGNED) || !PyArray_ISNBO(PyArray_DESCR(a)->byteorder)) return 0;
+    npy_intp step = PyArray_ITEMSIZE(a);
+    while (n--) {
+        if (PyArray_STRIDE(a, n) != step) return 0;
+        step *= PyArray_DIM(a, n);
+    }
+    return 1;
+}
+
+static inline int have_one_shape(PyArrayObject *a, PyArrayObject *b) {
+    int n = PyArray_NDIM(a);
+    return n == PyArray_NDIM(b) && !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), sizeof(npy_intp) * (size_t)n);
+}
+
+/* The type of an array that the kernel serves, or -1. See Note [What is plain]. */
+static inline int type_of(Kernel *k, PyArrayObject *a) {
+    int type = PyArray_TYPE(a);
+    if (type < 0 || type >= TYPES || k->loop[type] < 0) return -1;
+    npy_intp n = PyArray_SIZE(a);
+    return n > 0 && n <= k->most && is_dense(a) ? type : -1;
+}
+
+static inline PyObject *make_array(int type, int ndim, npy_intp *dims) {
+    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), ndim, dims, NULL, NULL, 0, NULL);
+}
+
+static inline char *data_of(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
+
+static inline void run(Kernel *k, int type, char **args, npy_intp n, npy_intp *steps) {
+    PyUFuncObject *ufunc = (PyUFuncObject *)k->ufunc;
+    int which = k->loop[type];
+    void *data = ufunc->data ? (void *)ufunc->data[which] : NULL;
+    if (n < MOST_SHARED) ufunc->functions[which](args, &n, steps, data);
+    else { Py_BEGIN_ALLOW_THREADS ufunc->functions[which](args, &n, steps, data); Py_END_ALLOW_THREADS }
+}
+
+/* -------------------------------------------------------------------------------------------------------- element-wise */
+
+static PyObject *serve_unary(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    if (type < 0) return NULL;
+    PyObject *r = make_array(k->out[type], PyArray_NDIM(a), PyArray_DIMS(a));
+    if (!r) return NULL;
+    char *at[2] = {PyArray_BYTES(a), data_of(r)};
+    npy_intp steps[2] = {PyArray_ITEMSIZE(a), PyArray_ITEMSIZE((PyArrayObject *)r)};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return r;
+}
+
+/* A ufunc of an array and two constants of its type, as a bound below and above. */
+static PyObject *serve_bounded(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    if (type < 0 || !k->constant[0][type] || !k->constant[1][type]) return NULL;
+    PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
+    if (!r) return NULL;
+    char *at[4] = {PyArray_BYTES(a), k->constant[0][type], k->constant[1][type], data_of(r)};
+    npy_intp size = PyArray_ITEMSIZE(a), steps[4] = {size, 0, 0, size};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return r;
+}
+
+/* Rows of one operand, each with the other: with its elements, where that has the last dimensions alone, or with one of them. */
+static PyObject *by_rows(Kernel *k, PyArrayObject *a, PyArrayObject *b, int type) {
+    int is_first = PyArray_NDIM(a) > PyArray_NDIM(b) || (PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_SIZE(a) >= PyArray_SIZE(b));
+    PyArrayObject *full = is_first ? a : b, *part = is_first ? b : a;
+    int ndim = PyArray_NDIM(full), own = PyArray_NDIM(part);
+    npy_intp size = PyArray_ITEMSIZE(a), *dims = PyArray_DIMS(full), *its = PyArray_DIMS(part);
+    npy_intp length = PyArray_SIZE(part), advance = 0, step = size;
+    if (ndim == own && ndim > 1 && its[ndim - 1] == 1 && !memcmp(dims, its, sizeof(npy_intp) * (size_t)(ndim - 1))) {
+        length = dims[ndim - 1];
+        advance = size;
+        step = 0;
+    } else if (ndim <= own || memcmp(dims + ndim - own, its, sizeof(npy_intp) * (size_t)own)) return NULL;
+    PyObject *r = make_array(k->out[type], ndim, dims);
+    if (!r) return NULL;
+    npy_intp each = PyArray_ITEMSIZE((PyArrayObject *)r), rows = PyArray_SIZE(full) / length;
+    npy_intp steps[3] = {is_first ? size : step, is_first ? step : size, each};
+    for (npy_intp i = 0; i < rows; i++) {
+        char *row = PyArray_BYTES(full) + i * length * size, *other = PyArray_BYTES(part) + i * advance;
+        char *at[3] = {is_first ? row : other, is_first ? other : row, data_of(r) + i * length * each};
+        run(k, type, at, length, steps);
+    }
+    return r;
+}
+
+static PyObject *serve_binary(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]), *b = as_array(args[1]), *like = a;
+    if (!a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
+    int type = type_of(k, a);
+    if (type < 0 || type_of(k, b) < 0) return NULL;
+    npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, size, 0};
+    if (!have_one_shape(a, b)) {
+        if (PyArray_NDIM(b) == 0) steps[1] = 0;
+        else if (PyArray_NDIM(a) == 0) { steps[0] = 0; like = b; }
+        else return by_rows(k, a, b, type);
+    }
+    PyObject *r = make_array(k->out[type], PyArray_NDIM(like), PyArray_DIMS(like));
+    if (!r) return NULL;
+    steps[2] = PyArray_ITEMSIZE((PyArrayObject *)r);
+    char *at[3] = {PyArray_BYTES(a), PyArray_BYTES(b), data_of(r)};
+    run(k, type, at, PyArray_SIZE(like), steps);
+    return r;
+}
+
+typedef union { float f; double d; npy_int64 i; } Number;
+
+/* Write a Python number in an array's type; return whether that is as NumPy does it, and exact for whole numbers. */
+static inline int take_number(PyObject *x, int type, Number *number) {
+    int overflow = 0;
+    if (type == NPY_INT64) {
+        if (!PyLong_CheckExact(x)) return 0;
+        number->i = PyLong_AsLongLongAndOverflow(x, &overflow);
+        return !overflow;
+    }
+    double value;
+    if (PyFloat_CheckExact(x)) value = PyFloat_AS_DOUBLE(x);
+    else if (PyLong_CheckExact(x)) {
+        long long whole = PyLong_AsLongLongAndOverflow(x, &overflow);
+        if (overflow || whole > EXACT || whole < -EXACT) return 0;
+        value = (double)whole;
+    } else return 0;
+    if (type == NPY_FLOAT) number->f = (float)value;
+    else if (type == NPY_DOUBLE) number->d = value;
+    else return 0;
+    return 1;
+}
+
+static PyObject *serve_number(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    Number number;
+    if (type < 0 || !take_number(args[1], type, &number)) return NULL;
+    PyObject *r = make_array(k->out[type], PyArray_NDIM(a), PyArray_DIMS(a));
+    if (!r) return NULL;
+    char *at[3] = {PyArray_BYTES(a), (char *)&number, data_of(r)};
+    npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, 0, PyArray_ITEMSIZE((PyArrayObject *)r)};
+    if (k->swapped) {
+        at[0] = (char *)&number, at[1] = PyArray_BYTES(a);
+        steps[0] = 0, steps[1] = size;
+    }
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return r;
+}
+
+/* relu's gradient: of (gradient, self, threshold) where the threshold is zero. */
+static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *g = as_array(args[0]), *a = as_array(args[1]);
+    Number zero;
+    if (!g || !a || PyArray_DESCR(g) != PyArray_DESCR(a) || !take_number(args[2], NPY_DOUBLE, &zero) || zero.d != 0) return NULL;
+    int type = type_of(k, a);
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !is_dense(g) || !have_one_shape(a, g)) return NULL;
+    PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
+    if (!r) return NULL;
+    npy_intp count = PyArray_SIZE(a);
+    if (type == NPY_FLOAT) {
+        float *out = (float *)data_of(r), *in = (float *)PyArray_BYTES(a), *gradient = (float *)PyArray_BYTES(g);
+        for (npy_intp i = 0; i < count; i++) out[i] = in[i] <= 0 ? 0 : gradient[i];
+    } else {
+        double *out = (double *)data_of(r), *in = (double *)PyArray_BYTES(a), *gradient = (double *)PyArray_BYTES(g);
+        for (npy_intp i = 0; i < count; i++) out[i] = in[i] <= 0 ? 0 : gradient[i];
+    }
+    return r;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ in place */
+
+/* Whether an array is a storage of its own: two of these do not overlap. */
+static inline int is_storage(PyArrayObject *a) {
+    PyObject *base = PyArray_BASE(a);
+    if (!base) return 1;
+    for (Py_ssize_t i = 0; windows && i < PyTuple_GET_SIZE(windows); i++)
+        if (PyType_IsSubtype(Py_TYPE(base), (PyTypeObject *)PyTuple_GET_ITEM(windows, i))) return 1;
+    return 0;
+}
+
+static PyObject *serve_unary_into(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    if (type < 0 || k->out[type] != type || !PyArray_ISWRITEABLE(a)) return NULL;
+    char *at[2] = {PyArray_BYTES(a), PyArray_BYTES(a)};
+    npy_intp steps[2] = {PyArray_ITEMSIZE(a), PyArray_ITEMSIZE(a)};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return Py_NewRef(args[0]);
+}
+
+static PyObject *serve_binary_into(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]), *b = as_array(args[1]);
+    if (!a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
+    int type = type_of(k, a);
+    if (type < 0 || k->out[type] != type || type_of(k, b) < 0) return NULL;
+    if (!PyArray_ISWRITEABLE(a) || (a != b && !(is_storage(a) && is_storage(b)))) return NULL;
+    npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, size, size};
+    if (!have_one_shape(a, b)) {
+        if (PyArray_NDIM(b)) return NULL;
+        steps[1] = 0;
+    }
+    char *at[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(a)};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return Py_NewRef(args[0]);
+}
+
+/* Of (self, number), or with a factor of 1 behind them. */
+static PyObject *serve_number_into(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    if (names || n < 2 || n > 3) return NULL;
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    Number number, factor;
+    if (type < 0 || k->out[type] != type || !PyArray_ISWRITEABLE(a) || !take_number(args[1], type, &number)) return NULL;
+    if (n == 3 && (!take_number(args[2], NPY_INT64, &factor) || factor.i != 1)) return NULL;
+    char *at[3] = {PyArray_BYTES(a), (char *)&number, PyArray_BYTES(a)};
+    npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, 0, size};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return Py_NewRef(args[0]);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- folds */
+
+/* Fold all elements, or along dimension `dim`, in the order in which NumPy goes through such an array: elements that lie
+ * side by side are folded by one call of the loop, rows of results are added row by row. Other orders are left. */
+static PyObject *fold(Kernel *k, PyArrayObject *a, int is_whole, int dim, int keeps) {
+    int type = type_of(k, a), ndim = PyArray_NDIM(a), count = 0;
+    if (type < 0 || k->out[type] != type) return NULL;
+    npy_intp size = PyArray_ITEMSIZE(a), length = PyArray_SIZE(a), before = 1, behind = 1, dims[NPY_MAXDIMS];
+    if (!is_whole) {
+        if (dim < 0) dim += ndim;
+        if (dim < 0 || dim >= ndim) return NULL;
+        length = PyArray_DIM(a, dim);
+        for (int i = 0; i < ndim; i++) {
+            if (i < dim) before *= PyArray_DIM(a, i);
+            if (i > dim) behind *= PyArray_DIM(a, i);
+            if (i != dim) dims[count++] = PyArray_DIM(a, i);
+            else if (keeps) dims[count++] = 1;
+        }
+        if (before > 1 && behind > 1) return NULL;
+    }
+    PyObject *r = make_array(type, count, dims);
+    if (!r) return NULL;
+    char *out = data_of(r), *in = PyArray_BYTES(a), *start = k->constant[0][type];
+    npy_intp step = behind == 1 ? 0 : size, first = start ? 0 : 1, results = before * behind;
+    for (npy_intp i = 0; i < results; i++) {
+        char *from = start ? start : in + (behind == 1 ? i * length : i) * size;
+        memcpy(out + i * size, from, (size_t)size);
+    }
+    if (behind == 1) {
+        npy_intp steps[3] = {0, size, 0};
+        for (npy_intp i = 0; i < before && length > first; i++) {
+            char *at[3] = {out + i * size, in + (i * length + first) * size, out + i * size};
+            run(k, type, at, length - first, steps);
+        }
+    } else {
+        npy_intp steps[3] = {step, size, step};
+        for (npy_intp i = first; i < length; i++) {
+            char *at[3] = {out, in + i * behind * size, out};
+            run(k, type, at, behind, steps);
+        }
+    }
+    if (!k->keeps_sum) {
+        if (type == NPY_FLOAT) for (npy_intp i = 0; i < results; i++) ((float *)out)[i] /= (float)length;
+        else for (npy_intp i = 0; i < results; i++) ((double *)out)[i] /= (double)length;
+    }
+    return r;
+}
+
+static inline int has_no_dtype(PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    return !names || (PyTuple_GET_SIZE(names) == 1 && PyTuple_GET_ITEM(names, 0) == name_of_dtype && args[n] == Py_None);
+}
+
+/* Of (self, *, dtype=None). */
+static PyObject *serve_fold(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = n == 1 && has_no_dtype(args, n, names) ? as_array(args[0]) : NULL;
+    return a ? fold(k, a, 1, 0, 0) : NULL;
+}
+
+/* Read a plain whole number that is small, as those of dimensions are. */
+static inline int take_small(PyObject *x, npy_intp *value) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(x)) return 0;
+    long long whole = PyLong_AsLongLongAndOverflow(x, &overflow);
+    *value = (npy_intp)whole;
+    return !overflow && whole >= -EXACT && whole <= EXACT && *value == whole;
+}
+
+/* Of (self, dim, keepdim=False, *, dtype=None), with one dimension. */
+static PyObject *serve_fold_along(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    if (n < 2 || n > 3 || !has_no_dtype(args, n, names)) return NULL;
+    PyArrayObject *a = as_array(args[0]);
+    PyObject *dims = args[1];
+    npy_intp dim;
+    if (!a || (n == 3 && !PyBool_Check(args[2]))) return NULL;
+    if (PyTuple_CheckExact(dims) || PyList_CheckExact(dims)) {
+        if (PySequence_Fast_GET_SIZE(dims) != 1) return NULL;
+        dims = PySequence_Fast_GET_ITEM(dims, 0);
+    }
+    if (!take_small(dims, &dim) || dim < -NPY_MAXDIMS || dim > NPY_MAXDIMS) return NULL;
+    return fold(k, a, 0, (int)dim, n == 3 && args[2] == Py_True);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ products */
+
+static inline int is_packed(PyArrayObject *a) { return PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS) || PyArray_CHKFLAGS(a, NPY_ARRAY_F_CONTIGUOUS); }
+
+/* Multiply two matrices as ndarray.dot does; see Note [Floating-point flags]. */
+static PyObject *multiply(Kernel *k, PyObject *x, PyObject *y) {
+    PyArrayObject *a = as_array(x), *b = as_array(y);
+    if (!quiet || !a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
+    int type = PyArray_TYPE(a);
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return NULL;
+    if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0) || !PyArray_SIZE(a) || !PyArray_SIZE(b)) return NULL;
+    if (!is_packed(a) || !is_packed(b) || PyContext_Enter(quiet) < 0) return NULL;
+    PyObject *r = PyArray_MatrixProduct2(x, y, NULL);
+    if (PyContext_Exit(quiet) < 0) Py_CLEAR(r);
+    return r;
+}
+
+static PyObject *serve_mm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return multiply(k, args[0], args[1]); }
+
+/* Of (self, mat1, mat2, *, beta=1, alpha=1) with factors of 1: a product, to which the ufunc adds a row or a matrix. */
+static PyObject *serve_addmm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    if (n != 3) return NULL;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        Number factor;
+        if ((name != name_of_alpha && name != name_of_beta) || !take_number(args[3 + i], NPY_INT64, &factor) || factor.i != 1) return NULL;
+    }
+    PyArrayObject *bias = as_array(args[0]), *a = as_array(args[1]), *b = as_array(args[2]);
+    if (!bias || !a || !b || PyArray_DESCR(bias) != PyArray_DESCR(a) || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return NULL;
+    int type = type_of(k, bias), ndim = PyArray_NDIM(bias);
+    npy_intp rows = PyArray_DIM(a, 0), columns = PyArray_DIM(b, 1);
+    if (type < 0 || rows * columns > k->most) return NULL;
+    if (ndim == 1 ? PyArray_DIM(bias, 0) != columns : ndim != 2 || PyArray_DIM(bias, 0) != rows || PyArray_DIM(bias, 1) != columns) return NULL;
+    PyObject *r = multiply(k, args[1], args[2]);
+    if (!r) return NULL;
+    npy_intp size = PyArray_ITEMSIZE(bias), steps[3] = {size, size, size}, length = ndim == 1 ? columns : rows * columns;
+    for (char *at = data_of(r), *end = at + rows * columns * size; at < end; at += length * size) {
+        char *each[3] = {at, PyArray_BYTES(bias), at};
+        run(k, type, each, length, steps);
+    }
+    return r;
+}
+
+/* --------------------------------------------------------------------------------------------------------------- views */
+
+/* Of (self, size): an array that lies row by row, in another shape. */
+static PyObject *serve_view(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    PyObject *sizes = args[1];
+    if (!a || !(PyTuple_CheckExact(sizes) || PyList_CheckExact(sizes))) return NULL;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(sizes);
+    npy_intp total = PyArray_SIZE(a), dims[NPY_MAXDIMS], known = 1;
+    int open = -1;
+    if (!total || count > NPY_MAXDIMS || !is_dense(a)) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!take_small(PySequence_Fast_GET_ITEM(sizes, i), &dims[i]) || dims[i] < -1 || !dims[i] || dims[i] > total) return NULL;
+        if (dims[i] > 0) {
+            if ((known *= dims[i]) > total) return NULL;
+        } else if (open < 0) open = (int)i;
+        else return NULL;
+    }
+    if (open >= 0) {
+        if (total % known) return NULL;
+        dims[open] = total / known;
+    } else if (known != total) return NULL;
+    PyArray_Dims wanted = {dims, (int)count};
+    return PyArray_Newshape(a, &wanted, NPY_CORDER);
+}
+
+static PyObject *serve_alias(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    return a && PyArray_SIZE(a) ? PyArray_View(a, NULL, NULL) : NULL;
+}
+
+static PyObject *serve_t(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    return a && PyArray_NDIM(a) == 2 && PyArray_SIZE(a) ? PyArray_Transpose(a, NULL) : NULL;
+}
+
+static inline int take_dim(PyObject *x, PyArrayObject *a, npy_intp *dim) {
+    int ndim = PyArray_NDIM(a);
+    if (!take_small(x, dim) || *dim < -ndim || *dim >= ndim) return 0;
+    if (*dim < 0) *dim += ndim;
+    return 1;
+}
+
+static PyObject *serve_transpose(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    npy_intp one, two;
+    if (!a || !PyArray_SIZE(a) || !take_dim(args[1], a, &one) || !take_dim(args[2], a, &two)) return NULL;
+    return PyArray_SwapAxes(a, (int)one, (int)two);
+}
+
+/* A view of an array's memory from `data` on. */
+static PyObject *view_at(PyArrayObject *a, int ndim, npy_intp *dims, npy_intp *strides, char *data) {
+    PyArray_Descr *dtype = PyArray_DESCR(a);
+    Py_INCREF(dtype);
+    PyObject *r = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, data, PyArray_FLAGS(a) & NPY_ARRAY_WRITEABLE, NULL);
+    if (!r) return NULL;
+    if (PyArray_SetBaseObject((PyArrayObject *)r, Py_NewRef((PyObject *)a)) < 0) {
+        Py_DECREF(r);
+        return NULL;
+    }
+    PyArray_UpdateFlags((PyArrayObject *)r, NPY_ARRAY_UPDATE_ALL);
+    return r;
+}
+
+/* Of (self, dim, index). */
+static PyObject *serve_select(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    npy_intp dim, index, dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (!a || !PyArray_SIZE(a) || !take_dim(args[1], a, &dim) || !take_small(args[2], &index)) return NULL;
+    npy_intp size = PyArray_DIM(a, dim);
+    if (index < -size || index >= size) return NULL;
+    if (index < 0) index += size;
+    int count = 0;
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        if (i == dim) continue;
+        dims[count] = PyArray_DIM(a, i);
+        strides[count++] = PyArray_STRIDE(a, i);
+    }
+    return view_at(a, count, dims, strides, PyArray_BYTES(a) + index * PyArray_STRIDE(a, dim));
+}
+
+/* Of (self, dim=0, start=None, end=None, step=1), where the slice has elements. */
+static PyObject *serve_slice(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = n > 0 && n < 6 && !names ? as_array(args[0]) : NULL;
+    npy_intp dim = 0, step = 1, dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (!a || !PyArray_SIZE(a) || !PyArray_NDIM(a) || (n > 1 && !take_dim(args[1], a, &dim))) return NULL;
+    Py_ssize_t start = 0, stop = PyArray_DIM(a, dim);
+    if (n > 2 && args[2] != Py_None && !take_small(args[2], &start)) return NULL;
+    if (n > 3 && args[3] != Py_None && !take_small(args[3], &stop)) return NULL;
+    if (n > 4 && (!take_small(args[4], &step) || step < 1)) return NULL;
+    Py_ssize_t length = PySlice_AdjustIndices(PyArray_DIM(a, dim), &start, &stop, step);
+    if (length < 1) return NULL;
+    int ndim = PyArray_NDIM(a);
+    for (int i = 0; i < ndim; i++) {
+        dims[i] = i == dim ? length : PyArray_DIM(a, i);
+        strides[i] = PyArray_STRIDE(a, i) * (i == dim ? step : 1);
+    }
+    return view_at(a, ndim, dims, strides, PyArray_BYTES(a) + start * PyArray_STRIDE(a, dim));
+}
+
+/* ------------------------------------------------------------------------------------------------------ the Kernel type */
+
+static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
+    {"unary", serve_unary, 1}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
+    {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
+    {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},
+    {"mm", serve_mm, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
+    {"transpose", serve_transpose, 3}, {"select", serve_select, 3}, {"slice", serve_slice, -1}, {NULL, NULL, 0},
+};
+
+static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Kernel *k = (Kernel *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (is_on && (k->count < 0 || (n == k->count && !names))) {
+        PyObject *r = k->way(k, args, n, names);
+        if (r) {
+            served++;
+            return r;
+        }
+        if (PyErr_Occurred()) {
+            if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+            PyErr_Clear(); /* the kernel in Python meets what is in the way, and says so in its words */
+        }
+    }
+    left++;
+    return PyObject_Vectorcall(k->python, args, nargsf, names);
+}
+
+/* Find the ufunc's first loop whose operands are all of a type, as NumPy does for operands of one type. */
+static void find_loop(Kernel *k, int type) {
+    PyUFuncObject *ufunc = (PyUFuncObject *)k->ufunc;
+    if (type < 0 || type >= TYPES || type == NPY_OBJECT || ufunc->nout != 1 || ufunc->core_enabled) return;
+    for (int i = 0; i < ufunc->ntypes && i < 128; i++) {
+        int is_it = ufunc->functions[i] != NULL;
+        for (int j = 0; j < ufunc->nin; j++) is_it &= ufunc->types[i * ufunc->nargs + j] == type;
+        if (!is_it) continue;
+        k->loop[type] = (signed char)i;
+        k->out[type] = (signed char)ufunc->types[i * ufunc->nargs + ufunc->nin];
+        return;
+    }
+}
+
+/* Read the number of a type out of an iterator or a key; -1 is an error. */
+static int read_type(PyObject *number) {
+    long type = PyLong_AsLong(number);
+    if (type == -1 && PyErr_Occurred()) return -1;
+    if (type < 0 || type >= TYPES) {
+        PyErr_Format(PyExc_ValueError, "%ld is not the number of a plain dtype", type);
+        return -1;
+    }
+    return (int)type;
+}
+
+static int read_types(Kernel *k, PyObject *types) {
+    PyObject *all = PySequence_Tuple(types);
+    for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); i++) {
+        int type = read_type(PyTuple_GET_ITEM(all, i));
+        if (type < 0) Py_CLEAR(all);
+        else if (k->ufunc != Py_None) find_loop(k, type);
+        else k->loop[type] = 0, k->out[type] = (signed char)type; /* the way computes by itself */
+    }
+    Py_XDECREF(all);
+    return all ? 0 : -1;
+}
+
+/* Read the constants: numbers of types → tuples of at most two arrays of one element. The dictionary keeps them alive. */
+static int read_constants(Kernel *k) {
+    PyObject *number, *arrays;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(k->constants, &at, &number, &arrays)) {
+        int type = read_type(number);
+        if (type < 0) return -1;
+        if (!PyTuple_CheckExact(arrays) || PyTuple_GET_SIZE(arrays) > 2) goto misfit;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
+            PyArrayObject *each = as_array(PyTuple_GET_ITEM(arrays, i));
+            if (!each || PyArray_TYPE(each) != type || PyArray_NDIM(each) || !is_dense(each)) goto misfit;
+            k->constant[i][type] = PyArray_BYTES(each);
+        }
+    }
+    return 0;
+misfit:
+    PyErr_SetString(PyExc_TypeError, "constants are at most two arrays without dimensions for each dtype");
+    return -1;
+}
+
+static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options) {
+    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", NULL};
+    const char *way;
+    PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL;
+    Py_ssize_t most = MOST;
+    int swapped = 0, mean = 0, which = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!npp:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
+                                     &constants, &most, &swapped, &mean)) return NULL;
+    while (ways[which].name && strcmp(ways[which].name, way)) which++;
+    if (!ways[which].name) return PyErr_Format(PyExc_ValueError, "there is no way %s to serve a kernel's calls", way);
+    if (!PyCallable_Check(python)) return PyErr_Format(PyExc_TypeError, "a kernel is callable, not %R", python);
+    if (ufunc != Py_None && !Py_IS_TYPE(ufunc, &PyUFunc_Type)) return PyErr_Format(PyExc_TypeError, "not a ufunc: %R", ufunc);
+    Kernel *k = (Kernel *)cls->tp_alloc(cls, 0);
+    if (!k) return NULL;
+    k->vectorcall = call;
+    k->way = ways[which].way;
+    k->count = ways[which].count;
+    int is_fold = k->way == serve_fold || k->way == serve_fold_along;
+    k->most = most < MOST ? most : MOST;
+    if (is_fold && k->most > MOST_FOLDED) k->most = MOST_FOLDED;
+    k->swapped = (char)swapped;
+    k->keeps_sum = !mean;
+    k->python = Py_NewRef(python);
+    k->ufunc = Py_NewRef(ufunc);
+    k->constants = constants ? PyDict_Copy(constants) : PyDict_New();
+    memset(k->loop, -1, TYPES);
+    if (!k->constants || read_constants(k) < 0 || (types && read_types(k, types) < 0)) {
+        Py_DECREF(k);
+        return NULL;
+    }
+    return (PyObject *)k;
+}
+
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+    Kernel *k = (Kernel *)self;
+    Py_VISIT(k->python);
+    Py_VISIT(k->ufunc);
+    Py_VISIT(k->constants);
+    return 0;
+}
+
+static void dealloc(PyObject *self) {
+    Kernel *k = (Kernel *)self;
+    PyObject_GC_UnTrack(self);
+    if (k->weak) PyObject_ClearWeakRefs(self);
+    Py_XDECREF(k->python);
+    Py_XDECREF(k->ufunc);
+    Py_XDECREF(k->constants);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* See Note [Python is the definition]. */
+static PyObject *getattro(PyObject *self, PyObject *name) { return PyObject_GetAttr(((Kernel *)self)->python, name); }
+static int setattro(PyObject *self, PyObject *name, PyObject *value) { return PyObject_SetAttr(((Kernel *)self)->python, name, value); }
+
+static PyTypeObject KernelType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dispatch_backend_cpu_native._loops.Kernel",
+    .tp_doc = PyDoc_STR("Kernel(way, python, ufunc=None, types=(), constants={}, most=65536, swapped=False, mean=False)"),
+    .tp_basicsize = sizeof(Kernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+    .tp_new = kernel_new,
+    .tp_dealloc = dealloc,
+    .tp_traverse = traverse,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Kernel, vectorcall),
+    .tp_getattro = getattro,
+    .tp_setattro = setattro,
+    .tp_weaklistoffset = offsetof(Kernel, weak),
+};
+
+/* --------------------------------------------------------------------------------------------------------- the module */
+
+static PyObject *use(PyObject *module, PyObject *args) {
+    PyObject *context, *classes;
+    if (!PyArg_ParseTuple(args, "O!O!:use", &PyContext_Type, &context, &PyTuple_Type, &classes)) return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); i++)
+        if (!PyType_Check(PyTuple_GET_ITEM(classes, i))) return PyErr_Format(PyExc_TypeError, "not classes: %R", classes);
+    Py_XSETREF(quiet, Py_NewRef(context));
+    Py_XSETREF(windows, Py_NewRef(classes));
+    Py_RETURN_NONE;
+}
+
+static PyObject *serve(PyObject *module, PyObject *on) {
+    int was = is_on, now = PyObject_IsTrue(on);
+    if (now < 0) return NULL;
+    is_on = now;
+    return PyBool_FromLong(was);
+}
+
+static PyObject *counts(PyObject *module, PyObject *nothing) { return Py_BuildValue("LL", served, left); }
+
+static PyObject *facts(PyObject *module, PyObject *x) {
+    if (!Py_IS_TYPE(x, &KernelType)) return PyErr_Format(PyExc_TypeError, "not a Kernel: %R", x);
+    Kernel *k = (Kernel *)x;
+    PyObject *types = PyList_New(0);
+    for (int type = 0; types && type < TYPES; type++) {
+        if (k->loop[type] < 0) continue;
+        PyObject *number = PyLong_FromLong(type);
+        if (!number || PyList_Append(types, number) < 0) Py_CLEAR(types);
+        Py_XDECREF(number);
+    }
+    int which = 0;
+    while (ways[which].way != k->way) which++;
+    return types ? Py_BuildValue("{sssOsOsNsn}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
+                                 "most", (Py_ssize_t)k->most) : NULL;
+}
+
+static PyMethodDef functions[] = {
+    {"use", use, METH_VARARGS, PyDoc_STR("Use a context in which NumPy ignores floating-point errors, and the classes of lent memory.")},
+    {"serve", serve, METH_O, PyDoc_STR("Serve calls, or leave all to the kernels in Python; return what was so before.")},
+    {"counts", counts, METH_NOARGS, PyDoc_STR("Return how many calls were served, and how many left to Python.")},
+    {"facts", facts, METH_O, PyDoc_STR("Return the facts about a Kernel: its way, its kernel in Python, its ufunc, types and size.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_loops",
+    .m_doc = PyDoc_STR("Kernels of the cpu backend for small plain arrays; the backend makes them."),
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__loops(void) {
+    import_array();
+    import_umath();
+    name_of_dtype = PyUnicode_InternFromString("dtype");
+    name_of_alpha = PyUnicode_InternFromString("alpha");
+    name_of_beta = PyUnicode_InternFromString("beta");
+    if (!name_of_dtype || !name_of_alpha || !name_of_beta || PyType_Ready(&KernelType) < 0) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    if (PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 || PyModule_AddIntMacro(module, LAYOUT) < 0 ||
+        PyModule_AddStringConstant(module, "FLAGS", LOOPS_FLAGS) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

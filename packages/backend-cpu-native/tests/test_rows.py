@@ -1,0 +1,468 @@
+"""Every compiled kernel, for every dtype that it serves, against NumPy's own call and the kernel in Python, bit by bit."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dispatch_backend_cpu_native._loops", reason="the extension is not built: run nox -s native")
+
+from dispatch_aten.errors import OperatorError
+from dispatch_backend_cpu.arrays import coerce
+from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
+from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
+
+if LOOPS is None:
+    pytest.skip("compiled kernels are turned off", allow_module_level=True)
+
+COMPILED = {
+    f"{name}{mark}": LOOPS.facts(kernel) | {"kernel": kernel}
+    for table, mark in ((KERNELS, ""), (SPECIALIZED, " with a factor of 1"))
+    for name, kernel in sorted(table.items())
+    if type(kernel) is LOOPS.Kernel
+}
+CASES = [(name, number) for name, facts in COMPILED.items() for number in facts["types"]]
+SHAPES = [(), (1,), (7,), (1, 1), (3, 5), (1, 6), (6, 1), (2, 3, 4), (64,), (33, 31), (4097,), (130, 500)]
+#: Shapes of two operands, the one with each row, column or element of the other.
+PAIRS = [((3, 5), (5,)), ((3, 5), (3, 1)), ((5,), (3, 5)), ((3, 1), (3, 5)), ((2, 3, 4), (3, 4)), ((2, 3, 4), (4,))]
+PAIRS += [
+    ((), (3, 5)),
+    ((3, 5), ()),
+    ((1,), (1, 1)),
+    ((1, 5), (3, 5)),
+    ((3, 4), (2, 3, 4)),
+    ((1, 6), (6,)),
+    ((6,), (6, 1)),
+]
+
+
+def ways(*names):
+    found = [case for case in CASES if COMPILED[case[0]]["way"] in names]
+    assert found
+    return pytest.mark.parametrize(("name", "number"), found)
+
+
+def dtype_of(number):
+    (dtype,) = {np.dtype(char) for char in "?bhilqBHILQfdFD" if np.dtype(char).num == number}
+    return dtype
+
+
+def values(dtype, shape, seed):
+    """Draw elements, of which many are special: zeros of both signs, infinities, nans, the greatest and the smallest."""
+    draw = np.random.default_rng([seed, *shape])
+    size = int(np.prod(shape))
+    if dtype.kind == "b":
+        return draw.integers(0, 2, size).astype(dtype).reshape(shape)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        few = np.array([0, 1, 2, limits.max, limits.min, limits.max - 1], dtype)
+        small = draw.integers(0, 63, size).astype(dtype)
+        return np.where(draw.random(size) < 0.3, draw.choice(few, size), small).reshape(shape)
+    if dtype.kind == "c":
+        part = np.dtype(dtype.char.lower())
+        made = np.empty(shape, dtype)
+        made.real, made.imag = values(part, shape, seed), values(part, shape, seed + 1)
+        return made
+    limits = np.finfo(dtype)
+    few = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        limits.max,
+        limits.min,
+        limits.tiny,
+        limits.smallest_subnormal,
+        1.0,
+        -1.0,
+    ]
+    found = draw.standard_normal(size) * draw.choice([1e-3, 1.0, 30.0, 1e8], size)
+    return np.where(draw.random(size) < 0.2, draw.choice(few, size), found).astype(dtype).reshape(shape)
+
+
+def plain(dtype, shape, seed):
+    """Draw finite elements, in which the order of additions shows."""
+    found = values(dtype, shape, seed)
+    return np.where(np.isfinite(found) & (np.abs(found) < 1e9), found, found.dtype.type(3)).astype(dtype)
+
+
+def same(found, wanted):
+    found, wanted = coerce(found), coerce(wanted)
+    assert found.dtype is wanted.dtype
+    assert found.shape == wanted.shape
+    assert found.strides == wanted.strides
+    assert found.flags.writeable == wanted.flags.writeable
+    assert found.tobytes() == wanted.tobytes()
+
+
+def compare(name, *args, served=True, numpy=None, **options):
+    """Call a kernel, the one in Python, and NumPy, and compare; nothing may warn."""
+    facts = COMPILED[name]
+    before = LOOPS.counts()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            found = facts["kernel"](*args, **options)
+        except OperatorError as error:
+            with pytest.raises(OperatorError, match=re.escape(str(error))):
+                facts["python"](*args, **options)
+            assert not served
+            return
+        counts = LOOPS.counts()
+        same(found, facts["python"](*args, **options))
+    # It was served, or was left.
+    if served is not None:
+        assert (counts[0] - before[0] > 0) == served
+    if numpy is not None:
+        with np.errstate(all="ignore"):
+            same(found, numpy())
+
+
+@ways("unary")
+def test_a_ufunc_of_one_array(name, number):
+    dtype, ufunc, most = dtype_of(number), COMPILED[name]["ufunc"], COMPILED[name]["most"]
+    for shape in SHAPES:
+        a = values(dtype, shape, 1)
+        compare(name, a, served=a.size <= most, numpy=(lambda a=a: ufunc(a)) if a.size <= most else None)
+
+
+@ways("binary")
+def test_a_ufunc_of_two_arrays(name, number):
+    dtype, ufunc, most = dtype_of(number), COMPILED[name]["ufunc"], COMPILED[name]["most"]
+    for shape in SHAPES:
+        a, b = values(dtype, shape, 1), values(dtype, shape, 2)
+        compare(name, a, b, served=a.size <= most, numpy=(lambda a=a, b=b: ufunc(a, b)) if a.size <= most else None)
+    for one, two in PAIRS:
+        a, b = values(dtype, one, 3), values(dtype, two, 4)
+        compare(name, a, b, served=None, numpy=lambda a=a, b=b: ufunc(a, b))
+    a = values(dtype, (3, 5), 5)
+    compare(name, a, a[0].copy(), served=True)
+    compare(name, a, a, served=True)
+
+
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    0.0,
+    -0.0,
+    0.1,
+    -2.5,
+    1e30,
+    1e300,
+    float("inf"),
+    float("nan"),
+    2**53,
+    2**53 + 1,
+    2**62,
+    True,
+]
+
+
+@ways("number")
+def test_a_ufunc_of_an_array_and_a_number(name, number):
+    dtype = dtype_of(number)
+    for shape, given in itertools.product(SHAPES, NUMBERS):
+        is_served = type(given) is int or (type(given) is float and dtype.kind == "f")
+        if dtype.kind == "f" and type(given) is int and abs(given) > 2**53:
+            is_served = False
+        compare(name, values(dtype, shape, 1), given, served=is_served)
+
+
+@ways("bounded")
+def test_relu(name, number):
+    for shape in SHAPES:
+        compare(name, values(dtype_of(number), shape, 1), served=True)
+
+
+@ways("gate")
+def test_the_gradient_of_relu(name, number):
+    dtype = dtype_of(number)
+    for shape, threshold in itertools.product(SHAPES, (0, 0.0, 1, 0.5)):
+        compare(name, values(dtype, shape, 1), values(dtype, shape, 2), threshold, served=not threshold)
+
+
+def compare_written(name, args, served=True):
+    """Call an in-place kernel and the one in Python on copies, and compare what is written and returned."""
+    facts = COMPILED[name]
+    mine, wanted = ([each.copy() if isinstance(each, np.ndarray) else each for each in args] for _ in range(2))
+    before = LOOPS.counts()[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, counts = facts["kernel"](*mine), LOOPS.counts()[0]
+        facts["python"](*wanted)
+    assert found is mine[0]
+    assert (counts > before) == served
+    for one, two in zip(mine, wanted, strict=True):
+        if isinstance(one, np.ndarray):
+            same(one, two)
+
+
+@ways("unary into")
+def test_a_ufunc_in_place(name, number):
+    for shape in SHAPES:
+        compare_written(name, [values(dtype_of(number), shape, 1)])
+
+
+@ways("binary into")
+def test_a_ufunc_of_two_arrays_in_place(name, number):
+    dtype = dtype_of(number)
+    for shape in SHAPES:
+        compare_written(name, [values(dtype, shape, 1), values(dtype, shape, 2)])
+        compare_written(name, [values(dtype, shape, 1), values(dtype, (), 3)])
+    a = values(dtype, (4, 3), 1)
+    mine, wanted = a.copy(), a.copy()
+    COMPILED[name]["kernel"](mine, mine)
+    COMPILED[name]["python"](wanted, wanted)
+    same(mine, wanted)
+    compare_written(name, [values(dtype, (4, 3), 1), values(dtype, (3,), 2)], served=False)
+
+
+@ways("number into")
+def test_a_ufunc_of_a_number_in_place(name, number):
+    dtype = dtype_of(number)
+    for shape, given in itertools.product(SHAPES, NUMBERS[:12]):
+        compare_written(name, [values(dtype, shape, 1), given])
+        compare_written(name, [values(dtype, shape, 1), given, 1])
+    compare_written(name, [values(dtype, (3,), 1), 2**53 + 1], served=False)
+
+
+def compare_fold(name, a, *args, served, **options):
+    facts = COMPILED[name]
+    reduce = facts["ufunc"].reduce
+    axis = None if not args else args[0] if isinstance(args[0], int) else tuple(args[0])
+    keep = args[1] if len(args) > 1 else False
+    is_mean = name.startswith("mean")
+    compare(
+        name, a, *args, served=served, numpy=None if is_mean else lambda: reduce(a, axis, None, None, keep), **options
+    )
+
+
+LENGTHS = [
+    1,
+    2,
+    3,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    31,
+    33,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    129,
+    130,
+    255,
+    257,
+    1000,
+    1023,
+    2049,
+    4095,
+    4096,
+]
+
+
+@ways("fold")
+def test_a_fold_of_all_elements(name, number):
+    dtype = dtype_of(number)
+    is_served = bool(
+        np.dtype(dtype) == np.dtype(bool) or COMPILED[name]["ufunc"] not in (np.logical_or, np.logical_and)
+    )
+    for length, draw in itertools.product(LENGTHS, (values, plain)):
+        compare_fold(name, draw(dtype, (length,), length), served=is_served)
+    for shape in [(), (1, 1), (3, 5), (17, 33), (2, 3, 4), (16, 16, 16)]:
+        compare_fold(name, plain(dtype, shape, 1), served=is_served)
+    for length in (4097, 9000):
+        compare(name, plain(dtype, (length,), 1), served=False)
+    zeros = np.zeros(5, dtype)
+    compare_fold(name, zeros, served=is_served)
+    compare_fold(name, -zeros if dtype.kind != "b" else zeros, served=is_served)
+
+
+@ways("fold along")
+def test_a_fold_along_one_dimension(name, number):
+    dtype = dtype_of(number)
+    logical = COMPILED[name]["ufunc"] in (np.logical_or, np.logical_and) and dtype.kind != "b"
+    takes_lists = not name.startswith(("any", "all", "prod"))
+    draw = random.Random(number)
+    sizes = [(n, m) for n in (1, 2, 3, 8, 17, 64) for m in (1, 2, 5, 8, 16, 33, 64)] + [
+        (4, 1000),
+        (1000, 4),
+        (2, 2048),
+        (2048, 2),
+    ]
+    for (n, m), dim in itertools.product(sizes, (0, 1, -1)):
+        a = draw.choice([values, plain])(dtype, (n, m), n * m)
+        given = draw.choice([dim, [dim], (dim,)]) if takes_lists else dim
+        compare_fold(name, a, given, draw.random() < 0.5, served=not logical)
+    for shape, dim in itertools.product([(2, 3, 4), (1, 3, 4), (4, 3, 1), (5, 1, 7)], (0, 1, 2, -2)):
+        compare_fold(name, plain(dtype, shape, 1), dim, served=None)
+    zeros = np.zeros((3, 4), dtype)
+    for dim in (0, 1):
+        compare_fold(name, -zeros if dtype.kind != "b" else zeros, dim, served=not logical)
+
+
+@ways("mm")
+def test_products_of_matrices(name, number):
+    dtype = dtype_of(number)
+    for n, m, k in [(1, 1, 1), (2, 3, 4), (8, 8, 8), (1, 7, 5), (33, 17, 9)]:
+        a, b = plain(dtype, (n, m), 1), plain(dtype, (m, k), 2)
+        compare(name, a, b, served=True)
+        compare(name, a, np.asfortranarray(b), served=True)
+        compare(name, np.asfortranarray(a), b, served=True)
+    great = np.full((2, 2), np.finfo(dtype).max, dtype)
+    compare(name, great, great, served=True)
+    compare(name, great[:, ::-1], great, served=False)
+
+
+@ways("addmm")
+def test_products_of_matrices_with_a_bias(name, number):
+    dtype = dtype_of(number)
+    for n, m, k in [(1, 1, 1), (2, 3, 4), (8, 8, 8), (1, 7, 5), (64, 17, 33)]:
+        a, b = plain(dtype, (n, m), 1), plain(dtype, (m, k), 2)
+        for bias in (plain(dtype, (k,), 3), plain(dtype, (n, k), 4)):
+            compare(name, bias, a, b, served=True)
+            compare(name, bias, a, b, beta=1, alpha=1, served=True)
+            compare(name, bias, a, b, beta=1, alpha=2, served=False)
+    great = np.full((2, 2), np.finfo(dtype).max, dtype)
+    compare(name, great, great, great, served=True)
+
+
+VIEWED = [
+    np.arange(24.0),
+    np.arange(24).reshape(2, 3, 4),
+    np.zeros((4, 6)).T,
+    np.zeros((1, 6, 1)),
+    np.zeros(()),
+    np.zeros((0, 3)),
+]
+VIEWED += [
+    np.arange(24).reshape(4, 6)[::2, 1::2],
+    np.zeros((2, 2), np.float16),
+    np.zeros((2, 2), ">f4"),
+    np.zeros((3, 3), bool),
+]
+
+
+def outcome(kernel, args):
+    """Return a view's description, and the places that it shows of its array's memory; or its error."""
+    try:
+        found = kernel(*args)
+    except Exception as error:  # noqa: BLE001 - compared
+        return type(error), str(error)
+    start = found.__array_interface__["data"][0] - args[0].__array_interface__["data"][0]
+    owner = found.base is not None and (found.base is args[0] or found.base is args[0].base)
+    return (
+        found.dtype,
+        found.shape,
+        found.strides,
+        found.flags.num,
+        owner and found.size and start,
+        owner,
+        found.tobytes(),
+    )
+
+
+ARGUMENTS = {
+    "view": [
+        ((24,),),
+        ([24],),
+        ((2, -1),),
+        ((-1, 4, 3),),
+        ((1, 24),),
+        ((-1, -1),),
+        ((5,),),
+        ((-2, 12),),
+        ((0, 3),),
+        ((True, 24),),
+        ((6,),),
+        ((1,),),
+        ((),),
+        ((1, 1, 6),),
+        ((2, 3, 4),),
+        ((2**62, 2**62),),
+        ("24",),
+    ],
+    "alias": [()],
+    "t": [()],
+    "transpose": [(0, 1), (1, 0), (-1, 0), (0, 2), (1, 1), (0, 3), (-4, 0), (0, True), (0, 2**70)],
+    "select": [(0, 0), (0, -1), (1, 2), (2, 3), (-1, 0), (3, 0), (0, 9), (0, -9), (0, 2**70), (0, True)],
+    "slice": [
+        (),
+        (0,),
+        (0, 1),
+        (0, 1, 2),
+        (0, None, None, 2),
+        (1, 0, 99, 3),
+        (-1, -2, None),
+        (0, 5, 2),
+        (0, 0, 1, 0),
+        (0, 0, 1, -1),
+        (2, 1, 3),
+        (3,),
+        (0, -99, 99),
+        (0, 2**70),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", [name for name, facts in COMPILED.items() if facts["way"] in ARGUMENTS])
+def test_views_are_those_of_python(name):
+    facts = COMPILED[name]
+    before = LOOPS.counts()[0]
+    for array, args in itertools.product(VIEWED, ARGUMENTS[facts["way"]]):
+        readonly = array.copy("K")
+        readonly.flags.writeable = False
+        for each in (array, readonly):
+            assert outcome(facts["kernel"], (each, *args)) == outcome(facts["python"], (each, *args)), (each, args)
+    assert LOOPS.counts()[0] > before
+
+
+UNSERVED = [
+    np.zeros((4, 4), np.float32)[:, ::2],
+    np.zeros((4, 4), np.float32).T,
+    np.zeros((0, 3), np.float32),
+    np.zeros(3, ">f4"),
+    np.zeros(3, np.float16),
+    np.zeros(3, np.longdouble),
+    np.zeros(70_000, np.float32),
+    np.zeros(13, np.uint8)[1:].view(np.float32),
+    np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (1, 3), (400, 4)),
+    np.ma.masked_array([1.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, facts in COMPILED.items() if facts["way"] in ("unary", "binary", "fold")]
+)
+def test_arrays_that_are_not_plain_are_left_to_python(name):
+    facts = COMPILED[name]
+    for array in UNSERVED:
+        before = LOOPS.counts()
+        args = (array,) * (2 if facts["way"] == "binary" else 1)
+        outcomes = []
+        for kernel in (facts["kernel"], facts["python"]):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = coerce(kernel(*args))
+                outcomes.append((found.dtype, found.shape, found.strides, found.tobytes()))
+            except Exception as error:  # noqa: BLE001 - compared
+                outcomes.append((type(error), str(error)))
+        assert outcomes[0] == outcomes[1]
+        assert LOOPS.counts()[0] == before[0]

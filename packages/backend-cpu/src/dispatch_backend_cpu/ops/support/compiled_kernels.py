@@ -1,0 +1,91 @@
+"""Compiled kernels for small arrays, where dispatch-backend-cpu-native is installed.
+
+Note [Compiled kernels]
+    An object of that distribution has the place of a kernel in a table. It serves plain calls by the ufunc's own inner
+    loop, so with NumPy's bits, and leaves every other call to the kernel in Python, with the caller's own arguments. It
+    serves the ufunc and the dtypes of the row, which the kernel in Python has, too. Traits and attributes are those of the
+    kernel in Python, which stays the definition: without the distribution nothing differs but time. The variable
+    ``DISPATCH_NATIVE`` is read when the backend loads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_core.calls import traits_of
+from dispatch_core.frontends import WINDOWS
+from dispatch_core.surroundings.logs import Log
+
+from ...fp_errors import CONTEXT
+from ...kernel_table import Kernel
+
+LAYOUT: Final = 1
+"""The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
+VARIABLE: Final = "DISPATCH_NATIVE"
+DISTRIBUTION: Final = "dispatch-backend-cpu-native"
+_OFF: Final = frozenset({"0", "false", "no", "off"})
+#: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.
+_PLAIN: Final = frozenset(map(np.dtype, "?bhilqBHILQfdFD"))
+
+
+def find_loops() -> tuple[Any, str]:
+    """Return the compiled module, or None, and a sentence about it; "" where it is not there."""
+    try:
+        from dispatch_backend_cpu_native import find_loops  # an extra's
+    except ImportError:
+        return None, ""
+    text = os.environ.get(VARIABLE, "").strip()
+    if text.lower() in _OFF:
+        return None, f"compiled kernels are off, because {VARIABLE} is {text!r}"
+    try:
+        loops = find_loops()
+    except ModuleNotFoundError:
+        return None, ""  # sources that are not built
+    except ImportError as error:
+        return None, f"compiled kernels are off, because {DISTRIBUTION} cannot be imported: {error}"
+    if loops.LAYOUT != LAYOUT:
+        return None, (
+            f"compiled kernels are off, because {DISTRIBUTION} has the layout {loops.LAYOUT}, and this version of"
+            f" dispatch-backend-cpu takes {LAYOUT}. Hint: install both in one version"
+        )
+    loops.use(CONTEXT, WINDOWS)
+    return loops, f"compiled kernels of {DISTRIBUTION} are on"
+
+
+LOOPS, REMARK = find_loops()
+if LOOPS is None and REMARK and VARIABLE not in REMARK:
+    Log("plugins").warning("%s", REMARK)
+
+
+def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | None = (), **options: Any) -> Kernel:
+    """Return a compiled kernel that serves plain calls of ``kernel``, or that one where there is none.
+
+    The ``way`` names the arguments that it takes and its use of them; it serves the ``dtypes`` (None: any) for which the
+    ``ufunc`` has a loop. See Note [Compiled kernels].
+    """
+    if LOOPS is None or not (ufunc is None or isinstance(ufunc, np.ufunc)):
+        return kernel
+    served = _PLAIN if dtypes is None else _PLAIN.intersection(dtypes)
+    made: Kernel = LOOPS.Kernel(way, kernel, ufunc, sorted(dtype.num for dtype in served), **options)
+    return traits_of(kernel)(made)
+
+
+def native_fold(kernel: Kernel, ufunc: Any, dtypes: Iterable[Any], *, along: bool, mean: bool = False) -> Kernel:
+    """Do the same for a fold of all elements, or along one dimension; with ``mean`` it is divided by their number."""
+    if LOOPS is None or not isinstance(ufunc, np.ufunc):
+        return kernel
+    constants = {}
+    if ufunc.identity is not None:
+        for dtype in _PLAIN.intersection(dtypes):
+            # NumPy begins a sum of floats with either zero, according to its version: the sum of -0.0 has its sign.
+            first = np.full(1, -0.0 if ufunc.identity == 0 and dtype.kind in "fc" else ufunc.identity, dtype)
+            if dtype.kind == "c" and ufunc.identity == 0:
+                first[0] = complex(-0.0, -0.0)
+            if (start := np.asarray(ufunc.reduce(first))).dtype is dtype:
+                constants[dtype.num] = (start,)
+    way = "fold along" if along else "fold"
+    return native(way, kernel, ufunc, dtypes, constants=constants, mean=mean)

@@ -1,0 +1,110 @@
+"""Compiled kernels are taken where they fit, and named where they are refused; no compiler is needed here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dispatch_backend_cpu.fp_errors import CONTEXT
+from dispatch_backend_cpu.ops.support import compiled_kernels
+from dispatch_backend_cpu.ops.support.compiled_kernels import LAYOUT, native, native_fold
+from dispatch_core.calls import KernelTraits, traits_of
+from dispatch_core.frontends import WINDOWS
+
+
+class Kernel:
+    """Stand in for the compiled class: keep the arguments."""
+
+    def __init__(self, way, python, ufunc, types, **options):
+        self.given = way, python, ufunc, types, options
+
+
+@pytest.fixture
+def distribution(monkeypatch):
+    """Install a distribution whose module is what a test says."""
+    monkeypatch.delenv("DISPATCH_NATIVE", raising=False)
+
+    def install(find_loops):
+        monkeypatch.setitem(sys.modules, "dispatch_backend_cpu_native", SimpleNamespace(find_loops=find_loops))
+
+    return install
+
+
+def test_a_module_of_this_layout_is_taken_and_told_what_it_uses(distribution):
+    used = []
+    module = SimpleNamespace(LAYOUT=LAYOUT, use=lambda *given: used.append(given))
+    distribution(lambda: module)
+    loops, remark = compiled_kernels.find_loops()
+    assert loops is module
+    assert remark == "compiled kernels of dispatch-backend-cpu-native are on"
+    assert used == [(CONTEXT, WINDOWS)]
+
+
+def test_a_module_of_another_layout_is_refused_by_name(distribution):
+    distribution(lambda: SimpleNamespace(LAYOUT=LAYOUT + 1))
+    loops, remark = compiled_kernels.find_loops()
+    assert loops is None
+    assert remark == (
+        "compiled kernels are off, because dispatch-backend-cpu-native has the layout 2, and this version of"
+        " dispatch-backend-cpu takes 1. Hint: install both in one version"
+    )
+
+
+@pytest.mark.parametrize("value", ["0", "off", " False "])
+def test_the_variable_turns_them_off(distribution, monkeypatch, value):
+    monkeypatch.setenv("DISPATCH_NATIVE", value)
+    distribution(lambda: pytest.fail("it is not asked for"))
+    loops, remark = compiled_kernels.find_loops()
+    assert loops is None
+    assert remark == f"compiled kernels are off, because DISPATCH_NATIVE is {value.strip()!r}"
+
+
+def test_a_module_that_cannot_be_imported_is_named_and_one_that_is_not_built_is_not(distribution):
+    def fail(error):
+        raise error
+
+    distribution(lambda: fail(ImportError("undefined symbol: PyArray_API")))
+    assert compiled_kernels.find_loops() == (
+        None,
+        "compiled kernels are off, because dispatch-backend-cpu-native cannot be imported: undefined symbol: PyArray_API",
+    )
+    distribution(lambda: fail(ModuleNotFoundError("no _loops")))
+    assert compiled_kernels.find_loops() == (None, "")
+
+
+def test_a_row_says_what_a_compiled_kernel_serves(monkeypatch):
+    monkeypatch.setattr(compiled_kernels, "LOOPS", SimpleNamespace(Kernel=Kernel))
+
+    def python(a): ...
+
+    KernelTraits(runs_at_once="a reason")(python)
+    made = native("unary", python, np.exp, [np.dtype("f"), np.dtype("e"), np.dtype("g"), np.dtype(">f8")], most=5)
+    assert made.given == ("unary", python, np.exp, [np.dtype("f").num], {"most": 5})
+    assert traits_of(made).runs_at_once == "a reason"
+    assert native("unary", python, lambda a: a, [np.dtype("f")]) is python
+    way, _, _, _, options = native_fold(python, np.maximum, [np.dtype("f")], along=True).given
+    assert (way, options) == ("fold along", {"constants": {}, "mean": False})
+    options = native_fold(python, np.add, [np.dtype("f"), np.dtype("l")], along=False, mean=True).given[-1]
+    assert [float(constant[0]) for constant in options["constants"].values()] == [0, 0]
+
+
+def test_without_the_distribution_a_kernel_is_the_one_in_python(monkeypatch):
+    monkeypatch.setattr(compiled_kernels, "LOOPS", None)
+    assert native("unary", abs, np.absolute, None) is abs
+    assert native_fold(sum, np.add, [], along=False) is sum
+
+
+def test_a_refused_layout_is_in_the_doctors_report(tmp_path):
+    folder = tmp_path / "dispatch_backend_cpu_native"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("class loops:\n    LAYOUT = 99\n\ndef find_loops():\n    return loops\n")
+    environment = {key: value for key, value in os.environ.items() if key != "DISPATCH_NATIVE"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "dispatch_core", "doctor", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert "dispatch-backend-cpu-native has the layout 99" in " ".join(done.stdout.split())
