@@ -43,5 +43,5 @@ def test_a_divergence_is_registered_for_any_classes():
         return torchlike.zeros(2)
 
     assert distributions.kl_divergence(Other(), Other()).tolist() == [0.0, 0.0]
-    with pytest.raises(TypeError, match="takes two classes, and 3 is none"):
+    with pytest.raises(TypeError, match="takes two classes, and 3 is not a class"):
         distributions.register_kl(Other, 3)

@@ -129,7 +129,7 @@ assert not any(hasattr(torch, name) for name in names.split())
 assert not any(hasattr(torch.nn.functional, name) for name in "grouped_mm scaled_mm".split())
 assert not hasattr(torch.nn, "NoSuchLayer") and hasattr(torch, "SymInt") and hasattr(torch.jit, "RecursiveScriptModule")
 """
-    assert run(code) == (0, "", "\n".join(run(code)[2].splitlines()))
+    assert run(code)[:2] == (0, "")
 
 
 def test_nothing_pretends_outside():

@@ -117,7 +117,7 @@ def _find_repository(github: str, function: str, force_reload: bool, trust_repo:
         if folder.is_dir() and not force_reload:
             _check_repo_is_trusted(owner, name, f"{owner}_{name}_{each}", trust_repo)
             return folder
-    raise _refuse(function, f"{github} is not in the cache, {get_dir()}")
+    _refuse(function, f"{github} is not in the cache, {get_dir()}")
 
 
 def _check_repo_is_trusted(owner: str, name: str, folder: str, trust_repo: Any) -> None:
@@ -162,7 +162,7 @@ def _check_dependencies(m: ModuleType) -> None:
 
 
 def _load_entry_from_hubconf(m: ModuleType, model: str) -> Any:
-    """Return the function of a model; ``RuntimeError`` where there is none, ``ValueError`` for a name that is no text."""
+    """Return the function of a model; ``RuntimeError`` where there is none, ``ValueError`` for a name of another type."""
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
     _check_dependencies(m)

@@ -275,42 +275,6 @@ def is_dependent(constraint: object) -> bool:
     return isinstance(constraint, _Dependent)
 
 
-def _is_square(value: Tensor) -> Tensor:
-    return torchlike.full(
-        value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torchlike.bool, device=value.device
-    )
-
-
-def _is_symmetric(value: Tensor) -> Tensor:
-    if value.shape[-2] != value.shape[-1]:
-        return _is_square(value)
-    return torchlike.isclose(value, value.mT, atol=1e-6).all(-1).all(-1)
-
-
-def _is_semidefinite(value: Tensor) -> Tensor:
-    symmetric_ones = _is_symmetric(value)
-    return torchlike.linalg.eigvalsh(value).ge(0).all(-1) if symmetric_ones.all() else symmetric_ones
-
-
-def _is_definite(value: Tensor) -> Tensor:
-    symmetric_ones = _is_symmetric(value)
-    return torchlike.linalg.cholesky_ex(value).info.eq(0) if symmetric_ones.all() else symmetric_ones
-
-
-def _is_lower(value: Tensor) -> Tensor:
-    return (value.tril() == value).reshape((*value.shape[:-2], -1)).min(-1)[0]
-
-
-def _is_cholesky(value: Tensor) -> Tensor:
-    return _is_lower(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).min(-1)[0]
-
-
-def _is_correlation_cholesky(value: Tensor) -> Tensor:
-    tolerance = torchlike.finfo(value.dtype).eps * value.size(-1) * 10
-    norms = torchlike.linalg.norm(value.detach(), dim=-1)
-    return _is_cholesky(value) & (norms - 1).abs().le(tolerance).all(-1)
-
-
 class _Boolean(Constraint):
     """Zero and one."""
 
@@ -351,14 +315,17 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_square(value)
+        is_square = value.shape[-2] == value.shape[-1]
+        return torchlike.full(value.shape[:-2], is_square, dtype=torchlike.bool, device=value.device)
 
 
 class _Symmetric(_Square):
     """Symmetric matrices."""
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_symmetric(value)
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return torchlike.isclose(value, value.mT, atol=1e-6).all(-1).all(-1)
 
 
 class _LowerTriangular(Constraint):
@@ -367,7 +334,7 @@ class _LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_lower(value)
+        return (value.tril() == value).reshape((*value.shape[:-2], -1)).min(-1)[0]
 
 
 class _LowerCholesky(Constraint):
@@ -376,7 +343,7 @@ class _LowerCholesky(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_cholesky(value)
+        return lower_triangular.check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).min(-1)[0]
 
 
 class _CorrCholesky(Constraint):
@@ -385,21 +352,25 @@ class _CorrCholesky(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_correlation_cholesky(value)
+        tolerance = torchlike.finfo(value.dtype).eps * value.size(-1) * 10
+        norms = torchlike.linalg.norm(value.detach(), dim=-1)
+        return lower_cholesky.check(value) & (norms - 1).abs().le(tolerance).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric matrices without negative eigenvalues."""
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_semidefinite(value)
+        is_symmetric = super().check(value)
+        return torchlike.linalg.eigvalsh(value).ge(0).all(-1) if is_symmetric.all() else is_symmetric
 
 
 class _PositiveDefinite(_Symmetric):
     """Symmetric matrices with positive eigenvalues."""
 
     def check(self, value: Tensor) -> Tensor:
-        return _is_definite(value)
+        is_symmetric = super().check(value)
+        return torchlike.linalg.cholesky_ex(value).info.eq(0) if is_symmetric.all() else is_symmetric
 
 
 dependent_property, independent, cat, stack = _DependentProperty, _IndependentConstraint, _Cat, _Stack

@@ -55,7 +55,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
     """
     for each in (type_p, type_q):
         if not isinstance(each, type):
-            raise TypeError(f"register_kl takes two classes, and {each!r} is none")
+            raise TypeError(f"register_kl takes two classes, and {each!r} is not a class")
 
     def register(function: Any) -> Any:
         _REGISTRY[type_p, type_q] = function

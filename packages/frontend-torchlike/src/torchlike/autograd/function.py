@@ -414,7 +414,7 @@ class NestedIOFunction(Function):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Raise ``NotImplementedError``: such functions are objects, and are not called any more."""
         raise NotImplementedError(
-            f"{cls.__name__} is a NestedIOFunction, a function of torch's oldest style, whose forward is no static method\n"
+            f"{cls.__name__} is a NestedIOFunction, a function of torch's oldest style: its forward is not a static method\n"
             "Hint: subclass Function, and flatten the arguments by torch.utils._pytree.tree_flatten"
         )
 

@@ -1,6 +1,6 @@
-"""Marks for NVIDIA's profilers, which there are none of without CUDA (source: ``torch.cuda.nvtx``).
+"""Marks for NVIDIA's profilers, which need CUDA (source: ``torch.cuda.nvtx``).
 
-Code that is decorated with a range can be imported; what would set a mark raises the error of a torch without CUDA.
+Code that is decorated with a range can be imported; setting a mark raises the error of a torch without CUDA.
 """
 
 from __future__ import annotations

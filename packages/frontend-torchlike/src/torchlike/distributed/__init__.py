@@ -53,7 +53,7 @@ globals().update({name: _refuse(name) for name in _REFUSED.split()})
 
 
 class group:  # noqa: N801  # torch's name
-    """The group of all processes, which there is none of here (source: ``torch.distributed.group``)."""
+    """The group of all processes: None, as a program is one process here (source: ``torch.distributed.group``)."""
 
     WORLD: Any = None
 

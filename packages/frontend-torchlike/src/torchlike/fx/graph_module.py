@@ -14,9 +14,9 @@ from textwrap import indent
 from typing import Any, Final, Self
 
 from .. import nn
+from ..names.spelling import spell
 from ..nn.modules.module import Module
 from ..serialization import save
-from ..surface.stand_in_names import root_name
 from .attributes import assign_attribute as _assign_attr
 from .attributes import copy_attribute as _copy_attr
 from .attributes import delete_submodule, enter
@@ -260,7 +260,7 @@ class GraphModule(Module):
         place = Path(folder)
         place.mkdir(exist_ok=True)
         save(self.state_dict(), place / "state_dict.pt")
-        root = root_name()
+        root = spell()
         assert is_name(module_name), f"module_name is not a name: {module_name!r}"
         lines = [*(line for line, _ in standard_globals().values()), f"from {root}.nn import *", ""]
         lines += [f"class {module_name}({root}.nn.Module):", "    def __init__(self):", "        super().__init__()"]

@@ -1,4 +1,4 @@
-"""The nodes of a graph in their order, by their targets and last uses, and the place where new ones go."""
+"""The nodes of a graph in their order, by their targets and last uses, and the place of new ones."""
 
 from __future__ import annotations
 

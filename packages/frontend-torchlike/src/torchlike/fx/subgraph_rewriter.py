@@ -47,7 +47,7 @@ def replace_pattern(
 ) -> list[Match]:
     """Replace a pattern wherever it is in a module's graph, and return the places (source: ``torch.fx.replace_pattern``).
 
-    Both are functions, which are traced, or modules with graphs, and take the same number of arguments, which stand for any
+    Both are functions, which are traced, or modules with graphs, and take the same number of arguments, which represent any
     values. Places that share a node with an earlier one, and those whose inner values are used elsewhere, stay.
 
     >>> import torchlike

@@ -21,7 +21,7 @@ from keyword import iskeyword
 from typing import Any, Final
 
 from ..names.operator_table import PREFIXES
-from ..surface.stand_in_names import root_name
+from ..names.spelling import spell
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -189,19 +189,19 @@ def qualified_name(function: Any) -> str:
     ('torchlike.relu', '_operator.add', 'len')
     """
     if is_overload(function) or is_packet(function):
-        return f"{root_name()}.ops.{_operator_path(function)}"
+        return f"{spell()}.ops.{_operator_path(function)}"
     name = str(function.__name__)
     if getattr(builtins, name, None) is function:
         return name
     if getattr(function, "__qualname__", "").startswith("Tensor.") and getattr(Tensor, name, None) is function:
-        return f"{root_name()}.Tensor.{name}"
+        return f"{spell()}.Tensor.{name}"
     path = find_path(function)
     if path is not None:
-        if root_name() == "torch" and path in FUNCTIONAL_MODULE:
+        if spell() == "torch" and path in FUNCTIONAL_MODULE:
             return f"torch.functional.{path}"
-        if root_name() == "torch" and path in _C_MODULE and _is_in_c_module(function, path.rpartition(".")[2]):
+        if spell() == "torch" and path in _C_MODULE and _is_in_c_module(function, path.rpartition(".")[2]):
             return f"torch._C._nn.{path.rpartition('.')[2]}"
-        return f"{root_name()}.{path}"
+        return f"{spell()}.{path}"
     if name == "<lambda>":
         try:
             name = inspect.getsource(function).split("=")[0].strip()
@@ -234,7 +234,7 @@ def type_text(value: Any) -> str:
         if value.__module__ == "builtins":
             return value.__qualname__
         path = find_path(value)
-        return f"{value.__module__}.{value.__qualname__}" if path is None else f"{root_name()}.{path}"
+        return f"{value.__module__}.{value.__qualname__}" if path is None else f"{spell()}.{path}"
     if value is ...:
         return "..."
     if isinstance(value, types.FunctionType):

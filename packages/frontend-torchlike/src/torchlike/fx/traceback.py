@@ -1,4 +1,4 @@
-"""What nodes take over from the nodes that they are made of (source: ``torch.fx.traceback``)."""
+"""The ``meta`` that nodes take over from those that they are made of (source: ``torch.fx.traceback``)."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[dict[str, Any]
 
 
 def copy_current_meta(node: Node) -> None:
-    """Copy to a new node what it takes over."""
+    """Copy to a new node the ``meta`` that it takes over."""
     current = get_current_meta()
     if current.get("stack_trace"):
         node.stack_trace = current["stack_trace"]

@@ -160,7 +160,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 
 def _refuse_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    """Return the error for arguments that are none of `Module.to`."""
+    """Return the error for arguments that `Module.to` does not take."""
     given = [type(each).__name__ for each in args] + [f"{name}={type(each).__name__}" for name, each in kwargs.items()]
     forms = " or ".join(f"({', '.join(form[:-1])})" for form in _FORMS.values())
     return TypeError(

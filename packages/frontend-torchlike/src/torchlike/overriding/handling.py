@@ -135,7 +135,7 @@ class Override:
 
 
 def _answer_refused(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Hand a program's call of an overload or a packet to the classes of its arguments, where these are no tensors."""
+    """Hand a program's call of an overload or a packet to the classes of its arguments, where these are not tensors."""
     if not are_classes_asked():
         return NotImplemented
     found = find_overriding((*args, *kwargs.values()))

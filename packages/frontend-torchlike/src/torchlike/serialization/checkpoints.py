@@ -36,7 +36,7 @@ class _Rules:
         self._allowed = list_allowed()
 
     def find_global(self, module: str, name: str) -> Any:
-        """Return what a name stands for."""
+        """Return the object that a name represents."""
         module, name = to_python3(Name(module, name))
         whole = f"{module}.{name}"
         if whole in self._globals:

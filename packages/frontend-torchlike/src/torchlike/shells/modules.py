@@ -21,7 +21,7 @@ from .parts import make
 from .real_parts import OURS, REAL
 from .table import ShellName, has_module, read_module
 
-__all__ = ["MISSING", "Shell", "fill", "is_shell"]
+__all__ = ["MISSING", "Shell", "fill"]
 
 #: Says that a name is not there; None can be one's value.
 MISSING: Final = object()
@@ -30,11 +30,6 @@ _COMPUTES: Final = re.compile(r"torch\.(nn|optim|distributions)\b(?!\.(parallel|
 _BASES: Final = re.compile(
     r"\bModule\b|Optimizer|Distribution|Transform|Constraint|LRScheduler|_\w*(Norm|NdBase|Nd)\b|Function\b"
 )
-
-
-def is_shell(name: str) -> bool:
-    """Return whether a module of torch can be imported as a shell."""
-    return has_module(name)
 
 
 class Shell(ModuleType):

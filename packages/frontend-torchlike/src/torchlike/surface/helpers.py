@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable

@@ -266,7 +266,7 @@ def install_as_torch() -> None:
         )
     if any(isinstance(each, Finder) for each in sys.meta_path):
         return
-    # Modules are no garbage; a collection in the midst of their imports takes longer than what it is called for.
+    # Modules are not garbage; a collection in the midst of their imports takes longer than what it is called for.
     collects = gc.isenabled()
     gc.disable()
     try:

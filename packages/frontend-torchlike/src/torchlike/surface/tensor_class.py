@@ -356,7 +356,7 @@ def _is_published(name: str, value: Any) -> bool:
     return type(value) in (FunctionType, property, LazyProperty)
 
 
-#: Methods that are loaded late, and are no operators' functions.
+#: Methods that are loaded late, and are not functions of operators.
 _WRITTEN: Final = frozenset([*_UNCOMMON.split(), *_SPARSE.split()])
 
 

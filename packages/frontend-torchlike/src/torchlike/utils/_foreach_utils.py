@@ -28,7 +28,7 @@ def _device_has_foreach_support(device: Any) -> bool:
 
 
 def _has_foreach_support(tensors: list[Any], device: Any) -> bool:
-    """Return whether functions of lists serve these tensors, where None stands for none."""
+    """Return whether functions of lists serve these tensors; None represents an absent one."""
     return _device_has_foreach_support(device) and all(
         each is None or type(each) in _foreach_supported_types for each in tensors
     )

@@ -10,7 +10,7 @@ from ..tensors.tensor import Tensor
 
 __all__ = ["set_module", "swap_tensors"]
 
-#: What a tensor consists of, besides its class.
+#: The parts of a tensor, besides its class.
 _PARTS: Final = ("_dispatch_data", "_dispatch_mask", "_autograd", "persistent", "__dict__")
 _ABSENT: Final = object()
 
@@ -50,7 +50,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def set_module(obj: Any, mod: str) -> None:
-    """Set the module that an object says it is from; raises ``TypeError`` for a name that is no text."""
+    """Set the module that an object says it is from; raises ``TypeError`` for a name that is not a text."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod

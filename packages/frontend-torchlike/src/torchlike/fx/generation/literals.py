@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from dispatch_core.devices import Device
 
-from ...surface.stand_in_names import root_name
+from ...names.spelling import spell
 from ...tensors.tensor import Tensor
 from ...values.dtypes import dtype, memory_format
 from ...values.layouts import layout
@@ -60,7 +60,7 @@ def register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
 
 def standard_globals() -> dict[str, tuple[str, Any]]:
     """Return the global variables that all code has: name → the line that imports it, and the value."""
-    root = root_name()
+    root = spell()
     module = importlib.import_module("torchlike")
     trees = importlib.import_module("torchlike.utils.pytree")
     flat = importlib.import_module("torchlike.fx._pytree")
@@ -146,13 +146,11 @@ class CodeWriter:
         return f"({', '.join(map(self.write, value))}{',' if len(value) == 1 else ''})"
 
     def _write_single(self, value: Any) -> str:
-        """Return a value that is no container as code."""
+        """Return a value that is not a container as code."""
         kind = type(value)
         if value is None or value is ...:
             return "None" if value is None else "Ellipsis"
-        if isinstance(value, (dtype, memory_format, layout)):
-            return f"{root_name()}.{value!r}".replace(f"{root_name()}.{root_name()}.", f"{root_name()}.")
-        if isinstance(value, Device):
+        if isinstance(value, (dtype, memory_format, layout, Device)):
             return repr(value)
         if isinstance(value, enum.Enum) and is_name(value.name):
             return f"{self.add_global(kind.__name__, kind)}.{value.name}"
@@ -164,7 +162,7 @@ class CodeWriter:
         if is_overload(value) or is_packet(value):
             return qualified_name(value)
         if isinstance(value, Tensor):
-            return f"{root_name()}.Tensor(size={list(value.shape)}, dtype={str(value.dtype).rpartition('.')[2]})"
+            return f"{spell()}.Tensor(size={list(value.shape)}, dtype={str(value.dtype).rpartition('.')[2]})"
         return self.add_global(getattr(value, "__name__", None) or f"{kind.__name__.lower()}_constant", value)
 
     def write_type(self, value: Any) -> str:

@@ -45,7 +45,7 @@ class UniqueNames:
         self._obj_to_name[_key(obj)] = name
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """Return the object's name, or a new one that begins as the candidate does; None is no object."""
+        """Return the object's name, or a new one that begins as the candidate does; None is not an object."""
         if obj is not None and _key(obj) in self._obj_to_name:
             return self._obj_to_name[_key(obj)]
         candidate = _ILLEGAL.sub("_", candidate) or "_unnamed"

@@ -57,7 +57,7 @@ def _record_method(cls: type, name: str) -> Callable[..., Any]:
 
 
 _MISSING: Final = object()
-#: The functions that stand for wrapped ones while functions are traced, one trace within another perhaps.
+#: The functions that replace wrapped ones while functions are traced, one trace within another perhaps.
 _RECORDERS: Final[weakref.WeakSet[Callable[..., Any]]] = weakref.WeakSet()
 
 

@@ -1,4 +1,4 @@
-"""What the older API asks of names, schemas and functions."""
+"""The rules of the older API for names, schemas and functions."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ...tensors.tensor import Tensor
 default_collate_err_msg_format: Final = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
-#: Kinds of NumPy's elements that are no numbers: text, bytes, objects.
+#: Kinds of NumPy's elements that are not numbers: text, bytes, objects.
 np_str_obj_array_pattern: Final = re.compile(r"[SaUO]")
 
 

@@ -167,7 +167,7 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Register a dataclass, or a class that is made of its fields by name; fields that are None are no leaves.
+    """Register a dataclass, or a class that is made of its fields by name; fields that are None are not leaves.
 
     Raises ``ValueError`` for another class without ``field_names``, and for names that are not the dataclass's.
 

@@ -42,7 +42,7 @@ def enum_object_hook(obj: dict[str, Any]) -> Any:
     module, _, name = obj["fqn"].partition(":")
     found = find_imported(module, name)
     if not (isinstance(found, type) and issubclass(found, Enum)):
-        raise NotImplementedError(f"Can't deserialize a tree's spec: {module}.{name} is no enumeration")
+        raise NotImplementedError(f"Can't deserialize a tree's spec: {module}.{name} is not an enumeration")
     return found[obj["name"]]
 
 
@@ -57,7 +57,7 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """Return a spec as text.
 
     Raises ``NotImplementedError`` for a class that has no name in texts, ``TypeError`` for a context without a form and for
-    values that are no specs, and ``ValueError`` for a protocol that is not there.
+    values that are not specs, and ``ValueError`` for a protocol that is not there.
 
     >>> from torchlike.utils.pytree import tree_structure
     >>> spec = tree_structure([1, {"a": 2}])

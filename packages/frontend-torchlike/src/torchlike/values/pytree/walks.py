@@ -128,7 +128,7 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: I
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Return a decorator of functions that then apply to values of some types, and return others as they are.
 
-    Raises ``TypeError`` for an argument that is no type, tuple or union of types, or function.
+    Raises ``TypeError`` for an argument that is not a type, a tuple or union of types, or a function.
 
     >>> @map_only(int)
     ... def double(x):
