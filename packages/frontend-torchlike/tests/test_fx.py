@@ -14,6 +14,7 @@ from torchlike import fx, nn
 from torchlike.fx import subgraph_rewriter
 from torchlike.fx.experimental.const_fold import split_const_subgraphs
 from torchlike.fx.experimental.rewriter import RewritingTracer
+from torchlike.fx.operator_schemas import normalize_function
 from torchlike.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
 from torchlike.fx.passes.shape_prop import ShapeProp
 from torchlike.fx.passes.split_module import split_module
@@ -299,6 +300,14 @@ def test_dtypes_are_written_by_torchs_letters(name, letters):
     graph.output(node)
     assert node.format_node(include_tensor_metadata=True).startswith(f'%relu : Tensor "{letters}[2][1]cpu"')
     assert f'relu: "{letters}[2]"' in graph.python_code("self", verbose=True).src
+
+
+def test_defaults_are_those_of_the_schema():
+    x = torchlike.ones(1, 2, 2)
+    pooled = normalize_function(torchlike.nn.functional.avg_pool2d, (x, 2), normalize_to_only_use_kwargs=True)
+    assert [*pooled.kwargs.items()][2:4] == [("stride", []), ("padding", [0, 0])]
+    made = normalize_function(torchlike.ones, ((2,),))
+    assert made == (((2,),), dict.fromkeys(["dtype", "layout", "device", "pin_memory"]))
 
 
 def test_a_folder_has_the_module_as_a_package(tmp_path, monkeypatch):

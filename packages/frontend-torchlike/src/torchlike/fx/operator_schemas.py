@@ -15,6 +15,7 @@ import dispatch_core as dc
 from dispatch_core.devices import Device
 
 from .. import nn
+from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONAL, FUNCTIONS, NAMESPACES
 from ..names.operator_table import OPERATORS
 from ..tensors.tensor import Tensor
@@ -71,8 +72,8 @@ def _schemas_of(op: Any) -> list[Any]:
         return []
     namespace, _, name = path.rpartition(".")
     name = LONG.get(namespace, "") + name
-    table = {"": FUNCTIONS, "nn.functional": FUNCTIONAL}.get(namespace)
-    if name not in OPERATORS or not (namespace in NAMESPACES or (table is not None and name in table)):
+    tables = {"": (FUNCTIONS, FACTORIES), "nn.functional": (FUNCTIONAL,)}.get(namespace, ())
+    if name not in OPERATORS or not (namespace in NAMESPACES or any(name in table for table in tables)):
         return []
     return _schemas_of(getattr(dc.ops.aten, name))
 
@@ -82,7 +83,7 @@ def _signature(schema: Any) -> inspect.Signature:
         inspect.Parameter(
             "input" if argument.name == "self" else argument.name,
             inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=argument.value if argument.has_default else inspect.Parameter.empty,
+            default=argument.default_value if argument.has_default else inspect.Parameter.empty,
             annotation=_python_type(str(argument.type)),
         )
         for argument in schema.arguments
