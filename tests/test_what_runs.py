@@ -98,20 +98,34 @@ CASES = {
     "graphs": [(program(TORCH, "torch.fx.symbolic_trace(lambda x: x.relu() + 1)(torch.ones(1))"), "", "")],
     "save": [(program(TORCH, "for name in ('a.pt', 'a.safetensors'): torch.save({'a': torch.ones(1)}, name)"), "", "")],
     "load": [
-        (program(TORCH, "torch.save([torch.ones(1)], 'a.pt'); torch.load('a.pt')"), "", ""),
-        (program(TORCH, HOSTILE, QUIET + "torch.load('hostile.pt')"), "", ""),
+        (
+            program(
+                TORCH,
+                "torch.save([torch.ones(1)], 'a.pt'); torch.load('a.pt')",
+                HOSTILE,
+                ELSEWHERE,
+                *[QUIET + f"torch.load({name!r})" for name in ("hostile.pt", "elsewhere.pt", "elsewhere.safetensors")],
+            ),
+            "",
+            "",
+        ),
         *[
-            (program(TORCH, ELSEWHERE, QUIET + f"torch.load('elsewhere.{name}'{location})"), own, "")
+            (program(TORCH, ELSEWHERE, QUIET + f"torch.load('elsewhere.{name}', 'spydevice')"), "spy_device", "")
             for name in ("pt", "safetensors")
-            for location, own in (("", ""), (", 'spydevice'", "spy_device"))
         ],
     ],
     "load of a file that the program trusts": [
         (program(TORCH, "import warnings", HOSTILE, "torch.load('hostile.pt', weights_only=False)"), "spy_tool", ""),
-        (program(TORCH, HOSTILE, QUIET + "torch.load('hostile.pt', weights_only=None, pickle_module=pickle)"), "", ""),
-        (program(TORCH, ELSEWHERE, QUIET + "torch.load('elsewhere.pt', weights_only=False)"), "", ""),
         (
-            program(TORCH, "torch.save([torch.nn.Linear(1, 1)], 'a.pt')", "torch.load('a.pt', weights_only=False)"),
+            program(
+                TORCH,
+                HOSTILE,
+                QUIET + "torch.load('hostile.pt', weights_only=None, pickle_module=pickle)",
+                ELSEWHERE,
+                QUIET + "torch.load('elsewhere.pt', weights_only=False)",
+                "torch.save([torch.nn.Linear(1, 1)], 'a.pt')",
+                "torch.load('a.pt', weights_only=False)",
+            ),
             "",
             "",
         ),
@@ -151,7 +165,7 @@ CASES = {
 }
 
 
-LONG = {"DataLoader", "a call", "npu", "save"}
+LONG = {"DataLoader", "a call", "graphs", "npu", "save"}
 
 
 @pytest.fixture(scope="module")

@@ -302,10 +302,13 @@ def test_dtypes_are_written_by_torchs_letters(name, letters):
     assert f'relu: "{letters}[2]"' in graph.python_code("self", verbose=True).src
 
 
-def test_defaults_are_those_of_the_schema():
+def test_defaults_are_those_of_the_schema_or_the_function():
     x = torchlike.ones(1, 2, 2)
-    pooled = normalize_function(torchlike.nn.functional.avg_pool2d, (x, 2), normalize_to_only_use_kwargs=True)
+    pooled = normalize_function(nn.functional.avg_pool2d, (x, 2), normalize_to_only_use_kwargs=True)
     assert [*pooled.kwargs.items()][2:4] == [("stride", []), ("padding", [0, 0])]
+    assert normalize_function(nn.functional.silu, (x,), {"inplace": True}) == ((x,), {"inplace": True})
+    loss = normalize_function(nn.functional.mse_loss, (x, x), {"reduction": "sum"})
+    assert loss.kwargs == {"size_average": None, "reduce": None, "reduction": "sum", "weight": None}
     made = normalize_function(torchlike.ones, ((2,),))
     assert made == (((2,),), dict.fromkeys(["dtype", "layout", "device", "pin_memory"]))
 

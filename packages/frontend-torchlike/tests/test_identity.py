@@ -1,8 +1,5 @@
 """Modules, classes and functions say torch's names where torchlike stands in for torch, and theirs elsewhere."""
 
-import subprocess
-import sys
-
 import pytest
 
 import torchlike
@@ -10,15 +7,7 @@ from torchlike.names.torch_homes import HOMES
 from torchlike.names.torch_modules import MODULES, WITHIN, own_name
 from torchlike.shells.table import has_module, list_modules, read_module
 
-pytestmark = pytest.mark.no_pipeline(reason="its programs run in processes of their own")
-
-
-def run(code):
-    command = [sys.executable, "-W", "error", "-m", "torchlike", "run", "-c", f"import torch\n{code}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert (done.returncode, done.stderr.strip()) == (0, ""), done.stderr
-    return done.stdout.strip()
-
+pytestmark = pytest.mark.no_pipeline(reason="its programs run in a process of their own")
 
 NAMED = """
 import importlib.util, inspect, pickle, copy
@@ -39,8 +28,15 @@ assert inspect.getsource(torch.nn.Linear).startswith("class Linear(Module)")
 """
 
 
-def test_modules_classes_and_functions_have_torchs_names():
-    classes, functions = run(NAMED).splitlines()
+@pytest.fixture(scope="module")
+def outcomes(run_programs):
+    return run_programs({"named": NAMED, "complete": COMPLETE, "errors": ERRORS, "metadata": METADATA})
+
+
+def test_modules_classes_and_functions_have_torchs_names(outcomes):
+    shown, error = outcomes["named"]
+    assert error == ""
+    classes, functions = shown.splitlines()
     assert (
         classes.split()
         == (
@@ -76,8 +72,8 @@ print(checked > 1500)
 
 
 @pytest.mark.long
-def test_the_hints_of_every_public_class_and_function_are_found():
-    assert run(HINTS) == "True"
+def test_the_hints_of_every_public_class_and_function_are_found(run_programs):
+    assert run_programs({"hints": HINTS})["hints"] == ("True", "")
 
 
 COMPLETE = """
@@ -91,8 +87,8 @@ for module, count, name in ((torch.nn, 160, "GRU"), (torch.optim, 14, "LBFGS"), 
 """
 
 
-def test_the_dictionaries_of_packages_are_complete():
-    assert run(COMPLETE) == ""
+def test_the_dictionaries_of_packages_are_complete(outcomes):
+    assert outcomes["complete"] == ("", "")
 
 
 ERRORS = """
@@ -109,10 +105,8 @@ import torch._frobnicate
 """
 
 
-def test_errors_name_torchs_modules():
-    command = [sys.executable, "-m", "torchlike", "run", "-c", f"import torch\n{ERRORS}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert "ModuleNotFoundError: No module named 'torch._frobnicate'" in done.stderr
+def test_errors_name_torchs_modules(outcomes):
+    assert outcomes["errors"] == ("", "ModuleNotFoundError: No module named 'torch._frobnicate'")
 
 
 METADATA = """
@@ -122,8 +116,8 @@ print(metadata.packages_distributions()["torch"][0], metadata.version("numpy").p
 """
 
 
-def test_torch_is_an_installed_distribution():
-    assert run(METADATA) == "True torch\ntorch 2"
+def test_torch_is_an_installed_distribution(outcomes):
+    assert outcomes["metadata"] == ("True torch\ntorch 2", "")
 
 
 def test_outside_nothing_pretends():

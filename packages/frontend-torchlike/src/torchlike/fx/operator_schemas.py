@@ -70,12 +70,20 @@ def _schemas_of(op: Any) -> list[Any]:
     path = find_path(op)
     if path is None or path in FUNCTIONAL_MODULE:
         return []
-    namespace, _, name = path.rpartition(".")
-    name = LONG.get(namespace, "") + name
-    tables = {"": (FUNCTIONS, FACTORIES), "nn.functional": (FUNCTIONAL,)}.get(namespace, ())
-    if name not in OPERATORS or not (namespace in NAMESPACES or any(name in table for table in tables)):
-        return []
-    return _schemas_of(getattr(dc.ops.aten, name))
+    namespace, _, own = path.rpartition(".")
+    tables = _TABLES.get(namespace, ())
+    name = "log_sigmoid" if own == "logsigmoid" else LONG.get(namespace, "") + own
+    # A function of ours with an operator's name may have other parameters.
+    is_operators = any(op is table.get(each) for table in tables for each in (own, name))
+    return _schemas_of(getattr(dc.ops.aten, name)) if is_operators and name in OPERATORS else []
+
+
+#: Namespace → the tables that have its operators' own functions.
+_TABLES: Final = {
+    "": (FUNCTIONS, FACTORIES),
+    "nn.functional": (FUNCTIONAL, FUNCTIONS),
+    **{namespace: (table,) for namespace, table in NAMESPACES.items()},
+}
 
 
 def _signature(schema: Any) -> inspect.Signature:
