@@ -30,7 +30,7 @@ _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 _ONLY_INT: Final = {int}
 
 
-def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _pack_sizes(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gather sizes that are written one by one: ``(t, 2, 3)`` to ``(t, (2, 3))``."""
     if len(args) > 1 and (len(args) > 2 or isinstance(args[1], (int, Tensor, np.integer))):
         return (args[0], args[1:])
@@ -77,7 +77,7 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
             elif not own_keywords.isdisjoint(kwargs):
                 args, requires_grad = read_keywords(args, kwargs)
             if sizes:
-                args = _pack_sizes(name, args)
+                args = _pack_sizes(args)
             try:
                 found = packet(*args, **kwargs)
             except dc.DispatchError:

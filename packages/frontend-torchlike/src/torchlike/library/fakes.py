@@ -16,7 +16,6 @@ from .kernels import make_kernel
 __all__ = [
     "FakeImplCtx",
     "Kernel",
-    "find_fake",
     "get_ctx",
     "list_fakes",
     "register_fake_kernel",
@@ -91,12 +90,6 @@ def get_ctx() -> FakeImplCtx:
             "torch.library.register_fake"
         )
     return found
-
-
-def find_fake(name: str) -> Kernel | None:
-    """Return the fake that an operator's calls on meta tensors run, or None."""
-    found = _fakes.get(name)
-    return found[-1] if found else None
 
 
 def list_fakes(name: str) -> list[Kernel]:

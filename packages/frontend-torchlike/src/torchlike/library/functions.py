@@ -271,7 +271,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     _refuse_keyword_tensors("register_vmap", overload.schema)
     if func is None:
         return functools.partial(register_vmap, op, lib=lib)
-    with as_torch_error(found):
+    with as_torch_error():
         dc.register_vmap(overload, func, lib=_library_for(found, lib)._open())
     return func
 
@@ -287,7 +287,7 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
     if isinstance(found, CustomOpDef):
         found.register_autocast(device_type, cast_inputs)
         return
-    with as_torch_error(found):
+    with as_torch_error():
         dc.register_autocast(find_overload(found), device_type, cast_inputs, lib=_library_for(found, lib)._open())
 
 

@@ -54,7 +54,7 @@ class Library:
         if ns == "prim" and kind != "IMPL":
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
-        with as_torch_error(ns):
+        with as_torch_error():
             made = self.m = dc.Library(ns, kind, dispatch_key)  # type: ignore[arg-type]  # it is one of the kinds
         self._op_defs: set[str] = set()
         self._op_impls: list[tuple[str, str]] = []
@@ -72,7 +72,7 @@ class Library:
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         library, names = self._open(), list_tags(tags)
-        with as_torch_error(self.ns):
+        with as_torch_error():
             check_tagged_schema(schema, names)
             parsed = dc.FunctionSchema.parse(schema)
             check_types(parsed)
@@ -112,7 +112,7 @@ class Library:
                 f"{bare}'s behavior for {key} dispatch key and {self.ns} namespace."
             )
         chosen = key or "CompositeImplicitAutograd"
-        with as_torch_error(place[0]):
+        with as_torch_error():
             if chosen == _META:
                 _refuse_composite(place[0], name)
             if chosen == "Autograd" and _stop_passing(place[0]):
@@ -145,13 +145,13 @@ class Library:
             )
         if not key:
             raise AssertionError("dispatch_key must not be empty for fallback")
-        with as_torch_error(self.ns):
+        with as_torch_error():
             self._open().fallback(make_fallback(fn, with_keyset=with_keyset), key, with_keyset=with_keyset)
 
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
     ) -> None:
-        with as_torch_error(op_name):
+        with as_torch_error():
             name = f"{self.ns}::{op_name}"
             self._undo.append(register_fake_kernel(self._open(), name, fn, allow_override=allow_override))
 

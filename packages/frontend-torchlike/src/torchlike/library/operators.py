@@ -297,7 +297,7 @@ class CustomOpDef:
         is_first = self._vmap_fn is None
         self._vmap_fn = func
         if is_first:
-            with as_torch_error(self._qualname):
+            with as_torch_error():
                 dc.register_vmap(self.op, self._run_vmap, lib=self._lib._open())
         return func
 
@@ -315,7 +315,7 @@ class CustomOpDef:
         autocast_key(device_type)
         if device_type not in self._autocast_dtype:
             self._autocast_dtype[device_type] = cast_inputs
-            with as_torch_error(self._qualname):
+            with as_torch_error():
                 dc.register_autocast(self.op, device_type, cast_inputs, lib=self._lib._open())
 
     @contextmanager

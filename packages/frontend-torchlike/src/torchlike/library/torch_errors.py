@@ -15,10 +15,10 @@ class LibraryError(dc.RegistrationError, RuntimeError):
 
 
 @contextmanager
-def as_torch_error(name: str) -> Iterator[None]:
-    """Turn the dispatcher's errors of registrations into RuntimeErrors, for one operator or namespace.
+def as_torch_error() -> Iterator[None]:
+    """Turn the dispatcher's errors of registrations into RuntimeErrors.
 
-    >>> with as_torch_error("demo"):
+    >>> with as_torch_error():
     ...     raise dc.RegistrationError("it is closed")
     Traceback (most recent call last):
     torchlike.library.torch_errors.LibraryError: it is closed

@@ -9,6 +9,7 @@ Note [Refused at the use]
 from __future__ import annotations
 
 import ast
+import builtins
 import collections
 import enum
 import logging
@@ -174,4 +175,4 @@ def make(path: str, kind: str, detail: str, find: Callable[[str], Any]) -> Any:
 
 
 def _python_class(name: str) -> Any:
-    return collections.OrderedDict if name == "OrderedDict" else __builtins__[name]  # type: ignore[index]
+    return collections.OrderedDict if name == "OrderedDict" else getattr(builtins, name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 __name__ = "torchlike.futures"  # see Note [Public paths]
 
-import logging
+import concurrent.futures
 import threading
-from collections.abc import Callable
-from typing import Any, Final, Generic, NoReturn, TypeVar, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
 
 from dispatch_core.lazy_text import repr_by_attributes
 
@@ -17,10 +18,9 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 _T = TypeVar("_T")
 _S = TypeVar("_S")
-_log: Final = logging.getLogger(__name__)
 
 
-class Future(Generic[_T]):
+class Future(concurrent.futures.Future[_T]):
     """A value, or an error, that is set once, by any thread; functions can wait for it.
 
     Args:
@@ -42,69 +42,31 @@ class Future(Generic[_T]):
             device = as_device(each)
             if device is None or device.index is None:
                 raise ValueError(f"Expected devices to have indices, got {each}")
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._event, self._lock = threading.Event(), threading.Lock()
-        self._callbacks: list[Callable[[Future[_T]], object]] = []
-
-    def done(self) -> bool:
-        """Return whether the future has a value or an error."""
-        return self._event.is_set()
+        super().__init__()
 
     def wait(self) -> _T:
         """Wait for the value and return it; raises the error that was set instead."""
-        self._event.wait()
-        return self._read()
+        return self.result()
 
     def value(self) -> _T:
         """Return the value; raises the error that was set instead, and ``RuntimeError`` where there is none yet."""
-        if not self._event.is_set():
+        if not self.done():
             raise RuntimeError("the future has no value yet\nHint: wait() waits for it, and done() asks for it")
-        return self._read()
-
-    def _read(self) -> _T:
-        if self._error is not None:
-            raise self._error
-        return cast("_T", self._value)
+        return self.result()
 
     def set_result(self, result: _T) -> None:
         """Set the value, and call the functions that wait for it; raises ``RuntimeError`` for a second value."""
-        self._complete(result, None)
+        with _refuse_second():
+            super().set_result(result)
 
-    def set_exception(self, result: BaseException) -> None:
+    def set_exception(self, result: BaseException | None) -> None:
         """Set an error, which those who wait get raised.
 
         Raises ``AssertionError`` for anything but an exception, ``RuntimeError`` for a second value.
         """
         assert isinstance(result, Exception), f"{result} is of type {type(result)}, not an Exception."
-        self._complete(None, result)
-
-    def _complete(self, value: Any, error: BaseException | None) -> None:
-        with self._lock:
-            if self._event.is_set():
-                raise RuntimeError(
-                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
-                    "completed once."
-                )
-            self._value, self._error = value, error
-            self._event.set()
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            self._call(callback)
-
-    def _call(self, callback: Callable[[Future[_T]], object]) -> None:
-        try:
-            callback(self)
-        except Exception:  # noqa: BLE001  # the callback is the caller's
-            _log.exception("Got the following error when running the callback")
-
-    def add_done_callback(self, callback: Callable[[Future[_T]], object]) -> None:
-        """Call ``callback(future)`` when the value is set, at once where it is; its errors are logged."""
-        with self._lock:
-            if not self._event.is_set():
-                self._callbacks.append(callback)
-                return
-        self._call(callback)
+        with _refuse_second():
+            super().set_exception(result)
 
     def then(self, callback: Callable[[Future[_T]], _S]) -> Future[_S]:
         """Return a future of ``callback(future)``, which is called when the value is set.
@@ -116,7 +78,7 @@ class Future(Generic[_T]):
             raise TypeError(f"then() takes a function of the future, not {type(callback).__name__}")
         found: Future[_S] = Future()
 
-        def call(done: Future[_T]) -> None:
+        def call(done: Any) -> None:
             try:
                 result = callback(done)
             except Exception as error:  # noqa: BLE001  # it is raised where the new future is waited for
@@ -132,6 +94,16 @@ class Future(Generic[_T]):
 
     def __reduce__(self) -> NoReturn:
         raise RuntimeError("Can not pickle torch.futures.Future")
+
+
+@contextmanager
+def _refuse_second() -> Iterator[None]:
+    try:
+        yield
+    except concurrent.futures.InvalidStateError:
+        raise RuntimeError(
+            "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once."
+        ) from None
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
@@ -151,7 +123,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     found: Future[list[Future[Any]]] = Future()
     left, lock = len(futures), threading.Lock()
 
-    def count(_: Future[Any]) -> None:
+    def count(_: object) -> None:
         nonlocal left
         with lock:
             left -= 1
