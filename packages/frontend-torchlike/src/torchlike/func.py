@@ -88,12 +88,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     torchlike.Size([4, 3, 2])
     """
     given = list(models)
-    if not given:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if len({model.training for model in given}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if len({type(model) for model in given}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    stateless.check_alike(given, "stack_module_state")
     parameters, buffers = (
         [dict(read(model)) for model in given] for read in (Module.named_parameters, Module.named_buffers)
     )

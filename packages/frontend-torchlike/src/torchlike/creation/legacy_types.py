@@ -13,7 +13,6 @@ from dispatch_aten.dtypes import ScalarType, set_default_dtype
 
 from ..names.spelling import spell
 from ..tensors.tensor import Tensor
-from ..values import dtypes
 from ..values.size import Size
 from .factories import FACTORIES, as_tensor
 
@@ -52,7 +51,7 @@ class LegacyType(type):
 
     def __repr__(cls) -> str:
         device = "" if cls.device_type == "cpu" else f"{cls.device_type}."
-        return f"<class '{dtypes.TYPE_PREFIX}{device}{cls.__name__}'>"
+        return f"<class '{spell()}.{device}{cls.__name__}'>"
 
 
 def list_types(device_type: str = "cpu") -> dict[str, LegacyType]:

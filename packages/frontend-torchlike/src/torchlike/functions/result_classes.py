@@ -10,7 +10,6 @@ from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import OPERATORS
 from ..names.spelling import spell
-from ..values import dtypes
 
 
 def _make(name: str) -> Callable[..., Any]:
@@ -22,7 +21,7 @@ def _make(name: str) -> Callable[..., Any]:
 
     def text(self: Any) -> str:
         inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
-        return f"{dtypes.TYPE_PREFIX}return_types.{name}(\n{inner})"
+        return f"{spell()}.return_types.{name}(\n{inner})"
 
     # torch's are struct sequences, which say so by these numbers.
     counts = {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}

@@ -20,6 +20,7 @@ from typing import Any
 from .. import func
 from ..functions.operator_functions import FUNCTIONS
 from ..nn.modules.module import Module
+from ..nn.utils.stateless import check_alike
 from ..tensors.tensor import Tensor
 from ..version import __version__  # noqa: F401  # torch has it here
 
@@ -148,12 +149,7 @@ def combine_state_for_ensemble(
     Raises ``RuntimeError`` for no models, and for models of several classes or modes.
     """
     _warn("combine_state_for_ensemble", "torch.func.stack_module_state")
-    if not models:
-        raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
-    if len({each.training for each in models}) > 1:
-        raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
-    if len({type(each) for each in models}) > 1:
-        raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
+    check_alike(models, "combine_state_for_ensemble")
     made = [FunctionalModuleWithBuffers._create_from(model) for model in models]
     params, buffers = (
         tuple(FUNCTIONS["stack"](list(each)).detach() for each in zip(*[one[place] for one in made], strict=True))

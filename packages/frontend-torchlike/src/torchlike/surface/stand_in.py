@@ -37,7 +37,6 @@ from ..names import lazy_names, spelling
 from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES
 from ..shells.operators import name_absent_operators
-from ..values.size import Size
 from .completion import OWN_PACKAGES, complete, complete_loaded, name_class
 
 __all__ = ["Finder", "describe_missing", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
@@ -303,7 +302,6 @@ def _take_names() -> None:
     """Write names as torch writes them: programs compare versions and the names of types, and print dtypes and shapes."""
     import torchlike
 
-    from ..values import dtypes
     from ..version import __version__
 
     torchlike.__version__ = __version__
@@ -312,14 +310,8 @@ def _take_names() -> None:
         cls.__module__ = "torch"
         cls.__name__ = cls.__qualname__ = name
     name_class(Generator, "torch._C", Generator.__module__)
-    dtypes.TYPE_PREFIX = "torch."
     ScalarType.__repr__ = ScalarType.__str__ = _write_dtype  # type: ignore[method-assign]
-    Size.__repr__ = _write_size  # type: ignore[method-assign]
 
 
 def _write_dtype(self: ScalarType) -> str:
     return f"torch.{self.short}"
-
-
-def _write_size(self: Size) -> str:
-    return f"torch.Size({list(self)})"

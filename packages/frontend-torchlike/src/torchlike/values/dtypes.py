@@ -64,10 +64,6 @@ quint4x2 = _QuantizedDtype("quint4x2", 1, is_signed=False)
 quint2x4 = _QuantizedDtype("quint2x4", 1, is_signed=False)
 
 
-#: Written before the names of types and the like.
-TYPE_PREFIX = "torchlike."
-
-
 class memory_format(IntEnum):  # noqa: N801  # torch's name
     """An order of a tensor's elements in memory (source: ``torch.memory_format``).
 
@@ -82,7 +78,7 @@ class memory_format(IntEnum):  # noqa: N801  # torch's name
     channels_last_3d = 3
 
     def __repr__(self) -> str:
-        return f"{TYPE_PREFIX}{self.name}"
+        return f"{spell()}.{self.name}"
 
     __str__ = __repr__
 
@@ -90,7 +86,7 @@ class memory_format(IntEnum):  # noqa: N801  # torch's name
 def format_type(tensor: Tensor) -> str:
     """Return a tensor's type in torch's older notation: ``torchlike.FloatTensor``."""
     device = tensor.device.type
-    return f"{TYPE_PREFIX}{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
+    return f"{spell()}.{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
 
 
 @cache

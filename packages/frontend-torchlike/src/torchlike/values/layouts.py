@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, NoReturn
 from dispatch_core.keys import LAYOUTS
 
 from ..names.lazy_names import Tensor
-from . import dtypes
+from ..names.spelling import spell
 
 
 class layout:  # noqa: N801  # torch's name
@@ -31,7 +31,7 @@ class layout:  # noqa: N801  # torch's name
         self._name = name
 
     def __repr__(self) -> str:
-        return f"{dtypes.TYPE_PREFIX}{self._name}"
+        return f"{spell()}.{self._name}"
 
     def __reduce__(self) -> str:
         return self._name

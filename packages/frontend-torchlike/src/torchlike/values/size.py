@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, overload
 
+from ..names.spelling import spell
+
 
 class Size(tuple[int, ...]):
     """A tensor's shape: a tuple of ints (source: ``torch.Size``).
@@ -40,7 +42,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return f"torchlike.Size({list(self)})"
+        return f"{spell()}.Size({list(self)})"
 
     def __reduce__(self) -> Any:
         return Size, (tuple(self),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,16 @@ def _list_tensors(module: Module) -> dict[str, Tensor]:
     found: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
     found.update(module.named_buffers(remove_duplicate=False))
     return found
+
+
+def check_alike(models: Sequence[Module], caller: str) -> None:
+    """Raise ``RuntimeError`` for no models, and for models of several classes or modes, whose states cannot be stacked."""
+    if not models:
+        raise RuntimeError(f"{caller}: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError(f"{caller}: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError(f"{caller}: Expected all models to be of the same class.")
 
 
 def _tie(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
