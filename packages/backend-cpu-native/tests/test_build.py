@@ -20,6 +20,7 @@ if "DISPATCH_TEST_NATIVE" not in os.environ:
 from dispatch_backend_cpu.kernels import KERNELS
 from dispatch_backend_cpu.ops.support import compiled_kernels
 from dispatch_backend_cpu_native import find_loops
+from dispatch_core.calls import LazyFunction
 from dispatch_core.operators.kernel_names import kernel_name, kernel_place
 
 loops = find_loops()
@@ -91,3 +92,21 @@ def test_explain_shows_the_function_that_numpy_computes_with():
     finally:
         loops.serve(was)
     assert "numpy.multiply" in text
+
+
+def test_the_first_call_that_is_left_is_not_the_first_call_of_a_kernel(monkeypatch):
+    """As the kernel in Python has it: only its first call passes through the function that makes its code."""
+    monkeypatch.setenv("DISPATCH_TRACEBACK", "full")
+    frames = {}
+    for name, calls in (("served before", 1), ("left at once", 0)):
+        made = []
+        function = LazyFunction(lambda made=made: made.append(1) or (lambda a: 1 / 0), name="kernel").function
+        kernel = loops.Kernel("unary", function, np.exp, [np.dtype(float).num])
+        for _ in range(calls):
+            kernel(np.ones(2))
+        assert made == []
+        with pytest.raises(ZeroDivisionError) as caught:
+            kernel(np.ones((2, 2)).T[:1])
+        frames[name] = [each.name for each in caught.traceback]
+        assert made == [1]
+    assert len(frames["left at once"]) == len(frames["served before"]) + 1

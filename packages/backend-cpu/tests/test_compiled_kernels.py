@@ -13,7 +13,7 @@ import pytest
 from dispatch_backend_cpu.fp_errors import CONTEXT
 from dispatch_backend_cpu.ops.support import compiled_kernels
 from dispatch_backend_cpu.ops.support.compiled_kernels import LAYOUT, native, native_fold
-from dispatch_core.calls import KernelTraits, traits_of
+from dispatch_core.calls import KernelTraits, make_code, traits_of
 from dispatch_core.frontends import WINDOWS
 
 
@@ -42,7 +42,7 @@ def test_a_module_of_this_layout_is_taken_and_told_what_it_uses(distribution):
     loops, remark = compiled_kernels.find_loops()
     assert loops is module
     assert remark == "compiled kernels of dispatch-backend-cpu-native are on"
-    assert used == [(CONTEXT, WINDOWS)]
+    assert used == [(CONTEXT, WINDOWS, make_code)]
 
 
 def test_a_module_of_another_layout_is_refused_by_name(distribution):

@@ -4,7 +4,8 @@
  *     A Kernel has the place of a kernel in Python, and takes its arguments. Where they are plain it runs the loop that NumPy
  *     would choose, so that the bits are NumPy's. All other calls, and all that fail here, go to the kernel in Python, with
  *     the caller's own arguments and before anything is written. So no argument, result or error exists here alone. In all
- *     but calls a Kernel is the kernel in Python: its attributes are that one's.
+ *     but calls a Kernel is the kernel in Python: its attributes are that one's. Many of these get their code at their first
+ *     call, of which an error shows a frame more: so a kernel that has been called gets it before the first call that is left.
  *
  * Note [What is plain]
  *     Arrays of exactly numpy.ndarray, of one dtype of the Kernel's in the machine's byte order, aligned, with the strides of
@@ -49,6 +50,7 @@ struct Kernel {
     PyObject *python, *ufunc, *constants, *weak;
     npy_intp most;                       /* elements of an operand */
     char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
+    char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
     char *constant[2][TYPES];            /* by type: an element that the loop takes besides */
 };
@@ -56,6 +58,7 @@ struct Kernel {
 static PyObject *name_of_dtype, *name_of_alpha, *name_of_beta;
 static PyObject *quiet;   /* the context in which NumPy ignores floating-point errors */
 static PyObject *windows; /* the classes of memory that was lent, each a storage of its own: a tuple */
+static PyObject *make_code; /* makes the code of a kernel in Python that gets it at its first call */
 static int is_on = 1;
 static long long served, left;
 
@@ -524,6 +527,7 @@ static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
         PyObject *r = k->way(k, args, n, names);
         if (r) {
             served++;
+            k->was_served = 1;
             return r;
         }
         if (PyErr_Occurred()) {
@@ -532,6 +536,15 @@ static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
         }
     }
     left++;
+    if (!k->was_left) {
+        k->was_left = 1;
+        if (k->was_served && make_code) {
+            PyObject *r = PyObject_CallOneArg(make_code, k->python);
+            if (!r && !PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+            if (!r) PyErr_Clear();
+            Py_XDECREF(r);
+        }
+    }
     return PyObject_Vectorcall(k->python, args, nargsf, names);
 }
 
@@ -666,12 +679,13 @@ static PyTypeObject KernelType = {
 /* --------------------------------------------------------------------------------------------------------- the module */
 
 static PyObject *use(PyObject *module, PyObject *args) {
-    PyObject *context, *classes;
-    if (!PyArg_ParseTuple(args, "O!O!:use", &PyContext_Type, &context, &PyTuple_Type, &classes)) return NULL;
+    PyObject *context, *classes, *maker;
+    if (!PyArg_ParseTuple(args, "O!O!O:use", &PyContext_Type, &context, &PyTuple_Type, &classes, &maker)) return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); i++)
         if (!PyType_Check(PyTuple_GET_ITEM(classes, i))) return PyErr_Format(PyExc_TypeError, "not classes: %R", classes);
     Py_XSETREF(quiet, Py_NewRef(context));
     Py_XSETREF(windows, Py_NewRef(classes));
+    Py_XSETREF(make_code, Py_NewRef(maker));
     Py_RETURN_NONE;
 }
 
@@ -701,7 +715,7 @@ static PyObject *facts(PyObject *module, PyObject *x) {
 }
 
 static PyMethodDef functions[] = {
-    {"use", use, METH_VARARGS, PyDoc_STR("Use a context in which NumPy ignores floating-point errors, and the classes of lent memory.")},
+    {"use", use, METH_VARARGS, PyDoc_STR("Use a context in which NumPy ignores floating-point errors, the classes of lent memory, and a maker of code.")},
     {"serve", serve, METH_O, PyDoc_STR("Serve calls, or leave all to the kernels in Python; return what was so before.")},
     {"counts", counts, METH_NOARGS, PyDoc_STR("Return how many calls were served, and how many left to Python.")},
     {"facts", facts, METH_O, PyDoc_STR("Return the facts about a Kernel: its way, its kernel in Python, its ufunc, types and size.")},

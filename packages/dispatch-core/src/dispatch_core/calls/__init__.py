@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .emit import define, indent, make_function
-from .lazy_function import LazyFunction
+from .lazy_function import LazyFunction, make_code
 from .traits import KernelTraits, traits_of
 
-__all__ = ["KernelTraits", "LazyFunction", "define", "indent", "make_function", "traits_of"]
+__all__ = ["KernelTraits", "LazyFunction", "define", "indent", "make_code", "make_function", "traits_of"]

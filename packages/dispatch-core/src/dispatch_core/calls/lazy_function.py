@@ -49,6 +49,21 @@ def _forward(*args: object, **kwargs: object) -> object:
         raise
 
 
+def make_code(function: Callable[..., object]) -> None:
+    """Make the code of a lazy function now, so that its next call is not its first; other functions stay as they are.
+
+    >>> from dispatch_core.calls.emit import define, make_function
+    >>> text = define("add(x, y=2)", ["return x + y"])
+    >>> add = LazyFunction(lambda: make_function(text, "add", {}), name="add").function
+    >>> make_code(add)
+    >>> add.__defaults__
+    (2,)
+    """
+    lazy = getattr(function, "__globals__", {}).get("__lazy")
+    if lazy is not None:
+        lazy.make()
+
+
 class LazyFunction:
     """A function whose code is made when it is first called, or once it has been called a few times.
 
@@ -99,6 +114,12 @@ class LazyFunction:
         with self._lock:
             self.take(self._make())
         return self.function, args, kwargs
+
+    def make(self) -> None:
+        """Make the code, unless it is there."""
+        with self._lock:
+            if self.function.__code__ is self._first.__code__:
+                self.take(self._make())
 
     def take(self, made: Callable[..., object]) -> None:
         """Run as ``made`` does from now on; calls under way in other threads end as they began."""

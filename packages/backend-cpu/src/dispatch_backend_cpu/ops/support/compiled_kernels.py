@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.calls import traits_of
+from dispatch_core.calls import make_code, traits_of
 from dispatch_core.frontends import WINDOWS
 from dispatch_core.surroundings.logs import Log
 
@@ -52,7 +52,7 @@ def find_loops() -> tuple[Any, str]:
             f"compiled kernels are off, because {DISTRIBUTION} has the layout {loops.LAYOUT}, and this version of"
             f" dispatch-backend-cpu takes {LAYOUT}. Hint: install both in one version"
         )
-    loops.use(CONTEXT, WINDOWS)
+    loops.use(CONTEXT, WINDOWS, make_code)
     return loops, f"compiled kernels of {DISTRIBUTION} are on"
 
 
