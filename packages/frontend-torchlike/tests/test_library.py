@@ -268,9 +268,13 @@ def test_an_operator_without_tensors_goes_by_its_device(op):
     def nothing() -> Tensor:
         return torchlike.ones(2)
 
-    with pytest.raises(ValueError, match="required to have a `device"):
-        op(nothing, device_types="cpu")
-    assert not hasattr(torchlike.ops.test_library, "nothing")
+    def perhaps(device: torchlike.device | None = None) -> Tensor:
+        return torchlike.ones(2)
+
+    for each in (nothing, perhaps):
+        with pytest.raises(ValueError, match="required to have a `device"):
+            op(each, device_types="cpu")
+        assert not hasattr(torchlike.ops.test_library, each.__name__)
 
 
 def test_vmap_and_autocast_rules(op):

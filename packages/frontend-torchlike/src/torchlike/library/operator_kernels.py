@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     CustomOpDef = import_lazily("torchlike.library.operators", "CustomOpDef")
 
-__all__ = ["check_results", "iterate_tensors", "requires_grad", "select_device"]
+__all__ = ["check_results", "find_device_argument", "iterate_tensors", "requires_grad", "select_device"]
 
 
 def iterate_tensors(values: Any) -> Iterator[Tensor]:
@@ -63,7 +63,7 @@ def check_results(definition: CustomOpDef, device: str | None) -> Callable[..., 
         elif not is_view:
             _check_memory(args, kwargs, found, refuse)
         for index, argument in written:
-            given = kwargs.get(argument.name) if argument.kwarg_only else args[index] if index < len(args) else None
+            given = args[index] if index < len(args) else kwargs.get(argument.name)
             for each in iterate_tensors((given,)):
                 increment_version(each)
         return found
@@ -92,13 +92,25 @@ def _check_memory(
         places.add(place)
 
 
+def find_device_argument(schema: dc.FunctionSchema) -> int | None:
+    """Return the place of the argument ``device`` of a schema, None where there is none, or may be none in a call.
+
+    >>> find_device_argument(dc.FunctionSchema.parse("f(int n, Device device) -> Tensor"))
+    1
+    """
+    places = (
+        index for index, each in enumerate(schema.arguments) if each.name == "device" and str(each.type) == "Device"
+    )
+    return next(places, None)
+
+
 def select_device(definition: CustomOpDef, index: int) -> Callable[..., Any]:
     """Return the kernel under BackendSelect of an operator without tensors, which goes by its argument ``device``."""
     argument = definition.op.schema.arguments[index]
 
     def select(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs.get(argument.name) if argument.kwarg_only else args[index] if index < len(args) else None
-        device = dc.Device(given if given is not None else "cpu").type
+        given = args[index] if index < len(args) else kwargs.get(argument.name, argument.value)
+        device = dc.Device(given).type
         if device not in definition._backend_fns and None not in definition._backend_fns:
             raise RuntimeError(
                 f"{definition._name} does not have a kernel registered for {device}. Please use register_kernel to do so."

@@ -17,7 +17,7 @@ from .fakes import register_fake_kernel
 from .formulas import has_keyword_tensors, make_autograd_kernel
 from .inference import infer_schema
 from .libraries import Library
-from .operator_kernels import check_results, select_device
+from .operator_kernels import check_results, find_device_argument, select_device
 from .registration_keys import as_list, autocast_key, key_of_device
 from .tags import list_tags
 from .torch_errors import LibraryError, as_torch_error
@@ -208,12 +208,12 @@ class CustomOpDef:
         schema = self.op.schema
         if device_types is None or schema.tensor_arguments:
             return
-        places = [index for index, each in enumerate(schema.arguments) if each.name == "device"]
-        if not places or "Device" not in str(schema.arguments[places[0]].type):
+        place = find_device_argument(schema)
+        if place is None:
             raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
         if not self._selects_device:
             self._selects_device = True
-            self._lib.impl(self._name, select_device(self, places[0]), "BackendSelect")
+            self._lib.impl(self._name, select_device(self, place), "BackendSelect")
 
     def _find_kernel(self, device: str | None) -> Callable[..., Any]:
         """Return the function that serves a device's calls: the operator's own where the device's kernel is disabled."""

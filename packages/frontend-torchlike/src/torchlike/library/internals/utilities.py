@@ -11,7 +11,7 @@ import dispatch_core as dc
 from ..fakes import Kernel
 from ..formulas import has_keyword_tensors, is_functional
 from ..functions import find_overload, split_name
-from ..operator_kernels import iterate_tensors
+from ..operator_kernels import find_device_argument, iterate_tensors
 
 __all__ = [
     "Kernel",
@@ -42,7 +42,7 @@ __all__ = [
 _LAYOUT_TAGS = ("needs_exact_strides", "needs_contiguous_strides", "needs_fixed_stride_order", "flexible_layout")
 
 parse_namespace, lookup_op = split_name, find_overload
-has_kwarg_only_tensors = has_keyword_tensors
+has_kwarg_only_tensors, get_device_arg_index = has_keyword_tensors, find_device_argument
 
 
 class RegistrationHandle:
@@ -86,8 +86,9 @@ def is_functional_schema(schema: Any, *, allow_valid_view: bool = False) -> bool
     parsed = dc.FunctionSchema.parse(schema) if isinstance(schema, str) else schema
     if is_functional(parsed):
         return True
-    inputs = sum(str(each.type).startswith("Tensor") for each in parsed.arguments)
-    outputs = sum(str(each.type).startswith("Tensor") for each in parsed.returns)
+    inputs, outputs = (
+        [_spell(each.type) for each in part].count("Tensor") for part in (parsed.arguments, parsed.returns)
+    )
     return allow_valid_view and not parsed.is_mutable and inputs == outputs == 1
 
 
@@ -118,12 +119,6 @@ def has_kwarg_only_args(schema: Any) -> bool:
 def has_tensor_arg(schema: Any) -> bool:
     """Return whether a schema has tensors among its arguments."""
     return bool(schema.tensor_arguments)
-
-
-def get_device_arg_index(schema: Any) -> int | None:
-    """Return the place of the argument ``device`` of a schema, or None."""
-    found = (i for i, each in enumerate(schema.arguments) if each.name == "device" and "Device" in str(each.type))
-    return next(found, None)
 
 
 def mutated_args_kwargs(schema: Any) -> tuple[list[int], list[str]]:
