@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 _ENTRY: Final = re.compile(r"(\S+?)(?:\(([^|]*)\|([^|]*)\|([^)]*)\))?(?:\s+|$)")
 
@@ -24,10 +24,9 @@ class PythonFunction(NamedTuple):
 @lru_cache(maxsize=1)
 def read() -> dict[str, dict[str, PythonFunction | None]]:
     """Return for each namespace the functions that may be overridden, and how they hand on arguments where that is known."""
-    # By the loader, which reads archives, too.
-    data: bytes = cast("Any", __spec__).loader.get_data(
-        f"{__file__.rpartition('.')[0].rpartition('table')[0]}overridable.txt"
-    )
+    from pkgutil import get_data  # few programs override functions
+
+    data = cast("bytes", get_data("torchlike.overriding", "overridable.txt"))
     found: dict[str, dict[str, PythonFunction | None]] = {}
     for name, text in re.findall(r"^\[([^\]]+)\]\n([^\[]*)", data.decode(), re.MULTILINE):
         section = found[name] = {}

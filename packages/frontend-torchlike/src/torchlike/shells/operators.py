@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pkgutil import get_data
 from typing import Any, Final, cast
 
 import dispatch_core as dc
@@ -66,9 +67,7 @@ class _Aten(type(dc.ops.aten)):  # type: ignore[misc]  # its class has no public
 @cache
 def _overloads() -> dict[str, list[str]]:
     """Return the overloads of each operator in the table."""
-    # By the loader, which reads archives, too.
-    folder = __file__.rpartition(".")[0].removesuffix("operators")
-    data: bytes = cast("Any", __spec__).loader.get_data(f"{folder}torch_operators.txt")
+    data = cast("bytes", get_data("torchlike.shells", "torch_operators.txt"))
     _, _, text = data.decode().partition("\n\n")
     return {name: (found or "default").split(",") for name, found in _WORD.findall(text)}
 

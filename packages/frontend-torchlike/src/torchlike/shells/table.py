@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Final, NamedTuple, cast
+from pkgutil import get_data
+from typing import Final, NamedTuple, cast
 
 __all__ = ["ShellName", "has_module", "list_modules", "read_module"]
 
@@ -21,10 +22,7 @@ class ShellName(NamedTuple):
 @cache
 def _blocks() -> dict[str, str]:
     """Return the text of each module."""
-    # By the loader, which reads archives, too.
-    data: bytes = cast("Any", __spec__).loader.get_data(
-        f"{__file__.rpartition('.')[0].removesuffix('table')}torch_tree.txt"
-    )
+    data = cast("bytes", get_data("torchlike.shells", "torch_tree.txt"))
     parts = _HEAD.split(data.decode())
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
