@@ -402,6 +402,11 @@ MODELS = {
     "nn.functional.relu": None,
     "tanh": None,
     "nn.Linear": None,
+    "autograd.graph.save_on_cpu": None,
+    "autograd.grad": None,
+    "func.hessian": None,
+    "nn.parallel.data_parallel": None,
+    "optim.ASGD": None,
 }
 
 

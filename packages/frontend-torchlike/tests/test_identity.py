@@ -20,6 +20,7 @@ classes += [torch.nn.utils.rnn.PackedSequence, torch.optim.lr_scheduler.StepLR, 
 # As torch says them.
 print(*(f"{each.__module__}.{each.__qualname__}" for each in classes))
 print(*(each.__module__ for each in (F.relu, F.cross_entropy, torch.relu, torch.einsum, torch.linalg.inv, torch.compile)))
+print(*(each.__module__ for each in (torch.autograd.grad, torch.func.hessian, torch.set_autocast_enabled)))
 for each in (*classes, F.cross_entropy, torch.relu, torch.linalg.inv):
     assert pickle.loads(pickle.dumps(each)) is each, each
 for each in (torch.ones(2), torch.nn.Linear(2, 2), torch.float16, torch.device("cpu"), torch.Size([2])):
@@ -36,7 +37,7 @@ def outcomes(run_programs):
 def test_modules_classes_and_functions_have_torchs_names(outcomes):
     shown, error = outcomes["named"]
     assert error == ""
-    classes, functions = shown.splitlines()
+    classes, functions, moved = shown.splitlines()
     assert (
         classes.split()
         == (
@@ -48,6 +49,7 @@ def test_modules_classes_and_functions_have_torchs_names(outcomes):
         ).split()
     )
     assert functions == "torch.nn.functional torch.nn.functional torch torch torch.linalg torch"
+    assert moved == "torch.autograd torch.func torch"
 
 
 HINTS = """

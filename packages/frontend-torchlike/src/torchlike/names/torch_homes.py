@@ -1,15 +1,43 @@
-"""The modules of torch that define classes and functions which another module of ours defines; `completion` reads them."""
+"""The modules of torch that our classes and functions are said to be in: where it stands in for torch, and in files."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["HOMES"]
+from .torch_modules import WITHIN, own_name
 
-#: torch's module → the names that our modules give to what torch has there.
+__all__ = ["HOMES", "find_home", "list_own_modules", "torch_name"]
+
+#: Folders of torchlike that torch has not under these names.
+_INNER: Final = frozenset(
+    (
+        "__main__ capturing creation functions history integrations levels methods names overriding shells signatures"
+        " surface tensors values"
+    ).split()
+)
+#: How modules of ours begin that all are one module of torch.
+_FOLDERS: Final = {
+    "torchlike_distributions.transforms": "torch.distributions.transforms",
+    "torchlike.values.pytree": "torch.utils._pytree",
+}
+#: torch's module → our modules all of whose names it has.
+_MODULES: Final = {
+    "torch": "torchlike.amp.older_settings torchlike.amp.settings torchlike.sparse.construction",
+    "torch.autograd": "torchlike.autograd.gradients",
+    "torch.func": (
+        "torchlike.levels.functionalization.functionalizing torchlike.levels.gradients torchlike.levels.jacobians"
+        " torchlike.levels.mapping"
+    ),
+    "torch.nn.modules.container": "torchlike.nn.modules.parameter_container",
+    "torch.nn.modules.rnn": "torchlike.nn.modules.rnn_cells",
+    "torch.nn.parameter": "torchlike.nn.uninitialized",
+    "torch.sparse": "torchlike.sparse.functions",
+    "torch.utils.hooks": "torchlike.history.hooks",
+}
+
+#: torch's module → the names that our other modules give to what torch has there.
 _GROUPS: Final = {
     "torch": "torch.cuda.OutOfMemoryError torch.mtia.Event torch.mtia.Stream torch.library.Tag torch.compiler.compile",
-    "torch._C": "dispatch_aten.generator.Generator",
     "torch._C._onnx": "torch.onnx.OperatorExportTypes torch.onnx.TrainingMode",
     "torch._C._profiler": "torch.profiler.ProfilerActivity",
     "torch._library.custom_ops": "torch.library.CustomOpDef",
@@ -29,30 +57,21 @@ _GROUPS: Final = {
     "torch.jit._trace": "torch.jit.is_tracing torch.jit.trace torch.jit.trace_module",
     "torch.mps.event": "torch.mps.Event",
     "torch.nn.modules.activation": "torch.nn.modules.multihead.MultiheadAttention",
-    "torch.nn.modules.container": (
-        "torch.nn.modules.parameter_container.ParameterDict torch.nn.modules.parameter_container.ParameterList"
-    ),
+    "torch.nn.modules.linear": "torch.nn.modules.multihead.NonDynamicallyQuantizableLinear",
     "torch.nn.modules.linear_cross_entropy_options": "torch.nn.modules.linear_cross_entropy.LinearCrossEntropyOptions",
     "torch.nn.modules.loss": "torch.nn.modules.linear_cross_entropy.LinearCrossEntropyLoss",
     "torch.nn.modules.module": (
         "torch.nn.global_hooks.register_module_forward_hook torch.nn.global_hooks.register_module_forward_pre_hook"
         " torch.nn.loading._IncompatibleKeys"
     ),
-    "torch.nn.modules.rnn": (
-        "torch.nn.modules.rnn_cells.GRUCell torch.nn.modules.rnn_cells.LSTMCell torch.nn.modules.rnn_cells.RNNCell"
-        " torch.nn.modules.rnn_cells.RNNCellBase"
-    ),
-    "torch.nn.parallel.data_parallel": "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.data_parallel": "torch.nn.parallel.DataParallel torch.nn.parallel.data_parallel",
     "torch.nn.parallel.distributed": "torch.nn.parallel.DistributedDataParallel",
-    "torch.nn.parameter": (
-        "torch.nn.uninitialized.UninitializedBuffer torch.nn.uninitialized.UninitializedParameter"
-        " torch.nn.uninitialized.UninitializedTensorMixin"
-    ),
     "torch.optim._adafactor": "torch.optim.factored.Adafactor",
     "torch.optim._muon": "torch.optim.factored.Muon",
     "torch.optim.adadelta": "torch.optim.adagrad.Adadelta",
     "torch.optim.adamax": "torch.optim.adam.Adamax",
     "torch.optim.adamw": "torch.optim.adam.AdamW",
+    "torch.optim.asgd": "torch.optim.averages.ASGD",
     "torch.optim.nadam": "torch.optim.adam.NAdam",
     "torch.optim.optimizer": "torch.optim.hooks.register_optimizer_step_post_hook",
     "torch.optim.radam": "torch.optim.adam.RAdam",
@@ -74,7 +93,6 @@ _GROUPS: Final = {
         " torch.utils.data.iterators._MultiProcessingDataLoaderIter"
         " torch.utils.data.iterators._SingleProcessDataLoaderIter"
     ),
-    "torch.utils.hooks": "torch.RemovableHandle",
     "torch.xpu.streams": "torch.xpu.Event torch.xpu.Stream",
     "torch.fx._symbolic_trace": (
         "torch.fx.tracing.placeholders.PHBase torch.fx.tracing.placeholders.PHWithMeta"
@@ -84,3 +102,35 @@ _GROUPS: Final = {
 }
 #: The name that a class or a function has by its own module → torch's module.
 HOMES: Final = {name: home for home, names in _GROUPS.items() for name in names.split()}
+_WHOLE: Final = {own: home for home, owns in _MODULES.items() for own in owns.split()}
+
+
+def torch_name(name: str) -> str:
+    """Return torch's name of a module of ours, the empty text for one that only we have."""
+    renamed = own_name(name)
+    if renamed is not None:
+        return renamed
+    top, _, rest = name.partition(".")
+    return "" if top != "torchlike" or rest.partition(".")[0] in _INNER else f"torch.{rest}" if rest else "torch"
+
+
+def find_home(where: str, name: str) -> str:
+    """Return the module of torch that a class or function of a module of ours is said to be in.
+
+    >>> find_home("torchlike.optim.adam", "AdamW"), find_home("torchlike.nn.functional.activations", "relu")
+    ('torch.optim.adamw', 'torch.nn.functional')
+    """
+    folder = next((each for each in _FOLDERS if where.startswith(each)), None)
+    public = _FOLDERS[folder] if folder is not None else torch_name(where) or "torch"
+    found = HOMES.get(f"{public}.{name}") or _WHOLE.get(where)
+    return found or next((module for module in WITHIN if public.startswith(f"{module}.")), public)
+
+
+def list_own_modules(home: str, name: str) -> list[str]:
+    """Return the modules of ours, with torch in place of torchlike, that may define what torch has in another module.
+
+    >>> list_own_modules("torch.optim.adamw", "AdamW")
+    ['torch.optim.adam']
+    """
+    found = [path.rpartition(".")[0] for path, each in HOMES.items() if each == home and path.endswith(f".{name}")]
+    return found + [f"torch{own.removeprefix('torchlike')}" for own in _MODULES.get(home, "").split()]

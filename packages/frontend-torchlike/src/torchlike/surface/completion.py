@@ -16,20 +16,12 @@ from typing import Any, Final, ForwardRef
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..names.torch_homes import HOMES
-from ..names.torch_modules import WITHIN, own_name
+from ..names.torch_homes import find_home, torch_name
 
-__all__ = ["OWN_PACKAGES", "complete", "complete_loaded", "find_home", "name_class", "torch_name"]
+__all__ = ["OWN_PACKAGES", "complete", "complete_loaded", "name_class"]
 
 #: The packages whose modules torch has too.
 OWN_PACKAGES: Final = ("torchlike", "torchlike_distributions")
-#: Folders of torchlike that torch has not under these names.
-_INNER: Final = frozenset(
-    (
-        "__main__ capturing creation functions history integrations levels methods names overriding shells signatures"
-        " surface tensors values"
-    ).split()
-)
 #: Modules of torch that are mere objects in ours.
 _OBJECTS: Final = ("_dynamo", "_inductor")
 #: Packages whose dictionary programs look through.
@@ -39,20 +31,6 @@ _LATE: Final = frozenset(
         " torch.utils.data"
     ).split()
 )
-#: How modules of ours begin that all are one module of torch.
-_FOLDERS: Final = {
-    "torchlike_distributions.transforms": "torch.distributions.transforms",
-    "torchlike.values.pytree": "torch.utils._pytree",
-}
-
-
-def torch_name(name: str) -> str:
-    """Return torch's name of a module of ours, the empty text for one that only we have."""
-    renamed = own_name(name)
-    if renamed is not None:
-        return renamed
-    top, _, rest = name.partition(".")
-    return "" if top != "torchlike" or rest.partition(".")[0] in _INNER else f"torch.{rest}" if rest else "torch"
 
 
 class _TorchSpec(ModuleSpec):
@@ -168,18 +146,6 @@ def name_class(cls: type, home: str, place: str) -> None:
 def _members_of(module: ModuleType) -> dict[str, Any]:
     members: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
     return members
-
-
-def find_home(where: str, name: str) -> str:
-    """Return the module of torch that a class or function of a module of ours is said to be in.
-
-    >>> find_home("torchlike.optim.adam", "AdamW"), find_home("torchlike.nn.functional.activations", "relu")
-    ('torch.optim.adamw', 'torch.nn.functional')
-    """
-    folder = next((each for each in _FOLDERS if where.startswith(each)), None)
-    public = _FOLDERS[folder] if folder is not None else torch_name(where) or "torch"
-    found = HOMES.get(f"{public}.{name}")
-    return found or next((module for module in WITHIN if public.startswith(f"{module}.")), public)
 
 
 def complete_loaded() -> None:

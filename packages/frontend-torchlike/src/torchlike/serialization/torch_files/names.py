@@ -17,9 +17,9 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ...names.lazy_names import MissingNameError
+from ...names.torch_homes import find_home, list_own_modules
 from ...names.torch_modules import MODULES
 from ..refusals import NotSavedError
-from . import homes
 
 
 class Name(NamedTuple):
@@ -36,6 +36,13 @@ _RENAMED: Final = {
     Name("dispatch_aten.generator", "Generator"): Name("torch", "Generator"),
 }
 _OURS: Final = {f"{name.module}.{name.name}": own for own, name in _RENAMED.items()}
+#: A name of torch's own parts that pickles have → the object of ours that is asked for in its place.
+_STAND_INS: Final = {
+    "torch._C._VariableFunctionsClass": "torch",
+    "torch._C._VariableFunctions": "torch",
+    "torch._C.TensorBase": "torch.Tensor",
+    "torch._C._TensorBase": "torch.Tensor",
+}
 #: The packages whose names are torch's.
 _PACKAGES: Final = ("torch", "torchlike", "torchlike_distributions")
 
@@ -44,14 +51,16 @@ def find_name(value: Any, name: str | None = None) -> Name:
     """Return the name of a class or function; raises `NotSavedError` where nothing is found by it."""
     shown = name if name is not None else getattr(value, "__qualname__", None) or value.__name__
     module = pickle.whichmodule(value, shown)  # type: ignore[attr-defined]  # typeshed has none
-    found = make_name(module, shown)
-    try:
-        is_found = "<locals>" not in shown and find_value(found) is value
-    except (ImportError, AttributeError):
-        is_found = False
-    if not is_found:
-        raise NotSavedError(f"{shown}, which is not found under that name in {module}", value)
-    return found
+    if "<locals>" not in shown:
+        # A name that only we have is found in our own module.
+        for name_of in (make_name(module, shown), Name(_as_torchs(module), shown)):
+            with suppress(ImportError, AttributeError):
+                found = find_value(name_of)
+                # The public function may be one around it that looks for overrides.
+                is_inside = found is not value and module.startswith("torchlike.") and found.__wrapped__ is value
+                if found is value or is_inside:
+                    return name_of
+    raise NotSavedError(f"{shown}, which is not found under that name in {module}", value)
 
 
 @cache
@@ -61,12 +70,14 @@ def make_name(module: str, name: str) -> Name:
     >>> make_name("torchlike.nn.modules.linear", "Linear")
     Name(module='torch.nn.modules.linear', name='Linear')
     """
-    own = _RENAMED.get(Name(module, name), Name(module, name))
-    top, _, rest = own.module.partition(".")
-    if top not in _PACKAGES:
-        return own
-    ours = f"torch.{rest}" if rest else "torch"
-    return Name(homes.NAMES.get(f"{ours}.{own.name}") or homes.MODULES.get(ours, ours), own.name)
+    found = _RENAMED.get(Name(module, name), Name(module, name))
+    is_ours = found.module.partition(".")[0] in ("torchlike", "torchlike_distributions")
+    return Name(find_home(found.module, name), name) if is_ours else found
+
+
+def _as_torchs(module: str) -> str:
+    top, dot, rest = module.partition(".")
+    return f"torch{dot}{rest}" if top in _PACKAGES else module
 
 
 def to_python2(name: Name) -> Name:
@@ -107,11 +118,11 @@ def _walk(owner: Any, path: str) -> Any:
 
 
 def _find_torchs(name: Name) -> Any:
-    own = homes.STAND_INS.get(f"{name.module}.{name.name}")
+    own = _STAND_INS.get(f"{name.module}.{name.name}")
     if own is not None:
         return _walk(_find_module("torch"), own.partition(".")[2])
-    module = "torch" + name.module[len(name.module.partition(".")[0]) :]
-    places = [module, *homes.OWN_MODULES.get(module, ())]
+    module = _as_torchs(name.module)
+    places = [module, *list_own_modules(module, name.name)]
     while module := module.rpartition(".")[0]:
         places.append(module)
     for place in places:
