@@ -50,7 +50,7 @@ def keep(cache: dict[K, V], key: K, value: V, limit: int) -> V:
 class LazyTable(dict[str, V]):
     """A table whose values are made when they are first looked up; a value that was made is found as in any dictionary.
 
-    ``make(key)`` returns a value, or raises ``KeyError`` for a key that the table has not. ``keys`` are all of them, or a
+    ``make(key)`` returns a value, or raises ``KeyError`` for a key that the table lacks. ``keys`` are all of them, or a
     function that lists them, for tables that learn of a key by making its value. Of several threads that look a value up
     all get the same.
 

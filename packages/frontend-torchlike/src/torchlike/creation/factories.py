@@ -123,7 +123,7 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
     try:
         wanted = to_numpy_dtype(dtype)
     except TypeError:
-        return put(array, device).to(dtype)  # a dtype that NumPy has not: the backend converts
+        return put(array, device).to(dtype)  # a dtype that NumPy lacks: the backend converts
     if array.dtype != wanted:
         with np.errstate(all="ignore"):
             array = array.astype(wanted)

@@ -47,7 +47,7 @@ class Aliases:
         self.members: list[tuple[ref[Tensor], Any]] = []
 
     def add(self, tensor: Tensor, chain: Any) -> None:
-        """Take in a view of the array; at times those are dropped that live no more."""
+        """Take in a view of the array; at times those that are no longer alive are dropped."""
         count = len(self.members)
         if count >= _MANY and not count & (count - 1):
             self.members = [each for each in self.members if each[0]() is not None]

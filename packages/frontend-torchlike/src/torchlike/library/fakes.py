@@ -36,7 +36,7 @@ class Kernel:
 
 
 class FakeImplCtx:
-    """The context of a running fake, by `get_ctx`: it refuses sizes that depend on values, which meta tensors have not.
+    """The context of a running fake, by `get_ctx`: it refuses sizes that depend on values, which meta tensors lack.
 
     (source: ``torch._library.fake_impl.FakeImplCtx``)
     """

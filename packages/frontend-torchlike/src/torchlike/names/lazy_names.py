@@ -14,7 +14,7 @@ from .spelling import spell
 
 #: Called with a package and the name that it was asked for in vain.
 observers: Final[list[Callable[[str, str], object]]] = []
-#: A name that a package of ours has not → the module that torch has under it; `stand_in` fills it.
+#: A name that a package of ours lacks → the module that torch has under it; `stand_in` fills it.
 aliases: Final[dict[str, str]] = {}
 
 

@@ -1,6 +1,6 @@
 """Names of torch that torchlike leaves out, each with the reason, for errors and for ``docs/operators.md``.
 
-A name that torch has (`TORCH_NAMES`) and torchlike has not is left out for the first reason whose pattern it fits.
+A name that torch has (`TORCH_NAMES`) and torchlike lacks is left out for the first reason whose pattern it fits.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _PATTERNS: Final = {reason: re.compile(pattern) for reason, pattern in _REASONS.
 
 
 def reason_for(namespace: str, name: str) -> str | None:
-    """Return why a name of torch is left out, None for a name that torch has not; "" is never a reason.
+    """Return why a name of torch is left out, None for a name that torch lacks; "" is never a reason.
 
     >>> reason_for("torch", "quantize_per_tensor"), reason_for("nn", "Flaten")
     ('no tensor is quantized here', None)
@@ -108,7 +108,7 @@ def _owner(namespace: str) -> Any:
 
 
 def list_left_out(namespace: str) -> list[str]:
-    """Return torch's names of a namespace that torchlike has not."""
+    """Return torch's names of a namespace that torchlike lacks."""
     owner = _owner(namespace)
     there = set() if owner is None else {*dir(owner)}
     return sorted(TORCH_NAMES[namespace] - there)

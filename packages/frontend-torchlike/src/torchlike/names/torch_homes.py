@@ -8,7 +8,7 @@ from .torch_modules import WITHIN, own_name
 
 __all__ = ["HOMES", "find_home", "list_own_modules", "torch_name"]
 
-#: Folders of torchlike that torch has not under these names.
+#: Folders of torchlike that torch does not have under these names.
 _INNER: Final = frozenset(
     (
         "__main__ capturing creation functions history integrations levels methods names overriding shells signatures"

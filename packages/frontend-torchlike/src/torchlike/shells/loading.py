@@ -26,7 +26,7 @@ class _ShellLoader:
 
 
 def find_shell(name: str, observe: Callable[[str], object]) -> Any:
-    """Return the spec of a module of torch that torchlike has not, None where torch has none.
+    """Return the spec of a module of torch that torchlike lacks, None where torch has none.
 
     ``observe`` is called with the path of each name of a shell that is used.
     """

@@ -1,4 +1,4 @@
-"""Modules of torch that torchlike has not, and the names that modules of ours lack.
+"""Modules of torch that torchlike lacks, and the names that modules of ours lack.
 
 Note [Ours, a shell, or absent]
     A name of torch is ours where we have it, also in a module that is a shell otherwise (`real_parts`). Else a shell has it
@@ -82,7 +82,7 @@ def _find(module: str, name: str) -> Any:
         owner = import_module(home)
         if owner is not import_module(module):
             return getattr(owner, original, MISSING)
-        # Both are names of one module of ours, which has not the object.
+        # Both are names of one module of ours, which lacks the object.
         path, entry = f"{home}.{original}", read_module(home).get(original, entry)
         if entry.kind == "from":
             return MISSING

@@ -39,7 +39,7 @@ def list_modules() -> list[str]:
 
 @cache
 def read_module(name: str) -> dict[str, ShellName]:
-    """Return the names of one of torch's modules, an empty dictionary for one that torch has not.
+    """Return the names of one of torch's modules, an empty dictionary for one that torch lacks.
 
     >>> read_module("torch.fx.node")["Node"].kind
     'class'

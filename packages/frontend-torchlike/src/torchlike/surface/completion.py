@@ -60,7 +60,7 @@ class _LateNames(ModuleType):
 
 
 class _NameCompletion:
-    """Gives the names that a module has not itself."""
+    """Gives the names that a module itself lacks."""
 
     def __init__(self, module: ModuleType, plain: Any, names: dict[str, None]) -> None:
         self._module, self._plain, self.names = module, plain, names

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..overriding.handling import PLAIN, are_classes_asked, call_override, list_overloaded
+from ..overriding.handling import PLAIN, call_override, list_overloaded
 
 __all__: list[str] = []
 
 
 def _assert(condition: Any, message: str) -> None:
     """Raise ``AssertionError`` where a condition does not hold."""
-    if type(condition) not in PLAIN and (found := list_overloaded([condition])) and are_classes_asked():
+    if type(condition) not in PLAIN and (found := list_overloaded([condition])):
         call_override(_assert, found, (condition, message), {})
         return
     assert condition, message  # as torch

@@ -2,7 +2,7 @@
 
 Note [One module, two names]
     ``torch.nn`` is the module ``torchlike.nn``, under a second name in ``sys.modules``, never a second copy of it: a class
-    has one identity. Modules that torch has and torchlike has not are there by name only (`shells`). Extensions that are
+    has one identity. Modules that torch has and torchlike lacks are there by name only (`shells`). Extensions that are
     built upon torch's machine code are refused by name.
 
 Note [Imports before the program's]

@@ -86,7 +86,7 @@ def export_tensor(
     array = to_numpy(tensor if code is None else tensor.view(carrier))
     try:
         capsule = array.__dlpack__(**options)
-    except ValueError as error:  # NumPy 2.1's, for a device that it has not
+    except ValueError as error:  # NumPy 2.1's, for a device that it lacks
         raise BufferError(str(error)) from None
     if code is not None:
         _open(capsule)[0].value = code

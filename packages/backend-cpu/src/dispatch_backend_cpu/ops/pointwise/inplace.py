@@ -221,7 +221,7 @@ def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
         return _masked_fill_generally(self, mask, value)
     if self.size < _MANY:
         np.putmask(self, mask, filler)
-    else:  # has not to guess each element's branch
+    else:  # does not have to guess each element's branch
         self.reshape(-1)[mask.reshape(-1).nonzero()[0]] = filler
     return self
 
