@@ -35,6 +35,7 @@ _NAMESPACES = {
     "special": torch.special,
     "Tensor": torch.Tensor,
 }
+_UNLISTED = ("torch.nn.functional", "torch.nn.init")
 _WIDTH = 120
 
 
@@ -74,8 +75,8 @@ def list_functions(namespace: Any, listed: list[Any]) -> Iterator[str]:
         value = getattr(namespace, name, None)
         if any(value is each for each in listed):
             yield f"{name}{describe(value)}"
-        elif getattr(value, "__module__", None) == "torch.nn.functional" and name[0] != "_" and describe(value):
-            yield f"{name}{describe(value)}"  # torch calls it ignored, though it asks
+        elif getattr(value, "__module__", None) in _UNLISTED and name[0] != "_" and describe(value):
+            yield f"{name}{describe(value)}"  # torch leaves it out of its list, though it asks
 
 
 def list_properties() -> Iterator[str]:

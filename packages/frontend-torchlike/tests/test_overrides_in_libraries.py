@@ -6,6 +6,7 @@ import pytest
 
 import torchlike
 from torchlike import Tensor, nn, overrides
+from torchlike.nn import native
 
 
 class Told(Tensor):
@@ -162,7 +163,176 @@ def test_a_storage_keeps_its_size():
 
 
 def test_a_function_of_layers_that_is_not_there_is_a_missing_attribute():
-    from torchlike.nn import native
-
     assert native.gelu is nn.functional.gelu
     assert not hasattr(native, "no_such_function")
+
+
+class Declining(Tensor):
+    """A class that answers for no function."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class Reflecting(Tensor):
+    """A class that answers for operators whose right operand it is."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__ if func.__name__.startswith("__r") else NotImplemented
+
+
+class Quantity:
+    """An object with operators of its own, which answers for no function."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+    def __radd__(self, other):
+        return "own sum"
+
+    def __gt__(self, other):
+        return "own order"
+
+
+def test_where_overrides_decline_python_asks_the_other_operand():
+    x = torchlike.ones(2)
+    declining, reflecting = x.as_subclass(Declining), x.as_subclass(Reflecting)
+    assert declining - reflecting == declining.as_subclass(Tensor) - reflecting == "__rsub__"
+    assert declining**reflecting == "__rpow__"
+    assert x + Quantity() == declining + Quantity() == "own sum"
+    assert (x < Quantity()) == "own order"
+    y = x
+    y += Quantity()
+    assert y == "own sum"
+    assert (x == Quantity()) is False
+    assert (declining != declining) is False
+    for wrong, words in (
+        (lambda: declining * 2, r"for \*: 'Declining' and 'int'"),
+        (lambda: 2 * declining, r"for \*: 'int' and 'Declining'"),
+        (lambda: x @ declining, "for @: 'Tensor' and 'Declining'"),
+        (lambda: x | Quantity(), r"for \|: 'Tensor' and 'Quantity'"),
+        (lambda: x >= declining, "not supported between instances of"),
+        (lambda: x.__isub__(declining), "for -=: 'Tensor' and 'Declining'"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            wrong()
+
+
+def test_operators_are_handed_on_under_their_own_names():
+    class Named(Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    x = torchlike.tensor([1, 2]).as_subclass(Named)
+    assert (x == x, x // 2, x & x, x ^ x, x << 1) == ("__eq__", "__floordiv__", "__and__", "__xor__", "__lshift__")
+    assert (x + 1, x * 2, x**2) == ("add", "mul", "pow")
+    assert repr(x) == "__repr__"
+    assert Tensor.__add__.__name__ == "__add__"
+
+
+def test_gradients_are_asked_for_of_objects_and_classes():
+    duck = Duck()
+    assert torchlike.autograd.grad(duck, duck) == "grad"
+
+    class Heard(Tensor):
+        calls: list = []  # noqa: RUF012
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            Heard.calls.append((func.__name__, len(args), sorted(kwargs or {})))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torchlike.ones(2, requires_grad=True)
+    y = (x * 2).sum().as_subclass(Heard)
+    (found,) = torchlike.autograd.grad(y, x, retain_graph=True)
+    assert type(found) is Heard
+    assert found.as_subclass(Tensor).tolist() == [2, 2]
+    torchlike.autograd.backward([y])
+    assert x.grad.tolist() == [2, 2]
+    assert [name for name, *_ in Heard.calls] == ["grad", "backward"]
+    assert Heard.calls[0][1:] == (
+        2,
+        [
+            "allow_unused",
+            "create_graph",
+            "grad_outputs",
+            "is_grads_batched",
+            "materialize_grads",
+            "only_inputs",
+            "retain_graph",
+        ],
+    )
+
+
+class Heard(overrides.TorchFunctionMode):
+    """A mode that notes names, and passes calls on."""
+
+    def __init__(self):
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_leaves_parameters_without_numbers():
+    class Empty(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if func in (nn.init.kaiming_uniform_, nn.init.uniform_, nn.init.normal_, nn.init.constant_):
+                return kwargs["tensor"] if "tensor" in kwargs else args[0]
+            return func(*args, **kwargs)
+
+    state = torchlike.get_rng_state()
+    with Empty():
+        nn.Linear(3, 3)
+        nn.Embedding(3, 3)
+        kept = nn.init.constant_(torchlike.zeros(2), 7)
+    assert kept.tolist() == [0, 0]
+    assert torchlike.equal(torchlike.get_rng_state(), state)
+    assert nn.init.constant_(torchlike.zeros(2), 7).tolist() == [7, 7]
+    assert nn.init.uniform_(Duck()) == "uniform_"
+    assert {nn.init.uniform_, nn.init.kaiming_uniform_} <= set(overrides.get_testing_overrides())
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("sparse_coo_tensor", lambda: torchlike.sparse_coo_tensor([[0]], [1.0], (2,))),
+        ("asarray", lambda: torchlike.asarray([1])),
+        ("normal", lambda: torchlike.normal(torchlike.zeros(2), 1.0)),
+        ("parse_to", lambda: native._parse_to("cpu")),
+        ("backward", lambda: torchlike.autograd.backward(torchlike.ones(1, requires_grad=True) * 2)),
+    ],
+)
+def test_modes_get_calls_of(name, make):
+    with Heard() as mode:
+        make()
+    assert name in mode.names
+
+
+def test_means_of_a_class_are_drawn_from_by_its_handler():
+    assert torchlike.normal(Duck(), 1.0) == torchlike.normal(0.0, Duck()) == "normal"
+
+
+def test_distributions_take_objects_that_stand_for_tensors():
+    from torchlike.distributions.utils import broadcast_all
+
+    class Wrapper:
+        def __init__(self, data):
+            self.data = data
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            found = func(*[each.data if isinstance(each, Wrapper) else each for each in args])
+            return [Wrapper(each) for each in found]
+
+    one, other = broadcast_all(Wrapper(torchlike.ones(3)), 2.0)
+    assert isinstance(one, Wrapper)
+    assert other.data.tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="objects implementing __torch_function__"):
+        broadcast_all("no number")

@@ -26,13 +26,19 @@ __all__ = [
 euler_constant = 0.57721566490153286060
 
 
+def _is_tensor_like(value: Any) -> bool:
+    return hasattr(value, "__torch_function__")
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Return numbers and tensors as tensors of one shape; a number takes the dtype and device of a tensor beside it."""
-    if not all(isinstance(each, (Tensor, Number)) for each in values):
-        raise ValueError("Input arguments must all be instances of Number or Tensor.")
+    if not all(_is_tensor_like(each) or isinstance(each, Number) for each in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
     like = next((each for each in values if isinstance(each, Tensor)), None)
     options = {"dtype": torchlike.get_default_dtype()} if like is None else {"dtype": like.dtype, "device": like.device}
-    tensors = [each if isinstance(each, Tensor) else torchlike.tensor(each, **options) for each in values]
+    tensors = [each if _is_tensor_like(each) else torchlike.tensor(each, **options) for each in values]
     return tuple(torchlike.broadcast_tensors(*tensors))
 
 

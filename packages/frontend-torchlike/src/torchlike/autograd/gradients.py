@@ -15,6 +15,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Node, Output
 from ..history.transforms import refuse_in_transform
+from ..overriding.handling import BEGUN, are_modes_asked, call_override, is_tensor_like, list_overloaded, overrides_any
 from ..tensors.arguments import check_tensors
 from ..tensors.tensor import Tensor, wrap
 from ..values.size import Size
@@ -30,7 +31,8 @@ class GradientEdge(NamedTuple):
 
 def _to_list(value: Any) -> list[Any]:
     """Return the tensors of any iterable, and one tensor or edge as a list of it."""
-    return [value] if isinstance(value, (Tensor, GradientEdge)) or not isinstance(value, Iterable) else list(value)
+    is_one = isinstance(value, (Tensor, GradientEdge)) or not isinstance(value, Iterable)
+    return [value] if is_one or is_tensor_like(value) else list(value)
 
 
 def _to_inputs(value: Any, who: str) -> list[Any]:
@@ -43,6 +45,17 @@ def _to_inputs(value: Any, who: str) -> list[Any]:
             )
         return list(value.values())
     return _to_list(value)
+
+
+def _ask(function: Any, outputs: list[Any], inputs: list[Any] | None, options: dict[str, Any]) -> Any:
+    """Return the answer of a mode, or of the tensors' classes, to a call; ``NotImplemented`` where nothing overrides it."""
+    asked = [each for each in (*outputs, *(inputs or ())) if is_tensor_like(each)]
+    if not are_modes_asked() and not overrides_any(tuple(asked)):
+        return NotImplemented
+    given = None if inputs is None else tuple(inputs)
+    is_grad = function is grad
+    args = (tuple(outputs), given) if is_grad else (tuple(outputs),)
+    return call_override(function, list_overloaded(asked), args, options if is_grad else {**options, "inputs": given})
 
 
 def _to_edge(value: Tensor | GradientEdge) -> Edge:
@@ -193,6 +206,12 @@ def backward(
                 "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    if BEGUN[0] or not isinstance(tensors, Tensor):
+        outputs = _to_list(tensors)
+        options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph}
+        found = _ask(backward, outputs, None if inputs is None else _to_inputs(inputs, "backward"), options)
+        if found is not NotImplemented:
+            return
     roots = _pair_one(tensors, grad_tensors)
     if roots is None:
         outputs = _to_list(tensors)
@@ -274,6 +293,13 @@ def grad(
     >>> torchlike.autograd.grad(x ** 2, x)
     (tensor(6.),)
     """
+    if BEGUN[0] or not isinstance(outputs, Tensor):
+        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+        options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        options["materialize_grads"] = materialize_grads
+        found = _ask(grad, _to_list(outputs), _to_inputs(inputs, "grad"), options)
+        if found is not NotImplemented:
+            return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "

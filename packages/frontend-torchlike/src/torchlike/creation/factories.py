@@ -18,7 +18,7 @@ from dispatch_core.caches import LazyTable
 
 from ..names.operator_table import SIZED_FACTORIES
 from ..names.spelling import spell
-from ..overriding.handling import Override, make_override
+from ..overriding.handling import PLAIN, Override, make_override
 from ..overriding.mode_stack import ENTERED
 from ..signatures.descriptions import describe
 from ..tensors.arrays import give_class, keep_class, put
@@ -49,6 +49,7 @@ def wrap_result(made: Any, requires_grad: bool) -> Tensor:
 
 
 _ask_tensor: Final = make_override(lambda: tensor)
+_ask_normal: Final = make_override(lambda: FACTORIES["normal"])
 _ask_as_tensor: Final = make_override(lambda: as_tensor)
 
 #: Numbers below it fit into every dtype that they are given here.
@@ -352,13 +353,15 @@ def _adapt_arange(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _adapt_normal(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def normal(mean: Any, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Tensor:
         """Draw normal numbers of these means and standard deviations, tensors or numbers (source: ``torch.normal``)."""
+        if type(mean) not in PLAIN or type(std) not in PLAIN or (ENTERED and size is None):
+            found = _ask_normal((mean, std), kwargs)
+            if found is not NotImplemented:
+                return cast("Tensor", found)
         if size is not None:
             kwargs["device"] = kwargs.get("device") or "cpu"  # whatever the default is
             return plain(float(mean), float(std), tuple(size), **kwargs)
-        found: Tensor = dc.ops.aten.normal(
-            mean, std, **{key: value for key, value in kwargs.items() if value is not None}
-        )
-        return found
+        given = {key: value for key, value in kwargs.items() if value is not None}
+        return cast("Tensor", dc.ops.aten.normal(mean, std, **given))
 
     return normal
 

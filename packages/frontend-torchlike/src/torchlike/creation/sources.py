@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
+from ..overriding.handling import make_override
+from ..overriding.mode_stack import ENTERED
 from ..tensors.arguments import check_tensor
 from ..tensors.arrays import from_numpy
 from ..tensors.dlpack import CARRIERS, KEPT_GRADIENT, import_tensor
@@ -19,6 +21,9 @@ from ..values.dtypes import to_numpy_dtype
 from .factories import tensor, wrap_result
 
 __all__ = ["asarray", "from_dlpack", "frombuffer", "to_dlpack"]
+
+
+_ask: Final = make_override(lambda: asarray)
 
 
 def asarray(
@@ -39,6 +44,11 @@ def asarray(
     >>> asarray(base).data_ptr() == base.data_ptr()
     True
     """
+    if ENTERED:
+        given = {"dtype": dtype, "device": device, "copy": copy, "requires_grad": requires_grad}
+        found = _ask((obj,), {name: value for name, value in given.items() if value is not None})
+        if found is not NotImplemented:
+            return cast("Tensor", found)
     if copy is False and isinstance(obj, np.generic):
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
     shared = _share(obj, dtype)

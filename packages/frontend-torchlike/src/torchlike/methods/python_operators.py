@@ -15,6 +15,7 @@ from ..overriding.handling import PLAIN, make_override, overrides_any
 from ..overriding.mode_stack import ENTERED
 from ..signatures.overload_choice import BINARY_OVERLOADS
 from ..tensors.tensor import Tensor
+from .declining import make_operator_override
 from .ufuncs import call_with_array
 
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
@@ -54,9 +55,9 @@ _HANDED_ON: Final = {
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _make_forward(name: str, function: Callable[..., Any], public: str) -> Callable[..., Any]:
+def _make_forward(name: str, function: Callable[..., Any], python: str) -> Callable[..., Any]:
     """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
-    override = make_override(lambda: find_method(public))
+    override = make_operator_override(python, lambda: find_method(_HANDED_ON.get(python, f"__{python}__")))
     direct, numbers = BINARY_OVERLOADS.get(name, (None, None))
     if direct is None:
 
@@ -65,14 +66,14 @@ def _make_forward(name: str, function: Callable[..., Any], public: str) -> Calla
                 return found
             return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
-        return method
+        return _name(method, python)
 
     def slow_path(self: Tensor, other: Any, **_: Any) -> Any:
         if type(other) in PLAIN_NUMBERS:
             return numbers(self, other)
         return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
-    return dc.rename_arguments(
+    made = dc.rename_arguments(
         direct,
         name,
         Tensor,
@@ -82,16 +83,27 @@ def _make_forward(name: str, function: Callable[..., Any], public: str) -> Calla
         overrides=overrides_any,
         plain_types=PLAIN,
     )
+    return _name(made, python)
+
+
+def _name(method: Callable[..., Any], python: str) -> Callable[..., Any]:
+    """Give a method the name that torch's has, by which handlers of overrides know it."""
+    method.__name__ = {"pow": "pow", "ipow": "pow_", "itruediv": "__idiv__"}.get(python, f"__{python}__")
+    method.__qualname__ = f"Tensor.{method.__name__}"
+    return method
 
 
 def _make_reflect(function: Callable[..., Any], python: str) -> Callable[..., Any]:
     override = make_override(lambda: find_method(_HANDED_ON.get(f"r{python}", f"__r{python}__")))
 
     def method(self: Tensor, other: Any) -> Any:
-        if (ENTERED or type(self) is not Tensor) and (found := override((self, other), {})) is not NotImplemented:
-            return found
-        if not isinstance(other, _TAKEN):
-            return NotImplemented
+        if type(other) not in PLAIN_NUMBERS or type(self) is not Tensor or ENTERED:
+            try:
+                found = override((self, other), {})
+            except TypeError:  # all have declined, and Python tells so
+                return NotImplemented
+            if found is not NotImplemented or not isinstance(other, _TAKEN):
+                return found
         if not isinstance(self, Tensor):
             raise TypeError(f"a reflected operator of tensors doesn't apply to a {type(self).__name__!r} object")
         return function(other.item() if isinstance(other, np.generic) else other, self)
@@ -109,8 +121,7 @@ def find_method(name: str) -> Any:
 
 
 def _forward(python: str, name: str) -> _Maker:
-    public = _HANDED_ON.get(python, f"__{python}__")
-    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name], public)
+    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name], python)
 
 
 def _reflect(python: str, name: str) -> _Maker:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Self, cast, overload
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core import Device
@@ -12,6 +12,8 @@ from dispatch_core.tracebacks import api_boundary
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..names.lazy_names import import_lazily
+from ..overriding.handling import make_override
+from ..overriding.mode_stack import ENTERED
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike, DTypeLike
 from ..values.devices import as_device
@@ -127,6 +129,9 @@ _FORMS: Final = {
 }
 
 
+_ask_parse_to: Final = make_override(lambda: parse_to)
+
+
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """Return the device, the dtype, ``non_blocking`` and the memory format that a call of `Module.to` asks for.
 
@@ -137,6 +142,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     >>> parse_to("cpu", torchlike.float64)
     (device(type='cpu'), torchlike.float64, False, None)
     """
+    if ENTERED and (found := _ask_parse_to(args, kwargs)) is not NotImplemented:
+        return cast("tuple[Any, Any, bool, Any]", found)
     first = args[0] if args else None
     is_tensor = isinstance(first, Tensor) or (not args and "tensor" in kwargs)
     form = _FORMS["tensor" if is_tensor else "dtype" if isinstance(first, ScalarType) else "device"]

@@ -6,12 +6,13 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS, METHODS, NAMESPACES
 from ..history.grad_mode import no_grad
 from ..names.docstrings import complete_all
+from ..overriding.wrapping import make_overridable
 from ..tensors.arguments import check_tensor
 from ..tensors.tensor import Tensor
 
@@ -50,6 +51,9 @@ _GAINS |= {f"conv_transpose{rank}d": 1.0 for rank in (1, 2, 3)}
 _GAINS |= {"relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
+_P = ParamSpec("_P")
+
+
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor that keeps the variance through a nonlinearity.
 
@@ -84,18 +88,32 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+def _overridable(function: Callable[_P, Tensor]) -> Callable[_P, Tensor]:
+    """Return the function with a look for overrides before it."""
+    return make_overridable(function, "nn.init", function.__name__)
+
+
+def _find_plain(function: Any) -> Callable[..., Tensor]:
+    """Return the function without that look."""
+    plain: Callable[..., Tensor] = function.__wrapped__
+    return plain
+
+
+@_overridable
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from ``a`` to ``b``."""
     return METHODS["uniform_"](tensor, a, b, generator=generator)
 
 
+@_overridable
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers."""
     return METHODS["normal_"](tensor, mean, std, generator=generator)
 
 
+@_overridable
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
@@ -104,12 +122,12 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill the tensor with ones in place, and return it."""
-    return constant_(tensor, 1.0)
+    return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill the tensor with zeros in place, and return it."""
-    return constant_(tensor, 0.0)
+    return _no_grad_fill_(tensor, 0.0)
 
 
 def _normal_share(x: float) -> float:
@@ -235,13 +253,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """Fill evenly so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1))
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill normally so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return normal_(tensor, 0.0, _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
+    return _no_grad_normal_(tensor, 0.0, _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
@@ -266,6 +284,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return True
 
 
+@_overridable
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
@@ -274,7 +293,7 @@ def kaiming_uniform_(
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _compute_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -284,7 +303,7 @@ def kaiming_normal_(
     check_tensor(tensor, "kaiming_normal_", "tensor")
     if _is_empty(tensor):
         return tensor
-    return normal_(tensor, 0.0, _compute_std(tensor, a, mode, nonlinearity), generator)
+    return _no_grad_normal_(tensor, 0.0, _compute_std(tensor, a, mode, nonlinearity), generator)
 
 
 def _deprecate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -306,8 +325,8 @@ xavier_uniform, xavier_normal = _deprecate(xavier_uniform_), _deprecate(xavier_n
 kaiming_uniform, kaiming_normal = _deprecate(kaiming_uniform_), _deprecate(kaiming_normal_)
 
 #: Names that torch keeps to itself, and that programs import all the same.
-_no_grad_fill_, _no_grad_normal_, _no_grad_trunc_normal_ = constant_, normal_, trunc_normal_
-_no_grad_uniform_, _no_grad_zero_ = uniform_, zeros_
+_no_grad_fill_, _no_grad_normal_, _no_grad_uniform_ = map(_find_plain, (constant_, normal_, uniform_))
+_no_grad_trunc_normal_, _no_grad_zero_ = trunc_normal_, zeros_
 
 
 complete_all(globals(), __all__, "nn.init")

@@ -94,7 +94,8 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> torchlike.add in get_overridable_functions()[torchlike]
     True
     """
-    return {namespace: list(functions) for namespace, functions in _list()[0].items()}
+    left_out = import_module("torchlike.nn.init")
+    return {namespace: list(functions) for namespace, functions in _list()[0].items() if namespace is not left_out}
 
 
 def resolve_name(f: Any) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatch_core.frontends import current_masks
 
+from ..overriding import handling
 from ..overriding.handling import (
     are_classes_asked,
     are_modes_asked,
@@ -18,7 +19,6 @@ from ..overriding.handling import (
 )
 from ..overriding.mode_stack import list_modes
 from ..tensors.overriding_classes import MODES
-from ..tensors.tensor import Tensor
 
 __all__ = [
     "handle_torch_function",
@@ -116,7 +116,7 @@ def is_tensor_like(inp: Any) -> bool:
     >>> is_tensor_like(torchlike.ones(2)), is_tensor_like([1.0])
     (True, False)
     """
-    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+    return handling.is_tensor_like(inp)
 
 
 def _is_torch_function_enabled() -> bool:

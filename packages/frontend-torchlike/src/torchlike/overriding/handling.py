@@ -17,7 +17,8 @@ from .callers import find_called, leave_out_defaults
 #: Types of common arguments that override nothing.
 PLAIN: Final[set[type]] = {Tensor, int, float, bool, complex, str, type(None), slice, type(Ellipsis), dc.Device}
 _SEQUENCES: Final = (list, tuple)
-_is_begun: list[bool] = [False]
+#: Whether a class or a mode that overrides has been met.
+BEGUN: Final[list[bool]] = [False]
 #: Set where the next question about overrides is answered with no; see `skip_once`.
 _skip: Final[ContextVar[bool]] = ContextVar("torchlike.overrides.skip", default=False)
 
@@ -29,6 +30,11 @@ def has_override(value: object) -> bool:
         return False
     found = getattr(kind, "__torch_function__", None)
     return found is not None and found is not DISABLED
+
+
+def is_tensor_like(value: object) -> bool:
+    """Return whether a value is a tensor, or one whose class overrides functions of tensors."""
+    return type(value) is Tensor or hasattr(value, "__torch_function__")
 
 
 def find_overriding(values: Iterable[object]) -> list[Any]:
@@ -115,7 +121,7 @@ def make_override(find_public: Callable[[], Any]) -> Callable[[tuple[Any, ...], 
             found = find_overriding((*args, *kwargs.values()) if kwargs else args)
         if (not found and not are_modes_asked()) or is_skipped():
             return NotImplemented
-        if not _is_begun[0]:
+        if not BEGUN[0]:
             begin()
         return call_override(find_public(), found, args, kwargs)
 
@@ -150,7 +156,7 @@ refused_calls.append(_answer_refused)
 
 def begin() -> None:
     """Make callers look for overriding classes and modes from now on."""
-    _is_begun[0] = True
+    BEGUN[0] = True
     dc.registry.look_for_overrides()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from math import prod
-from typing import Any, Final, ParamSpec, Self, TypeVar
+from typing import Any, Final, ParamSpec, Self, TypeVar, cast
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
@@ -14,6 +14,8 @@ from dispatch_core import frontends
 from dispatch_core.tracebacks import api_boundary
 
 from ..creation.factories import as_tensor
+from ..overriding.handling import Override
+from ..overriding.mode_stack import ENTERED
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
 from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
@@ -83,6 +85,9 @@ class check_sparse_tensor_invariants:  # noqa: N801  # torch's name
         return run
 
 
+_override: Final = Override()
+
+
 @api_boundary
 def sparse_coo_tensor(
     indices: Any = None,
@@ -109,6 +114,15 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
     """
+    if ENTERED:
+        named: dict[str, Any] = {"dtype": dtype, "device": device, "pin_memory": pin_memory, "layout": layout}
+        named |= {"requires_grad": requires_grad, "is_coalesced": is_coalesced, "check_invariants": check_invariants}
+        args = tuple(each for each in (indices, values, size) if each is not None)
+        given_false = ("check_invariants", "is_coalesced")
+        kept = {name: each for name, each in named.items() if each is not None and (each or name in given_false)}
+        found = _override.hook(args, kept)
+        if found is not NotImplemented:
+            return cast("Tensor", found)
     if layout not in (None, sparse_coo):
         raise RuntimeError(f"sparse_coo_tensor(): the layout is {sparse_coo}, not {layout}")
     if pin_memory:
@@ -132,6 +146,9 @@ def sparse_coo_tensor(
         _check_places(places, shape, bool(whole and is_coalesced))
     made: Tensor = ops._sparse_coo_tensor_with_dims_and_tensors(places, elements, shape, bool(is_coalesced))
     return made.detach().requires_grad_() if requires_grad else made
+
+
+_override.public = sparse_coo_tensor
 
 
 def make_empty(size: Any, dtype: Any, device: Any) -> Tensor:

@@ -123,6 +123,9 @@ def format_tensor(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     return _str_intern(tensor, tensor_contents=tensor_contents)
 
 
+format_tensor.__name__, format_tensor.__qualname__ = "__repr__", "Tensor.__repr__"  # as handlers of overrides know it
+
+
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of a tensor, with ``tensor_contents`` in the place of its elements."""
     tensor = inp
