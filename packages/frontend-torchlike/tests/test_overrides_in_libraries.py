@@ -336,3 +336,40 @@ def test_distributions_take_objects_that_stand_for_tensors():
     assert other.data.tolist() == [2, 2, 2]
     with pytest.raises(ValueError, match="objects implementing __torch_function__"):
         broadcast_all("no number")
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.GRU, nn.LSTM])
+def test_recurrent_layers_hand_on_their_function(layer):
+    class Own(Tensor):
+        calls: list = []  # noqa: RUF012
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            Own.calls.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    made = layer(3, 4)
+    x = torchlike.rand(2, 1, 3)
+    found, _ = made(x.as_subclass(Own))
+    assert type(found) is Own
+    assert torchlike.equal(found.as_subclass(Tensor), made(x)[0])
+    assert {"lstm", "gru", "rnn_tanh"} & set(Own.calls)
+
+
+def test_a_buffer_keeps_the_class_of_its_data():
+    class Own(Tensor):
+        pass
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = nn.Buffer(torchlike.ones(2).as_subclass(Own))
+            self.passing = nn.Buffer(torchlike.ones(2).as_subclass(Own), persistent=False)
+
+    made = Layer()
+    assert {name: type(each) for name, each in made.named_buffers()} == {"kept": Own, "passing": Own}
+    assert isinstance(made.kept, nn.Buffer)
+    assert not isinstance(made.kept, nn.Parameter)
+    assert not isinstance(torchlike.ones(2), nn.Buffer)
+    assert list(made.state_dict()) == ["kept"]
+    assert type(nn.Buffer(torchlike.ones(2))) is nn.Buffer

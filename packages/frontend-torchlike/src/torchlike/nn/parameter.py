@@ -16,12 +16,13 @@ from ..values.layouts import refuse_layout
 
 
 class ParameterMeta(TensorConstructor):
-    """Takes tensors of classes of their own that `Parameter` has returned for parameters."""
+    """Takes tensors of classes of their own that `Parameter` and `Buffer` have returned for theirs."""
 
     def __instancecheck__(cls, instance: Any) -> bool:  # noqa: N805  # of a metaclass
         if type.__instancecheck__(cls, instance):
             return True
-        return cls is Parameter and isinstance(instance, Tensor) and bool(instance.__dict__.get("_is_param"))
+        mark = "_is_param" if cls is Parameter else "_is_buffer" if cls is Buffer else ""
+        return bool(mark) and isinstance(instance, Tensor) and bool(instance.__dict__.get(mark))
 
 
 class Parameter(Tensor, metaclass=ParameterMeta):
@@ -92,10 +93,11 @@ def _make_of_class(data: Any, requires_grad: bool) -> Any:
     return made
 
 
-class Buffer(Tensor):
+class Buffer(Tensor, metaclass=ParameterMeta):
     """A tensor that a module finds among its attributes, but does not train (source: ``torch.nn.Buffer``).
 
-    Shares memory with ``data``; belongs to the saved state if it is ``persistent``.
+    Shares memory with ``data``, and has its class where that overrides functions; belongs to the saved state if it is
+    ``persistent``.
     """
 
     __slots__ = ("persistent",)
@@ -107,6 +109,11 @@ class Buffer(Tensor):
         """Share the data of a tensor."""
         if data is not None:
             check_tensor(data, "Buffer", "data")
+            kind: Any = type(data)
+            if cls is Buffer and kind is not Tensor and not type.__instancecheck__(Buffer, data) and _overrides(kind):
+                made: Any = data.detach().requires_grad_(data.requires_grad)
+                made.persistent, made._is_buffer = persistent, True
+                return made
             refuse_layout(data, "Buffer")
         self = super().__new__(cls)
         alias = FACTORIES["empty"](0) if data is None else data.detach()

@@ -94,7 +94,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> torchlike.add in get_overridable_functions()[torchlike]
     True
     """
-    left_out = import_module("torchlike.nn.init")
+    left_out = import_module(f"torchlike{_MODULES['nn.init']}")
     return {namespace: list(functions) for namespace, functions in _list()[0].items() if namespace is not left_out}
 
 

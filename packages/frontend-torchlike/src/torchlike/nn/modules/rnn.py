@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import dispatch_core as dc
 
 from ...creation.factories import FACTORIES
+from ...functions.operator_functions import FUNCTIONS
 from ...history.graph_settings import is_any_autocast_enabled
+from ...overriding.mode_stack import ENTERED
 from ...tensors.arguments import check_tensor
 from ...tensors.tensor import Tensor
 from ...values.argument_types import DeviceLike, DTypeLike
@@ -23,6 +25,12 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 
 #: How many gates the weights of a kind of network hold.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _check_tensor(value: Any, function: str, name: str = "input") -> None:
+    """Refuse a value that is neither a tensor nor an object whose class overrides functions of tensors."""
+    if not hasattr(value, "__torch_function__"):
+        check_tensor(value, function, name)
 
 
 def _check_arguments(
@@ -124,7 +132,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Refuse an input of another dtype, number of dimensions or width."""
-        check_tensor(input, type(self).__name__)
+        _check_tensor(input, type(self).__name__)
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype and not is_any_autocast_enabled():
             raise ValueError(
@@ -141,7 +149,7 @@ class RNNBase(Module):
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """Return the shape of a state."""
-        check_tensor(input, type(self).__name__)
+        _check_tensor(input, type(self).__name__)
         batch = int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
         return self.num_layers * (1 + self.bidirectional), batch, self.proj_size or self.hidden_size
 
@@ -153,7 +161,7 @@ class RNNBase(Module):
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
         """Refuse a state of another shape."""
-        check_tensor(hx, type(self).__name__, "hx")
+        _check_tensor(hx, type(self).__name__, "hx")
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
@@ -193,10 +201,10 @@ class RNNBase(Module):
                 "Hint: pass (h_0, c_0), as the layer returns them beside its output"
             )
         for each in hx if is_pair else (hx,):
-            check_tensor(each, name, "hx")
+            _check_tensor(each, name, "hx")
 
     def _check_dims(self, input: Tensor, hx: Any) -> None:
-        check_tensor(input, type(self).__name__)
+        _check_tensor(input, type(self).__name__)
         name = self.mode.partition("_")[0]
         if input.dim() not in (2, 3):
             tensor = " tensor" if name == "RNN" else ""
@@ -227,8 +235,7 @@ class RNNBase(Module):
         if hx is None:
             hx = self._make_states(input, None)
         self.check_forward_args(input, hx, None)
-        operator = getattr(dc.ops.aten, self.mode.lower()).input
-        output, *states = operator(
+        output, *states = self._find_operator(input, "input")(
             input,
             hx if isinstance(hx, Tensor) else list(hx),
             self._flat_weights,
@@ -244,14 +251,19 @@ class RNNBase(Module):
             states = [each.squeeze(1) for each in states]
         return output, (tuple(states) if self.mode == "LSTM" else states[0])
 
+    def _find_operator(self, input: Any, overload: str) -> Any:
+        """Return the operator, or for an input of a class of its own the function that asks for overrides."""
+        name = self.mode.lower()
+        is_plain = type(input) is Tensor and not ENTERED
+        return getattr(getattr(dc.ops.aten, name), overload) if is_plain else FUNCTIONS[name]
+
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         input, batch_sizes, sorted_indices, unsorted_indices = packed
         if hx is not None:
             self._check_states(hx)
         hx = self._make_states(input, batch_sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(input, hx, batch_sizes)
-        operator = getattr(dc.ops.aten, self.mode.lower()).data
-        output, *states = operator(
+        output, *states = self._find_operator(input, "data")(
             input,
             batch_sizes,
             hx if isinstance(hx, Tensor) else list(hx),

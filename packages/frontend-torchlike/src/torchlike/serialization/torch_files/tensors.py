@@ -127,7 +127,7 @@ class SavedTensors:
                 return _NAMES["_rebuild_parameter_with_state"], (*arguments, state)
             return _NAMES["_rebuild_parameter"], arguments, *later
         kind = type(value)
-        if isinstance(value, Buffer):
+        if isinstance(value, Buffer) and issubclass(kind, Buffer):  # not of another class
             kind, state = Tensor, state | {"persistent": value.persistent, "_is_buffer": True}
         call = self._call(value)
         if value.requires_grad and is_sparse(value):
