@@ -167,9 +167,5 @@ def _make_operators() -> dict[str, _Maker]:
     }
 
 
-#: Those that look for overrides themselves.
-FORWARD_OPERATORS: Final = frozenset(
-    [f"__{each}{python}__" for python in _OPERATORS for each in ("", "i")] + [f"__{name}__" for name in _COMPARISONS]
-)
 #: Special method's name → the function that makes it.
 PYTHON_OPERATORS: Final = _make_operators()
