@@ -332,7 +332,7 @@ class Node:
 
     def insert_arg(self, idx: int, arg: Any) -> None:
         """Insert a positional argument before an index."""
-        assert 0 <= idx <= len(self.args), "insert_args index must be between 0 and len(self.args)"
+        assert 0 <= idx <= len(self.args), f"insert_args index must be between 0 and len(self.args), got {idx}"
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
     def update_kwarg(self, key: str, arg: Any) -> None:
