@@ -277,6 +277,34 @@ def native(session: nox.Session) -> None:
     parts = ("backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
     suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
     _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
+    # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.
+    folder = "packages/backend-cpu-native/tests"
+    bits = [f"{folder}/test_rows.py", f"{folder}/test_equality.py"]
+    ask = "import numpy._core._multiarray_umath as m; print(*[x for x in m.__cpu_dispatch__ if m.__cpu_features__.get(x)])"
+    features = str(session.run("python", "-c", ask, silent=True)).strip()
+    session.env["NPY_DISABLE_CPU_FEATURES"] = features
+    _pytest(session, *bits)
+    del session.env["NPY_DISABLE_CPU_FEATURES"]
+    (least,) = (line.partition("==")[2] for line in _lowest_versions() if line.startswith("numpy=="))
+    session.install(f"numpy=={least}")
+    _pytest(session, *bits)
+    if sys.platform == "linux" and (gcc := shutil.which("gcc")):
+        _run_sanitized(session, gcc, bits)
+
+
+def _run_sanitized(session: nox.Session, gcc: str, tests: Sequence[str]) -> None:
+    """Build the compiled packages with gcc's sanitizers of addresses and undefined behaviour, and run tests with them."""
+    sanitize = "-fsanitize=address,undefined -fno-omit-frame-pointer"
+    env = {"CC": gcc, "CFLAGS": sanitize, "LDFLAGS": sanitize}
+    session.install("--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, COMPILED), env=env)
+    found = [subprocess.check_output([gcc, f"-print-file-name=lib{name}.so"], text=True) for name in ("asan", "ubsan")]
+    env = {
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps what it has when it ends
+        "UBSAN_OPTIONS": "halt_on_error=1",
+        "DISPATCH_NATIVE_PROGRAMS": "200",
+        "LD_PRELOAD": " ".join(map(str.strip, found)),
+    }
+    session.run("pytest", "-q", *tests, env=env)
 
 
 @nox.session(requires=["wheels"])

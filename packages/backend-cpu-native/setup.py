@@ -7,7 +7,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 #: Arithmetic as it is written: a product and a sum that a compiler contracts to one instruction are rounded once, not twice.
-EXACT = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-ffp-contract=off", "-fno-fast-math", "-std=c11"]}
+EXACT = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-ffp-contract=off", "-fno-fast-math", "-std=c11", "-g0"]}
 
 
 class Build(build_ext):

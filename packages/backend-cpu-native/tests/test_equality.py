@@ -49,7 +49,7 @@ def test_programs_give_the_same_with_compiled_kernels_and_without(part):
         errors += sum(isinstance(each, tuple) and isinstance(each[0], str) for each in accounts[0])
     assert LOOPS.counts()[0] - served > PROGRAMS // PARTS * 5
     # Both kinds of statements are there.
-    assert 0.03 < errors / statements < 0.6
+    assert PROGRAMS < 1000 or 0.05 < errors / statements < 0.6
 
 
 def digest(seeds):
