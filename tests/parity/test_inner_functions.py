@@ -46,6 +46,16 @@ CALLS = {
         OSError, library.tensor([True, False]), lambda: "m"
     ),
     "_check_tensor_all_with a number": lambda library: library._check_tensor_all_with(OSError, 3),
+    "_check of a tensor": lambda library: library._check(library.tensor(True)),
+    "_check_tensor_all": lambda library: library._check_tensor_all(library.tensor([True, False]), lambda: "m"),
+    "_check_tensor_all of a list": lambda library: library._check_tensor_all([True]),
+    **{
+        f"{kind.__name__}({number})": lambda library, kind=kind, number=number: kind(library.tensor(number))
+        for kind in (int, float, complex, bool)
+        for number in (1 + 0j, 1 + 2j, float("inf"), 2)
+    },
+    "storages": lambda library: library.ones(2).untyped_storage() == library.ones(2).untyped_storage(),
+    "storages of one": lambda library: len({each.untyped_storage() for each in library.ones(2, 3).unbind()}),
     "_shape_as_tensor": lambda library: library._shape_as_tensor(library.ones(2, 0, 3)),
     "_convert_indices_from_coo_to_csr": lambda library: library._convert_indices_from_coo_to_csr(
         library.tensor([0, 0, 2, 5]), 7
@@ -78,6 +88,32 @@ def test_results_and_errors_are_torchs(call):
         assert ours[0] == theirs[0] and ours[1].partition(" but got")[0] == theirs[1].partition(" but got")[0]
     else:
         assert ours == theirs
+
+
+SIZES = {
+    (2, 3): [(0, 1), (1, 1), (1, 2)],
+    (3, 2): [(1, 1)],
+    (0, 3): [(3, 1)],
+    (2, 3, 4): [(0, 0, 0), (1, 0, 2), (3, 3, 3)],
+    (1, 3, 2): [(5, 2, 1)],
+    (2, 3, 1): [(1, 2, 0)],
+    (2, 1, 3): [(3, 1, 1)],
+    (2, 3, 4, 5): [(1, 0, 10, 0), (60, 1, 15, 3)],
+}
+
+
+@pytest.mark.parametrize(
+    "check", [False, True, ["contiguous_format"], ["contiguous_format", "channels_last"], "all", [1]]
+)
+def test_orders_of_dimensions_are_torchs(check):
+    for size, of_size in SIZES.items():
+        for strides in of_size:
+            found = []
+            for library in BOTH:
+                made = library.empty_strided(size, strides)
+                formats = [getattr(library, str(each), each) for each in check] if isinstance(check, list) else check
+                found.append(outcome(lambda made=made, formats=formats: made.dim_order(ambiguity_check=formats)))
+            assert found[0] == found[1], (size, strides)
 
 
 @pytest.mark.parametrize("name", ["spmm", "dsmm"])

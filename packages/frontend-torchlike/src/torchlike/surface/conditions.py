@@ -21,8 +21,12 @@ def _assert(condition: Any, message: str) -> None:
 def _make_check(error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], Any] | None = None) -> None:
         if not isinstance(cond, bool):
-            hint = "\nHint: _check_tensor_all() takes a tensor" if hasattr(cond, "_dispatch_mask") else ""
-            raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
+            if hasattr(cond, "_dispatch_mask"):
+                raise TypeError(
+                    "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
+                    "that all elements are true."
+                )
+            raise TypeError(f"cond must be a bool, but got {type(cond)}")
         if cond:
             return
         if message is not None and not callable(message):
@@ -45,8 +49,8 @@ _check_type, _check_not_implemented = _make_check(TypeError), _make_check(NotImp
 
 
 def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
-    """Raise ``RuntimeError`` where an element of a tensor of bools is False."""
-    _check(bool(cond.all().item()), message)
+    """Raise ``RuntimeError`` where an element of a tensor of bools is False; ``TypeError`` for other conditions."""
+    _check_tensor_all_with(RuntimeError, cond, message)
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:

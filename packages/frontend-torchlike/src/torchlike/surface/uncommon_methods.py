@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import dispatch_core as dc
+from dispatch_aten.shapes import memory_order
 
 from ..creation.factories import FACTORIES, tensor
 from ..creation.literals import is_sequence
@@ -20,6 +22,7 @@ from ..tensors.overriding_classes import is_wrapper
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
+from ..values.dtypes import memory_format
 from ..values.size import Size
 
 __all__ = [
@@ -139,14 +142,24 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """Return the dimensions in the order of memory, the one of the widest step first (source: ``torch.Tensor.dim_order``).
 
-    Raises ``RuntimeError`` with ``ambiguity_check`` where elements share memory or sizes of 1 leave the order open.
+    Raises ``RuntimeError`` with ``ambiguity_check`` where elements share memory or sizes of 1 leave the order open, unless
+    it is a list of memory formats of which the tensor has one; ``TypeError`` for anything but a bool or such a list.
     """
-    shape, strides = self.shape, self.stride()
-    if ambiguity_check and len(shape) > 1 and (1 in shape or len(set(strides)) < len(strides)):
-        raise RuntimeError(
-            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
-        )
-    return tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
+    shape, strides = tuple(self.shape), self.stride()
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if (formats is not ambiguity_check and not isinstance(ambiguity_check, bool)) or not all(
+        isinstance(each, memory_format) for each in formats
+    ):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if ambiguity_check is not False:
+        is_open = 1 in shape or any(one == two for one, two in itertools.pairwise(strides))
+        if is_open and sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+            )
+        if 0 in strides and not self.is_contiguous():
+            raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(range(len(shape))) if self.is_contiguous() else tuple(reversed(memory_order(shape, [strides])))
 
 
 def get_device(self: Tensor) -> int:
@@ -176,6 +189,9 @@ def new(self: Tensor, *args: Any, size: Any = None, device: DeviceLike = None, d
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         (data,) = args
         if isinstance(data, Tensor):
+            if (data.dtype, data.device) != (options["dtype"], options["device"]):
+                wanted = f"{options['dtype']} on {options['device']}"
+                raise TypeError(f"new(): expected a tensor of {wanted}, got {data.dtype} on {data.device}")
             found: Tensor = dc.ops.aten.alias.default(data)
             return found
         if not is_sequence(data):

@@ -50,6 +50,11 @@ def _read_bytes(owner: Any) -> Any:
     return turned.reshape(-1).view(np.uint8)
 
 
+def _find_key(storage: UntypedStorage) -> Any:
+    """Return the key of the memory."""
+    return dc.storage_of(storage._tensor._dispatch_data)
+
+
 class UntypedStorage:
     """The memory that a tensor lies in, or some of its own, in bytes (source: ``torch.UntypedStorage``).
 
@@ -156,6 +161,12 @@ class UntypedStorage:
         """Return False: memory is not shared between processes."""
         return False
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and _find_key(self) == _find_key(other)
+
+    def __hash__(self) -> int:
+        return hash(_find_key(self))
+
     def __len__(self) -> int:
         return self.nbytes() // self.element_size()
 
@@ -252,7 +263,7 @@ class StorageWeakRef:
     def __init__(self, storage: UntypedStorage) -> None:
         data = storage._tensor._dispatch_data
         #: The key of the memory.
-        self.cdata = dc.storage_of(data)
+        self.cdata = _find_key(storage)
         memory = _find_owner(storage._tensor) if type(data) is np.ndarray else getattr(data, "storage", data)
         try:
             self._memory: Callable[[], Any] = ref(memory)

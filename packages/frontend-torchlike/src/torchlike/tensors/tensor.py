@@ -353,15 +353,23 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
                 raise
         raise ValueError("only one element tensors can be converted to Python scalars")
 
+    def _read_real(self, kind: str) -> Any:
+        value = self._only()
+        if type(value) is not complex:
+            return value
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+        return value.real
+
     def __int__(self) -> int:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__int__", self)) is not NotImplemented:
             return found
-        return int(self._only())
+        return int(self._read_real("int64_t"))
 
     def __float__(self) -> float:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__float__", self)) is not NotImplemented:
             return found
-        return float(self._only())
+        return float(self._read_real("double"))
 
     def __complex__(self) -> complex:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__complex__", self)) is not NotImplemented:

@@ -26,6 +26,7 @@ from .layout import (
     check_written,
     is_expanded,
     iterator_strides,
+    memory_order,
     preserve_format,
     preserved_strides,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "is_non_overlapping_and_dense",
     "iterator_strides",
     "memoize",
+    "memory_order",
     "padding_pairs",
     "pool_windows",
     "preserve_format",

@@ -75,8 +75,11 @@ def _spread(have: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, .
     )
 
 
-def _memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> list[int]:
-    """Sort dimensions from the innermost to the outermost by the inputs' strides.
+def memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the dimensions from the innermost to the outermost, by the inputs' strides.
+
+    >>> memory_order((2, 3, 4), [(12, 1, 3)])
+    [1, 2, 0]
 
     It is an insertion sort by a comparison that is no order (a stride of 0 abstains), so the steps matter: they are the
     ones that decide torch's layouts.
@@ -188,7 +191,7 @@ def _iterator_strides(shape: tuple[int, ...], inputs: tuple[_Layout, ...]) -> tu
         first = inputs[0][1]
         if all(strides == first for _, strides in inputs) and is_non_overlapping_and_dense(shape, first):
             return first
-    order = _memory_order(shape, [_spread(each, strides, shape) for each, strides in inputs])
+    order = memory_order(shape, [_spread(each, strides, shape) for each, strides in inputs])
     if order == list(range(len(shape) - 1, -1, -1)):
         return contiguous_strides(shape)
     result = [0] * len(shape)
@@ -206,7 +209,7 @@ def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple
         return strides
     if len(shape) <= 1:
         return (1,) * len(shape)
-    return dense_strides(shape, _memory_order(shape, [strides]))
+    return dense_strides(shape, memory_order(shape, [strides]))
 
 
 def preserve_format(meta: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:
