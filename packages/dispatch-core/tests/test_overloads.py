@@ -360,3 +360,12 @@ def test_runners_follow_the_schema():
     assert (op.schema, op.generation) != before
     assert [each.name for each in frontends.call_signature(op).parameters] == ["x"]
     assert op.runner(mask)(3) == 6
+
+
+def test_an_overload_keeps_its_name_when_its_code_is_made(family, toy):
+    overload, array = family.Scalar, toy.array([1])
+    for _ in range(20):
+        assert overload(array, 2) == "Scalar"
+        assert overload.__name__ == "f.Scalar"
+    with pytest.raises(TypeError, match=r"t::f.Scalar\(Tensor x, Scalar y\)"):
+        overload()

@@ -373,3 +373,27 @@ def test_a_buffer_keeps_the_class_of_its_data():
     assert not isinstance(torchlike.ones(2), nn.Buffer)
     assert list(made.state_dict()) == ["kept"]
     assert type(nn.Buffer(torchlike.ones(2))) is nn.Buffer
+
+
+def test_a_tensor_made_by_a_class_is_a_view_with_history():
+    class Own(Tensor):
+        pass
+
+    base = torchlike.ones(2)
+    made = Own(base)
+    assert made._is_view()
+    assert made._base is base
+    made.add_(1)
+    assert base.tolist() == [2, 2]
+    weight = torchlike.ones(2, requires_grad=True)
+    (Own(weight * 2).sum() * 3).backward()
+    assert weight.grad.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match="a view of a leaf"):
+        Own(weight).add_(1)
+    assert nn.Parameter(Own(base)).is_leaf
+
+
+def test_an_object_deep_in_an_index_gets_the_call():
+    x = torchlike.ones(3, 3)
+    assert x[0, (Duck(), 1)] == "__getitem__"
+    assert x[[0, 1], [1, 2]].tolist() == [1, 1]

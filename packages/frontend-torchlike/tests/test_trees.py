@@ -55,3 +55,12 @@ def test_a_class_without_keys_has_leaves_and_no_paths():
         pytree.treespec_dumps(pytree.tree_structure(Box()))
     pytree._deregister_pytree_node(Box)
     assert pytree.tree_is_leaf(Box())
+
+
+def test_containers_of_graphs_have_paths():
+    from torchlike.fx.immutable_collections import immutable_dict, immutable_list
+
+    tree = immutable_list([1, immutable_dict({"a": 2})])
+    pairs, spec = pytree.tree_flatten_with_path(tree)
+    assert [(pytree.keystr(path), leaf) for path, leaf in pairs] == [("[0]", 1), ("[1]['a']", 2)]
+    assert spec == pytree.tree_structure(tree)

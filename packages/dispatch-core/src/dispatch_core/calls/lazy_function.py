@@ -127,7 +127,8 @@ class LazyFunction:
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
         if is_generated(made):
             if not self._is_named:
-                function.__name__, function.__qualname__ = made.__name__, made.__qualname__
+                function.__name__ = function.__name__ or made.__name__  # an overload has torch's
+                function.__qualname__ = made.__qualname__
             names, code = made.__globals__, made.__code__
             defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
         else:

@@ -162,14 +162,15 @@ def construct(cls: type[Tensor], *args: Any, device: DeviceLike = None) -> Tenso
         if isinstance(data, Tensor):
             if is_wrapper(data):
                 return keep_class(data, cls)
-            made: Tensor = dc.ops.aten.alias.default(data)
+            with dc.exclude_keys("TorchFunction"):
+                made: Tensor = dc.ops.aten.alias.default(data)
         elif isinstance(data, np.ndarray) or is_sequence(data):
             made = as_tensor(data, get_default_dtype(), device)
         else:
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     else:
         made = FACTORIES["empty"](*(args or (0,)), device=device)
-    return made if cls is Tensor else give_class(made.detach(), cls)
+    return give_class(made, cls)
 
 
 def _to_number(value: Any) -> Any:

@@ -65,10 +65,12 @@ pytree.register_pytree_node(
     lambda tree: (list(tree), None),
     lambda children, _: immutable_list(children),
     serialized_type_name="torch.fx.immutable_collections.immutable_list",
+    flatten_with_keys_fn=lambda tree: ([(pytree.SequenceKey(place), each) for place, each in enumerate(tree)], None),
 )
 pytree.register_pytree_node(
     immutable_dict,
     lambda tree: (list(tree.values()), list(tree)),
     lambda children, keys: immutable_dict(zip(keys, children, strict=True)),
     serialized_type_name="torch.fx.immutable_collections.immutable_dict",
+    flatten_with_keys_fn=lambda tree: ([(pytree.MappingKey(key), each) for key, each in tree.items()], list(tree)),
 )

@@ -50,6 +50,9 @@ def find_overriding(values: Iterable[object]) -> list[Any]:
             for each in value:
                 if has_override(each):
                     add_overriding(found, each)
+                elif isinstance(each, _SEQUENCES) and not PLAIN.issuperset(map(type, each)):
+                    for inner in filter(has_override, each):  # of an index
+                        add_overriding(found, inner)
         elif has_override(value):
             add_overriding(found, value)
     return found
