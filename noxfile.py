@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent
 #: The packages that a compiler builds: nothing needs them but the session `native`.
-COMPILED = [ROOT / "packages" / "backend-cpu-native"]
+COMPILED = sorted(path.parent for path in ROOT.glob("packages/*/setup.py"))
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml") if path.parent not in COMPILED)
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/__init__.py"))
 VENDOR = "examples/vendor_backend/src/toy_backend"
@@ -274,7 +274,7 @@ def native(session: nox.Session) -> None:
     if session.posargs:
         session.run("pytest", *session.posargs)
         return
-    parts = ("backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
+    parts = ("calls-native", "backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
     suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
     _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
     # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.

@@ -19,13 +19,13 @@ from pathlib import Path
 import pytest
 
 PACKAGES = Path(__file__).parents[1] / "packages"
-#: The distribution that a compiler builds; nothing requires it.
-COMPILED = "dispatch-backend-cpu-native"
+#: The distributions that a compiler builds; nothing requires them.
+COMPILED = {"dispatch-backend-cpu-native", "dispatch-calls-native"}
 #: Distribution → folder.
 DISTRIBUTIONS = {
     tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: path.parent
     for path in sorted(PACKAGES.glob("*/pyproject.toml"))
-    if path.parent.name != COMPILED.removeprefix("dispatch-")
+    if f"dispatch-{path.parent.name}" not in COMPILED
 }
 each_distribution = pytest.mark.parametrize("name", DISTRIBUTIONS)
 installed_from_wheels = pytest.mark.skipif(
@@ -54,7 +54,7 @@ TAKEN = frozenset(
 
 
 def test_no_distribution_has_a_name_of_somebody_elses():
-    assert TAKEN & {COMPILED, *DISTRIBUTIONS} == set()
+    assert TAKEN & {*COMPILED, *DISTRIBUTIONS} == set()
 
 
 def test_there_are_nine_distributions():

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.texts
 ROOT = Path(__file__).parents[1]
 #: Its line installs an array library: ``nox -s readmes`` does, and the package's own tests run its blocks.
 BRIDGE = ROOT / "packages" / "backend-array-api" / "README.md"
-#: It needs a compiler, and no wheel of the others.
-COMPILED = ROOT / "packages" / "backend-cpu-native"
+#: They need a compiler, and no wheel of the others.
+COMPILED = [path.parent for path in ROOT.glob("packages/*/setup.py")]
 READMES = [
     ROOT / "README.md",
-    *(path for path in sorted(ROOT.glob("packages/*/README.md")) if path.parent != COMPILED),
+    *(path for path in sorted(ROOT.glob("packages/*/README.md")) if path.parent not in COMPILED),
 ]
 FRONTEND = "dispatch-frontend-torchlike"
 #: The commands of continuous integration: these make environments of their own.
@@ -63,7 +63,7 @@ def project(folder: Path) -> dict:
 PROJECTS = {
     found["name"]: found
     for path in ROOT.glob("packages/*/pyproject.toml")
-    if path.parent != COMPILED
+    if path.parent not in COMPILED
     for found in [project(path.parent)]
 }
 

@@ -77,14 +77,28 @@ FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
 #: The calls of captured functions that are being recorded, in all threads.
 CAPTURING: Final[list[Any]] = []
 _lock: Final = forkable(Order.TABLE)
+_on_frontends: Final[list[Callable[[], object]]] = []
+
+
+def on_frontends(callback: Callable[[], object]) -> None:
+    """Call ``callback`` whenever a frontend was registered or has gone."""
+    _on_frontends.append(callback)
 
 
 def _bare(tensor_type: type[T]) -> Callable[[], T]:
     """Return a function that makes a bare object: a call of the class, which is quickest, unless it does more."""
-    plain = tensor_type.__new__ is object.__new__ and tensor_type.__init__ is object.__init__
-    if plain:
+    if _is_plain(tensor_type):
         return tensor_type if type(tensor_type) is type else type.__call__.__get__(tensor_type)
     return partial(object.__new__, tensor_type)
+
+
+def _is_plain(tensor_type: type) -> bool:
+    return tensor_type.__new__ is object.__new__ and tensor_type.__init__ is object.__init__
+
+
+def is_bare(new: object, tensor_type: type) -> bool:
+    """Return whether a frontend's ``new`` does no more than make a bare object of its class."""
+    return _is_plain(tensor_type) and bool(new in (tensor_type, type.__call__.__get__(tensor_type)))
 
 
 #: The parameters of `register_frontend` that take objects, each with its protocol.
@@ -153,6 +167,8 @@ def register_frontend(
             raise RegistrationError(f"no room for frontend {name!r}: {len(MARKER_BITS)} are registered")
         frontend = Frontend(name=name, tensor_type=tensor_type, marker=bit, new=new, **given)
         FRONTENDS[bit] = frontend
+    for callback in _on_frontends:
+        callback()
     on_rollback(lambda: _remove(frontend))
     return frontend
 
@@ -230,6 +246,8 @@ def _adapt_flat_hooks(name: str, tensor_type: type) -> dict[str, Any]:
 def _remove(frontend: Frontend[Any]) -> None:
     with _lock:
         FRONTENDS.pop(frontend.marker, None)
+    for callback in _on_frontends:
+        callback()
     # The next frontend gets the same marker; nothing may go on making this one's tensors for it.
     notify_change()
 

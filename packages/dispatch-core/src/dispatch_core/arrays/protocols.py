@@ -82,6 +82,12 @@ class ViewCode(Record):
     Its value, and the condition that the tensor must meet besides its mask, if any, are text. There ``{base}`` represents
     the tensor that is viewed, ``{rest}`` for the further arguments as the items of a tuple, ``__op`` for the operator;
     ``constants`` have names that begin with two underscores.
+
+    ``parts`` say the same to compiled callers, which ask `Views.view` without them: the items of a tuple, each a name with
+    what belongs to it. ``base``, ``operator`` and ``rest`` (as a tuple) are what the text names so; ``attribute`` is the
+    attribute of the base, ``first`` its first item, and the condition is that it is a tuple; ``called`` is what its function
+    returns, ``choice`` the second or the third of its objects, as the first, a function, returns true or false;
+    ``constant`` is its object. ``made`` alone is no item, but what its function returns for base, operator and rest.
     """
 
     base_mask: int
@@ -90,6 +96,7 @@ class ViewCode(Record):
     attribute: str
     value: str
     constants: dict[str, Any]
+    parts: tuple[tuple[Any, ...], ...] | None = None
 
 
 class FunctionalBlock(Protocol):

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from .emit import define, indent, make_function
 from .lazy_function import LazyFunction, make_code
+from .native import describe_front
 from .traits import KernelTraits, traits_of
 
-__all__ = ["KernelTraits", "LazyFunction", "define", "indent", "make_code", "make_function", "traits_of"]
+__all__ = [
+    "KernelTraits",
+    "LazyFunction",
+    "define",
+    "describe_front",
+    "indent",
+    "make_code",
+    "make_function",
+    "traits_of",
+]

@@ -50,6 +50,8 @@ class SignatureAdapter(Record):
     #: overridden] in `overriding`. Its companion says whether one of some values does.
     override: overriding.Override | None = None
     overrides: Callable[[tuple[Any, ...]], bool] = bool
+    #: The function that ``slow_path`` calls for a tensor and a plain number, where that is all it does; or None.
+    numbers: Callable[..., Any] | None = None
     #: Further types of tensors that override nothing.
     plain_types: Collection[type] = frozenset()
 

@@ -14,7 +14,7 @@ _LEAST, _MOST = "-0x8000000000000000", "0x7FFFFFFFFFFFFFFF"
 #: Up to it every int is a float.
 _EXACT: Final = 1 << 53
 #: Types of lists of ints. A list of plain ones is checked as it is, and needs no call.
-_INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
+INT_LIST: Final = re.compile(r"(int|SymInt)\[\d*\]\??")
 
 #: Tests that let a value of the common type pass without a call; others go to the argument's checker.
 _QUICK: Final = MappingProxyType(
@@ -56,7 +56,7 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
         if not quick:
             continue
         otherwise = slow_path or f"{name} = __check{index}({name})"
-        if _INT_LIST.fullmatch(parameter.type):
+        if INT_LIST.fullmatch(parameter.type):
             item = f"type(__i) is not int or not {_LEAST} <= __i <= {_MOST}"
             test = [
                 # A shape, which is a tuple of another type.
@@ -101,7 +101,7 @@ def is_common(type: str, value: object) -> bool:
     """
     if type.endswith("?") and value is None:
         return True
-    if _INT_LIST.fullmatch(type):
+    if INT_LIST.fullmatch(type):
         return isinstance(value, (tuple, list)) and value.__class__ in (tuple, list) and all(map(_is_int, value))
     match type.rstrip("?"):
         case "int" | "SymInt":

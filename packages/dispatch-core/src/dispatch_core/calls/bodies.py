@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 class Body:
     """The lines that call a backend's kernel for one boundary, and their constants."""
 
-    __slots__ = ("_options", "_shape", "constants")
+    __slots__ = ("constants", "options", "shape")
 
     def __init__(self, call: KernelCall, signature: CallSignature) -> None:
         entry, boundary, kernel, prefix = call.entry, call.boundary, call.kernel, call.prefix
         specialized, below = call.specialized, call.below
-        self._shape: tuple[Boundary, int, list[int]] = boundary, len(prefix), [index for index, _, _ in specialized]
+        #: The boundary, the number of values before the arguments, and the arguments whose value a kernel serves.
+        self.shape: tuple[Boundary, int, list[int]] = boundary, len(prefix), [index for index, _, _ in specialized]
         in_order = not prefix and takes_in_order(kernel, signature)
-        self._options: dict[str, Any] = {
+        self.options: dict[str, Any] = {
             "declines": below is not None,
             "is_short": call.is_short,
             "itself": call.itself,
@@ -82,14 +83,14 @@ class Body:
 
     def lines(self, signature: CallSignature) -> list[str]:
         """Return the lines, with the arguments' names as ``signature`` has them; the constants are complete then."""
-        views = self._find_view_code(signature)
+        views = self.find_view_code(signature)
         for view in views:
             self.constants |= view.constants
-        return body_lines(signature, *self._shape, **self._options, views=views)
+        return body_lines(signature, *self.shape, **self.options, views=views)
 
-    def _find_view_code(self, signature: CallSignature) -> list[ViewCode]:
+    def find_view_code(self, signature: CallSignature) -> list[ViewCode]:
         """Return how code makes views instead of the frontend's `view`, which may know only after a first view."""
-        boundary = self._shape[0]
+        boundary = self.shape[0]
         frontend = boundary.frontend
         if frontend is None or frontend.views is None or not (boundary.array_types and boundary.mutable):
             return []
@@ -98,10 +99,10 @@ class Body:
 
     def lines_of_tensors(self, signature: CallSignature, frontend: Frontend[Any]) -> list[str] | None:
         """Return the same lines with the array that they return made a tensor; None where they may call another runner."""
-        boundary, prefix, specialized = self._shape
-        if self._options["declines"]:
+        boundary, prefix, specialized = self.shape
+        if self.options["declines"]:
             return None
-        return body_lines(signature, replace(boundary, frontend=frontend), prefix, specialized, **self._options)
+        return body_lines(signature, replace(boundary, frontend=frontend), prefix, specialized, **self.options)
 
 
 def takes_in_order(kernel: Runner, signature: CallSignature) -> bool:

@@ -41,6 +41,7 @@ from .emit import indent, make_function, prefix_constant, rename_constants, rena
 from .engine import KernelCall
 from .first_calls import make_first_calls as plain_first_calls
 from .lazy_function import FirstCalls, Found, LazyFunction
+from .native import find_front
 from .overriding import make_attempt, make_error_test
 from .result_lines import all_values
 from .signature import CallSignature, ResultCheck
@@ -61,6 +62,7 @@ from .traits import Runner, RunnerTraits
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.runners import DeviceChoice
+    from .plans import CallPlan
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
@@ -77,6 +79,16 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
         return _warm_up(entry, args, kwargs) if found is None else found
 
     return find_or_warm_up
+
+
+def make_plan(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> CallPlan | None:
+    """Return how a compiled front serves a function's calls; see Note [A compiled front] in `native`."""
+    front = find_front()
+    if front is None:
+        return None
+    from .plans import CallPlan  # which others do without
+
+    return CallPlan(entry, adapter, front)
 
 
 def _warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found | None:

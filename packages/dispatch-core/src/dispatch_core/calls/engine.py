@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..operators.result_watch import Watch
     from .adapters import SignatureAdapter
     from .lazy_function import FirstCalls
+    from .plans import CallPlan
     from .traits import Runner
 
 
@@ -45,6 +46,9 @@ class Engine(Protocol):
 
     def make_first_calls(self, entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls | None:
         """Return a function that finds what serves first calls, or None where the caller does from the start."""
+
+    def make_plan(self, entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> CallPlan | None:
+        """Return how a compiled front serves a function's calls, or None where there is none."""
 
     def make_adapted_caller(self, entry: OperatorEntry, adapter: SignatureAdapter) -> Runner:
         """Return the function of a frontend that calls an operator with its own argument names."""

@@ -11,11 +11,14 @@ import builtins
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FunctionType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import ref
 
 from ..tracebacks import trim_traceback
 from .emit import is_generated
+
+if TYPE_CHECKING:
+    from .plans import CallPlan
 
 #: How many calls of a function are served by others, before it gets code of its own.
 FIRST_CALLS = 8
@@ -72,7 +75,8 @@ class LazyFunction:
     arguments of a call as long as there is no code, without the lock. It may return a function and arguments that serve
     the call: the first `FIRST_CALLS` of these are, and besides all those whose results are compared.
     Without a ``name`` the function takes the name and module of the one that ``make`` returned. With ``is_inside`` it trims
-    no tracebacks: another function calls it.
+    no tracebacks: another function calls it. By a ``plan`` a compiled front stands for the function, and hands it the calls
+    that it does not serve; see Note [A compiled front] in `native`.
 
     >>> from dispatch_core.calls.emit import define, make_function
     >>> text = define("add(x, y=2)", ["return x + y"])
@@ -81,7 +85,12 @@ class LazyFunction:
     (3, (2,))
     """
 
-    __slots__ = ("_codes", "_first", "_first_calls", "_generation", "_is_named", "_left", "_lock", "_make", "function")
+    # fmt: off
+    __slots__ = (
+        "_codes", "_first", "_first_calls", "_generation", "_is_named", "_left", "_lock", "_make", "_plan", "_python",
+        "function",
+    )
+    # fmt: on
 
     def __init__(
         self,
@@ -91,6 +100,7 @@ class LazyFunction:
         *,
         name: str = "",
         is_inside: bool = False,
+        plan: CallPlan | None = None,
     ) -> None:
         self._make, self._lock, self._is_named = make, lock, bool(name)
         self._first_calls, self._left, self._first = first_calls, FIRST_CALLS, (_first_inside if is_inside else _first)
@@ -99,9 +109,11 @@ class LazyFunction:
         #: Generation → references to its code, which go with the code.
         self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
         names = {"__builtins__": builtins, "__name__": __name__, "__lazy": self, "__trim": trim_traceback}
-        self.function = FunctionType(self._first.__code__, names, name)
+        self._python = FunctionType(self._first.__code__, names, name)
         if name:
-            self.function.__qualname__ = name  # CPython's own argument errors begin with it
+            self._python.__qualname__ = name  # CPython's own argument errors begin with it
+        self._plan = plan
+        self.function: Any = self._python if plan is None else plan.make_front(self._python)
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
         """Return a function and arguments that serve a call: those of the first calls, or this one with code."""
@@ -113,17 +125,17 @@ class LazyFunction:
                 return function, values, {}
         with self._lock:
             self.take(self._make())
-        return self.function, args, kwargs
+        return self._python, args, kwargs
 
     def make(self) -> None:
         """Make the code, unless it is there."""
         with self._lock:
-            if self.function.__code__ is self._first.__code__:
+            if self._python.__code__ is self._first.__code__:
                 self.take(self._make())
 
     def take(self, made: Callable[..., object]) -> None:
         """Run as ``made`` does from now on; calls under way in other threads end as they began."""
-        function = self.function
+        function = self._python
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
         if is_generated(made):
             if not self._is_named:
@@ -161,17 +173,24 @@ class LazyFunction:
         if codes is None or generation == self._generation or codes.get(generation, True):
             return
         if codes.pop(generation, None) is not None:
-            names = self.function.__globals__
+            names = self._python.__globals__
             for name in [name for name in list(names) if name.endswith(f"@{generation}")]:
                 del names[name]
 
     def reset(self) -> None:
         """Make the code again at the next call."""
-        self.function.__code__ = self._first.__code__
+        self._python.__code__ = self._first.__code__
 
     def invalidate(self) -> None:
         """Make the code again, with globals that may mean something else: see Note [Globals live as long as their code]."""
         if self._generation >= 0:
             self._generation += 1
         self.reset()
+        if self._plan is not None:
+            self._plan.forget(self.function)
         self._end(self._generation - 1)
+
+    def forget_targets(self) -> None:
+        """Drop the runners that a compiled front knows, if there is one."""
+        if self._plan is not None:
+            self._plan.forget_targets(self.function)

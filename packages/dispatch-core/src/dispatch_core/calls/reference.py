@@ -84,6 +84,10 @@ def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = No
     """Return None: plain code is the same for every call."""
 
 
+def make_plan(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> None:
+    """Return None: a compiled front stands for generated code."""
+
+
 def make_adapted_caller(entry: OperatorEntry, adapter: SignatureAdapter) -> Runner:
     """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
     override = adapter.override

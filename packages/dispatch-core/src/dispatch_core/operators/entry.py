@@ -244,6 +244,8 @@ class OperatorEntry:
         if self._op is not None:
             # Last: a reader of the new number finds nothing of the older state.
             self._op.generation = self.generation
+            for lazy in self._op._callers:
+                lazy.forget_targets()
         if self.specialized_mask is not None or self.specialized_states:
             self.specialized_mask, self.specialized_states = None, ()
             self.reset_callers()

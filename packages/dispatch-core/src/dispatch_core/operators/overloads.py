@@ -87,14 +87,16 @@ class OpOverload(Protocol):
 
 def is_overload(op: object) -> TypeGuard[OpOverload]:
     """Return whether an object is an overload; asking the protocol for its instances takes as long as twenty calls."""
-    return type(op) is FunctionType and hasattr(op, "_entry")
+    return isinstance(op, FunctionType) and hasattr(op, "_entry")
 
 
 def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
     engine, lock = entry.registry.engine, entry.registry.lock
     name = entry.operator_name
-    call = LazyFunction(lambda: engine.make_caller(entry), lock, engine.make_first_calls(entry))
+    call = LazyFunction(
+        lambda: engine.make_caller(entry), lock, engine.make_first_calls(entry), plan=engine.make_plan(entry)
+    )
     redispatch = LazyFunction(lambda: engine.make_redispatcher(entry), lock)
     op: Any = call.function
     op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
@@ -145,6 +147,7 @@ def rename_arguments(
     override: Override | None = None,
     overrides: Callable[[tuple[Any, ...]], bool] = bool,
     plain_types: Collection[type] = frozenset(),
+    numbers: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
@@ -159,7 +162,8 @@ def rename_arguments(
     None. A function of an operator that takes no tensor makes tensors of its arrays. ``override`` gets the arguments of a
     call, by position and by name, and returns the result, or ``NotImplemented`` where none of them overrides the function;
     ``overrides`` says so of some values, and ``plain_types`` has further types of tensors that override nothing. See Note
-    [Functions that may be overridden] in `overriding`.
+    [Functions that may be overridden] in `overriding`. ``numbers`` is what ``slow_path`` calls for a tensor and an int or a
+    float, where that is all it does with them.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -193,10 +197,14 @@ def rename_arguments(
         fill=fill,
         override=override,
         overrides=overrides,
+        numbers=numbers,
         plain_types=plain_types,
     )
     first_calls = engine.make_first_calls(entry, adapter)
-    lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name)
+    plan = engine.make_plan(entry, adapter)
+    lazy = LazyFunction(
+        lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, first_calls, name=name, plan=plan
+    )
     op._callers.append(lazy)
     return lazy.function
 

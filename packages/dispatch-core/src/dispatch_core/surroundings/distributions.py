@@ -42,6 +42,7 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-backend-cpu-native",
         "dispatch-backend-meta",
         "dispatch-backend-npu",
+        "dispatch-calls-native",
         "dispatch-frontend-torchlike",
         "dispatch-kernels-numba",
         "dispatch-torchlike-as-torch",

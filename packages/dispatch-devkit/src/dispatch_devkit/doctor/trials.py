@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
+from dispatch_core.calls import describe_front
 from dispatch_core.errors import BackendError
 from dispatch_core.escapes import to_printable
 from dispatch_core.inspection import (
@@ -93,6 +94,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
         settings = Settings()
         findings = [Finding("variable", AUTOLOAD, "", "", "failed", str(error))]
     findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
+    findings += _compiled_calls()
     if names:
         findings = []
     findings += [found for claim, found in (*_array_types(catalog), *_stand_ins(catalog)) if claim in wanted]
@@ -138,6 +140,15 @@ def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
         if not catalog.claims(KERNELS, name):
             text = f"names {name!r}, which no installed distribution provides"
             yield Finding("variable", SWITCHED_ON, "", "", "failed", text)
+
+
+def _compiled_calls() -> Iterator[Finding]:
+    """Yield the finding about the compiled front of calls, where it is installed."""
+    is_on, remark = describe_front()
+    if remark:
+        outcome = "ok" if is_on else "blocked" if "DISPATCH_NATIVE" in remark else "refused"
+        reason, notes = ("", (remark,)) if is_on else (remark, ())
+        yield Finding("compiled", "calls", "dispatch-calls-native", "", outcome, reason, notes=notes)
 
 
 def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:

@@ -173,7 +173,7 @@ def _make_binary(operator: table.OverloadGroup, override: Override) -> Callable[
         tensors, operator.name, Tensor, read_names if is_named else slow_path, names=names,
         extra={} if is_named else extra, slow_path_types=PLAIN_NUMBERS, takes_more=operator.name in SCALED,
         missing=_MISSING if is_named else None, with_out=find_with_out(tensors) if has_out else None,
-        override=override.hook, overrides=overrides_any, plain_types=PLAIN,
+        override=override.hook, overrides=overrides_any, plain_types=PLAIN, numbers=numbers,
     )
     # fmt: on
     return function

@@ -29,14 +29,18 @@ def find_view_code(op: Any, mask: int) -> list[ViewCode]:
     if view_kinds[op] < 0:
         value, made = "__alias({base}, __op, ({rest}))", {"__alias": make_alias}
         bits = dict.fromkeys((0, AUTOGRAD_BITS.get(mask, 0)))
-        return [ViewCode(mask | bit, "", mask, "_autograd", value, made) for bit in bits]
+        parts = (("made", make_alias),)
+        return [ViewCode(mask | bit, "", mask, "_autograd", value, made, parts) for bit in bits]
     if mask not in AUTOGRAD_BITS:
         return []
     view = mask | AUTOGRAD_BITS[mask]
     constants = {"__tick": tick, "__records": is_grad_enabled, "__unrecorded": UNRECORDED}
+    late = ("called", tick), ("operator",), ("rest",), ("choice", is_grad_enabled, None, UNRECORDED)
+    first, later = (("base",), *late, ("constant", None)), (("first",), *late, ("attribute",))
+    condition, value = "type(__b := {base}._autograd) is tuple", f"__b[0], {_LATE}, __b"
     return [
-        ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants),
-        ViewCode(view, "type(__b := {base}._autograd) is tuple", view, "_autograd", f"__b[0], {_LATE}, __b", constants),
+        ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants, first),
+        ViewCode(view, condition, view, "_autograd", value, constants, later),
     ]
 
 

@@ -82,6 +82,7 @@ def _make_forward(name: str, function: Callable[..., Any], python: str) -> Calla
         override=override,
         overrides=overrides_any,
         plain_types=PLAIN,
+        numbers=numbers,
     )
     return _name(made, python)
 

@@ -33,7 +33,7 @@ def complete(found: Any, namespace: str, name: str = "") -> None:
 
 def complete_function(found: Any, namespace: str, name: str = "") -> None:
     """Do as `complete` for a function, and nothing for other objects; a function of ``torch`` itself says ``torchlike``."""
-    if type(found) is FunctionType:
+    if isinstance(found, FunctionType):
         complete(found, namespace, name)
         if namespace == "torch" and found.__module__.partition(".")[2].partition(".")[0] in _INNER:
             found.__module__ = spell()

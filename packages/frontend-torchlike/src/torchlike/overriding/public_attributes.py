@@ -87,7 +87,7 @@ class PublicAttribute:
                 return plain
             if isinstance(plain, property):
                 plain = PublicProperty(self._name, plain)
-            elif type(plain) is FunctionType:
+            elif isinstance(plain, FunctionType):
                 plain = make_method(plain, lambda: self._public, self._name)
             self._public = plain
         return self._public

@@ -120,7 +120,7 @@ def complete(module: ModuleType, name: str) -> None:
 def _name_members(module: ModuleType, own: str) -> None:
     """Name the classes and functions of a module as torch's, those that it imports too; ``own`` was the module's name."""
     for value in list(_members_of(module).values()):
-        if type(value) is FunctionType:
+        if isinstance(value, FunctionType):
             where = value.__module__
             # Pickles of torchlike's own tensors name the functions that make them again.
             if where is not None and where.startswith("torchlike") and not value.__name__.startswith("_rebuild"):

@@ -353,7 +353,7 @@ def _is_published(name: str, value: Any) -> bool:
         return False
     if type(value) is LazyAttribute:
         return name not in METHODS or name in _WRITTEN
-    return type(value) in (FunctionType, property, LazyProperty)
+    return type(value) in (property, LazyProperty) or isinstance(value, FunctionType)
 
 
 #: Methods that are loaded late, and are not functions of operators.

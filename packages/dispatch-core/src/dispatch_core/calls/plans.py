@@ -1,0 +1,306 @@
+"""Plans and targets of the compiled front: how a function's arguments are written, and how a runner is run.
+
+See Note [A compiled front] in `native`. Everything here is read off the signature, the adapter and the body that generated
+code is written of. Kinds are numbers that the front has, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+from ..arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
+from ..keys import context
+from ..tracebacks import trim_traceback
+from .adapters import SignatureAdapter, adapt_signature
+from .argument_checks import INT_LIST
+from .emit import define, make_function
+from .native import find_front
+from .overriding import CLASSES, MODES
+from .signature import CallParameter, CallSignature
+
+if TYPE_CHECKING:
+    from ..operators.entry import OperatorEntry
+    from .bodies import Body
+    from .traits import Runner
+
+#: Kinds of parameters.
+TENSOR, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER = range(
+    1, 14
+)
+#: Ways to run a target.
+ASIDE, CALL, BODY = range(3)
+#: Kinds of results.
+FRESH, VIEW, WRITTEN, PLAIN, VIEWS = range(5)
+#: Parts of the value of a view's attribute, by the names that `ViewCode.parts` has for them.
+PARTS: Final = {
+    name: number for number, name in enumerate("constant base first called operator rest choice attribute made".split())
+}
+
+_OF_TENSORS: Final = {"tensor": TENSOR, "optional": OPTIONAL_TENSOR, "list": LIST, "optional_list": OPTIONAL_LIST}
+_OF_TYPES: Final = {
+    "int": INT,
+    "SymInt": INT,
+    "float": FLOAT,
+    "bool": BOOL,
+    "Scalar": SCALAR,
+    "ScalarType": SCALAR_TYPE,
+    "Device": DEVICE,
+    "Any": ANY,
+}
+#: The most arguments, results, frontends, and kernels for one value of an argument, that the front has room for.
+_ARGUMENTS, _RESULTS, _LAYOUTS, _SPECIAL, _RECIPES, _PARTS = 14, 6, 4, 3, 2, 8
+_MASKS: Final = 1 << 64
+_NUMBERS: Final = frozenset({int, float})
+
+#: The frame of a call, and that of a runner below it, through which the front raises an error: as generated code has them.
+_CALL_TEXT: Final = define(
+    "__call(__e)", ["try:", "    __run(__e)", "except __error as __e:", "    __trim(__e)", "    raise"]
+)
+_RUN_TEXT: Final = define("__run(__e)", ["__raise(__e)"])
+
+
+def layout_of(frontend: Frontend[Any]) -> Any:
+    """Return where a frontend's tensors have their attributes, or None where these are no slots of its class."""
+    front, cls = find_front(), frontend.tensor_type
+    known = _layouts.get(cls)
+    if known is None or known[0] is not frontend:
+        try:
+            found = front.Layout(cls, None if is_bare(frontend.new, cls) else frontend.new)
+        except TypeError:
+            found = None
+        known = _layouts[cls] = frontend, found
+    return known[1]
+
+
+_layouts: Final[dict[type, tuple[Frontend[Any], Any]]] = {}
+# Plans have the layouts of the frontends that there are.
+on_frontends(lambda: find_front().renew())
+
+
+class CallPlan:
+    """Makes the front of a function, and what it asks for: its plan, and the targets of runners."""
+
+    __slots__ = ("adapter", "entry", "front", "throwers")
+
+    def __init__(self, entry: OperatorEntry, adapter: SignatureAdapter | None, front: Any) -> None:
+        self.entry, self.adapter, self.front = entry, adapter, front
+        #: The functions that raise errors again, by their frames.
+        self.throwers: dict[tuple[int, ...], Callable[[BaseException], object]] = {}
+
+    def make_front(self, function: FunctionType) -> Any:
+        """Return the object that serves calls in the place of a function."""
+        return self.front.Front(function, self.make_plan, self.make_target)
+
+    def forget(self, function: Any) -> None:
+        """Make the plan of a front again: the schema is another one."""
+        self.throwers.clear()
+        self.front.forget(function)
+
+    def forget_targets(self, function: Any) -> None:
+        """Drop the runners that a front knows: the tables were emptied."""
+        self.throwers.clear()
+        self.front.forget_targets(function)
+
+    def make_plan(self) -> Any:
+        """Return the plan, or None where the front serves no call."""
+        entry, adapter = self.entry, self.adapter
+        signature = entry.signature
+        if signature is None or not signature.is_specializable or not signature.has_tensors:
+            return None
+        if len(signature.parameters) > _ARGUMENTS or signature.parameters[0].keyword_only or MODES >= _MASKS:
+            return None
+        layouts = self._find_layouts()
+        if not layouts:
+            return None
+        spec = {
+            "layouts": layouts,
+            "table": entry.call_table,
+            "masked": entry.masked_table,
+            "star": -1,
+            "modes": 0,
+            "numbers": None,
+            "alone": None,
+            "plain": None,
+            "elsewhere": None,
+        }
+        if adapter is not None:
+            if adapter.fill:
+                return None
+            signature = adapt_signature(signature, adapter)
+            if adapter.star:
+                spec["star"] = [each.name for each in signature.parameters].index(adapter.star)
+            spec["alone"] = adapter.alone
+            if adapter.slow_path_types:
+                spec["elsewhere"] = adapter.slow_path_types
+                spec["numbers"] = adapter.numbers if adapter.slow_path_types == _NUMBERS else None
+            if adapter.override is not None:
+                spec |= {"modes": MODES, "plain": adapter.plain_types}
+        spec["positional"] = sum(not each.keyword_only for each in signature.parameters)
+        spec["parameters"] = tuple([self._describe(each) for each in signature.parameters])
+        return self.front.Plan(spec)
+
+    def _find_layouts(self) -> tuple[Any, ...]:
+        cls = None if self.adapter is None else self.adapter.tensor_type
+        found = [layout_of(each) for each in FRONTENDS.values() if cls is None or each.tensor_type is cls]
+        return tuple([each for each in found if each is not None][:_LAYOUTS])
+
+    def _describe(self, parameter: CallParameter) -> tuple[Any, ...]:
+        kind = kind_of(parameter)
+        if kind == ANY and self.adapter is not None and self.adapter.override is not None:
+            kind = OTHER  # it may override the function
+        one = None
+        if kind == INTS and "[1]" in parameter.type:
+            one = parameter.check(3)
+            one = one if type(one) in (tuple, list) else None
+        required = parameter.required
+        # fmt: off
+        return (
+            parameter.name, kind, int(parameter.type.endswith("?")), int(required), int(parameter.keyword_only),
+            None if required else parameter.default, one,
+        )
+        # fmt: on
+
+    def make_target(self, mask: int, runner: Runner) -> Any:
+        """Return how a runner is run that the operator's table has for a mask; None where this call alone is Python's."""
+        entry, signature = self.entry, self.entry.signature
+        traits = entry.tables.traits_of(runner)
+        if signature is None or traits.is_watched:
+            return None
+
+        def thrower() -> Callable[[BaseException], object]:
+            return self.find_thrower(mask, runner, None if spec is None else traits.body)
+
+        spec = None
+        if self.adapter is not None and self.adapter.override is not None and mask & CLASSES:
+            way = ASIDE
+        else:
+            spec = None if traits.body is None else make_body_spec(traits.body, signature)
+            way = CALL if spec is None else BODY
+        common = {"way": way, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
+        return self.front.Target(common if spec is None else {**spec, **common})
+
+    def find_thrower(self, mask: int, runner: Runner, body: Body | None) -> Callable[[BaseException], object]:
+        """Return a function that raises an error again through the frames that generated functions would have here."""
+        entry, state = self.entry, context.current()
+        is_inline = entry.specialized_mask == mask if state is None else (mask, state) in entry.specialized_states
+        kernel = runner if body is None else body.constants["__kernel"]
+        key = id(kernel), int(is_inline), int(body is None)
+        if key not in self.throwers:
+            own = {"__kernel": kernel} if is_inline or body is not None else {}
+            run = self.front.raise_error
+            names = {"__error": Exception, "__trim": trim_traceback}
+            if not is_inline and body is not None:
+                run = make_function(_RUN_TEXT, f"kernel of {entry.name}", {"__raise": run, **own}, is_shared=True)
+                own = {}
+            self.throwers[key] = make_function(
+                _CALL_TEXT, f"call of {entry.name}", {**names, **own, "__run": run}, is_shared=True
+            )
+        return self.throwers[key]
+
+
+def kind_of(parameter: CallParameter) -> int:
+    """Return the kind of a parameter."""
+    if parameter.tensors:
+        kind = _OF_TENSORS[parameter.tensors]
+        return OPTIONAL_TENSOR if kind == TENSOR and parameter.default is None else kind
+    return INTS if INT_LIST.fullmatch(parameter.type) else _OF_TYPES.get(parameter.type.rstrip("?"), OTHER)
+
+
+def make_body_spec(body: Body, signature: CallSignature) -> dict[str, Any] | None:
+    """Return how a backend's kernel is called and what is made of its results; None where the runner is called instead."""
+    boundary, prefix, specialized = body.shape
+    constants, options, frontend = body.constants, body.options, boundary.frontend
+    layout = None if frontend is None else layout_of(frontend)
+    results, writes = signature.results, signature.writes
+    if frontend is None or layout is None or len(specialized) > _SPECIAL or prefix > _ARGUMENTS:
+        return None
+    kinds = []
+    for result in results:
+        if result.output_mask >= 0 or (result.kind in ("view", "self") and len(results) > 1):
+            return None
+        if result.kind == "view" and frontend.views is None:
+            return None
+        if result.is_list and result.kind not in ("view", "other"):
+            return None
+        if result.kind == "view":
+            kinds.append(VIEWS if result.is_list else VIEW)
+        else:
+            kinds.append({"fresh": FRESH, "self": WRITTEN, "other": PLAIN}[result.kind])
+    if len(results) > _RESULTS or any("list" in signature.parameters[index].tensors for index in writes):
+        return None
+    usual = _make_way(signature, constants["__kernel"], in_order=options["in_order"])
+    specials = [
+        _make_way(signature, constants[f"__special{number}"], leave_out=index, only=constants[f"__only{number}"])
+        for number, index in enumerate(specialized)
+    ]
+    return {
+        "layout": layout,
+        "usual": usual,
+        "specials": tuple(specials),
+        "recipes": _make_recipes(body, signature),
+        "prefix": tuple([constants[f"__before{number}"] for number in range(prefix)]) or None,
+        "below": constants.get("__run_below"),
+        "declines": int(options["declines"]),
+        "is_short": int(options["is_short"]),
+        "itself": int(options["itself"]),
+        "tensors": tuple([kind_of(each) if each.tensors else 0 for each in signature.parameters]),
+        "kinds": tuple(kinds),
+        "sources": tuple([each.source for each in results]),
+        "optional": tuple([int(each.is_optional) for each in results]),
+        "writes": writes if frontend.writes is not None else (),
+        "array_type": constants["__array"],
+        "coerce": constants["__coerce"],
+        "check_view": constants["__view_of"],
+        "mask": boundary.mask,
+        "rebind": constants["__rebind"],
+        "written": constants.get("__mutated"),
+        "op": constants["__op"],
+        "view": constants.get("__view"),
+        "views": constants.get("__views"),
+        "several": constants["__several"],
+        "as_list": constants["__list"],
+        "refuse": constants.get("__refuse_declined"),
+    }
+
+
+def _make_way(
+    signature: CallSignature, call: Runner, *, in_order: bool = False, leave_out: int = -1, only: object = None
+) -> dict[str, Any]:
+    """Return the order in which a kernel takes its arguments, and which of them by name."""
+    places = [index for index in range(len(signature.parameters)) if index != leave_out]
+    by_name = [index for index in places if signature.parameters[index].keyword_only and not in_order]
+    names = tuple([sys.intern(signature.parameters[index].name) for index in by_name])
+    order = [index for index in places if index not in by_name]
+    return {
+        "call": call,
+        "names": names or None,
+        "only": only,
+        "index": leave_out,
+        "positional": len(order),
+        "order": (*order, *by_name),
+    }
+
+
+def _make_recipes(body: Body, signature: CallSignature) -> tuple[dict[str, Any], ...]:
+    """Return how views are made of bases with certain masks, where the frontend has said it in parts."""
+    made: list[dict[str, Any]] = []
+    for view in body.find_view_code(signature):
+        if view.parts is None or view.base_mask >= _MASKS or len(view.parts) > _PARTS or len(made) == _RECIPES:
+            return ()
+        made.append(
+            {
+                "base": view.base_mask,
+                "mask": view.mask,
+                "attribute": view.attribute,
+                "parts": tuple([_make_part(*each) for each in view.parts]),
+            }
+        )
+    return tuple(made)
+
+
+def _make_part(name: str, *values: object) -> Sequence[object]:
+    value, yes, no = (*values, None, None, None)[:3]
+    return PARTS[name], value, yes, no
