@@ -94,7 +94,7 @@ class Program:
         alike = [each for each in self.tensors if each.dtype is a.dtype and each.shape[-1:] == a.shape[-1:]]
         b = draw.choice(alike if draw.random() < 0.7 else self.tensors)
         dim, number = draw.choice([0, 1, -1, 2, -2, 5]), draw.choice(NUMBERS)
-        kind = draw.randrange(13)
+        kind = draw.randrange(15)
         if kind == 0:
             return getattr(torchlike, draw.choice(UNARY))(a)
         if kind == 1:
@@ -131,6 +131,18 @@ class Program:
             )
         if kind == 11:
             return self._make()
+        if kind == 12:
+            bounds = draw.choice([(0, 1), (None, 0.5), (-1.5, None), (number, None)])
+            return draw.choice([partial(a.clamp, *bounds), partial(a.clamp_min, number), partial(torchlike.mv, a, b)])()
+        if kind == 13:
+            size = draw.choice([(2, *a.shape), (-1,), (4, 3), (2, 3, 4), (1, 1, 64), (3, 4)])
+            views = [partial(a.expand, size), partial(a.unsqueeze, dim), a.squeeze, partial(a.squeeze, dim)]
+            views += [
+                partial(a.permute, draw.choice([(1, 0), (0, 1), (2, 0, 1), (0,)])),
+                partial(a.reshape, size),
+                a.flatten,
+            ]
+            return draw.choice(views)()
         return draw.choice([a.exp_, a.neg_, a.relu_, partial(a.add_, b, alpha=2), a.item])()
 
 

@@ -184,6 +184,18 @@ def test_relu(name, number):
         compare(name, values(dtype_of(number), shape, 1), served=True)
 
 
+@ways("clamp", "clamp min", "clamp max")
+def test_bounds_that_are_numbers(name, number):
+    dtype, both = dtype_of(number), COMPILED[name]["way"] == "clamp"
+    for shape in SHAPES:
+        a = values(dtype, shape, 1)
+        for low, high in [(-1, 1), (0.5, -0.5), (-0.0, 0.0), (0.0, -0.0), (float("nan"), 1), (1e300, -1e300)]:
+            compare(name, a, *((low, high) if both else (low,)), served=True)
+    if name == "clamp":
+        for low, high in [(None, 1), (0, None), (None, 2**60), (None, True)]:
+            compare(name, a, low, high, served=high is not True and high != 2**60)
+
+
 @ways("gate")
 def test_the_gradient_of_relu(name, number):
     dtype = dtype_of(number)
@@ -330,6 +342,18 @@ def test_products_of_matrices(name, number):
     compare(name, great[:, ::-1], great, served=False)
 
 
+@ways("mv")
+def test_products_of_a_matrix_and_a_vector(name, number):
+    dtype = dtype_of(number)
+    for n, m in [(1, 1), (2, 3), (8, 8), (7, 1), (1, 9), (33, 17)]:
+        a, b = plain(dtype, (n, m), 1), plain(dtype, (m,), 2)
+        compare(name, a, b, served=True)
+        compare(name, np.asfortranarray(a), b, served=True)
+    great = np.full((2, 2), np.finfo(dtype).max, dtype)
+    compare(name, great, great[0], served=True)
+    compare(name, great, great[:, 0], served=False)
+
+
 @ways("addmm")
 def test_products_of_matrices_with_a_bias(name, number):
     dtype = dtype_of(number)
@@ -344,6 +368,9 @@ def test_products_of_matrices_with_a_bias(name, number):
 
 
 VIEWED = [
+    np.zeros((3, 1)),
+    np.zeros((1, 1)),
+    np.arange(3.0),
     np.arange(24.0),
     np.arange(24).reshape(2, 3, 4),
     np.zeros((4, 6)).T,
@@ -374,11 +401,42 @@ def outcome(kernel, args):
         found.flags.num,
         owner and found.size and start,
         owner,
-        found.tobytes(),
+        found.size < 1 << 20 and found.tobytes(),
     )
 
 
 ARGUMENTS = {
+    "permute": [
+        ((0,),),
+        ((1, 0),),
+        ([1, 0],),
+        ((-1, 0),),
+        ((0, 0),),
+        ((2, 0, 1),),
+        ((0, 2, 1),),
+        ((),),
+        ((0, 5),),
+        ((0, True),),
+    ],
+    "unsqueeze": [(0,), (1,), (-1,), (2,), (-2,), (3,), (4,), (-5,), (True,)],
+    "squeeze": [()],
+    "squeeze dim": [(0,), (1,), (-1,), (2,), (5,), (-5,), (True,)],
+    "expand": [
+        *[((24,),), ((2, 24),), ((-1,),), ((5, -1),), ((2, 3, 4),), ((2, 2, 3, 4),), ((1, 2, 3, 4),), ((1, 1, 24),)],
+        *[
+            ((4, 6),),
+            ((3, 1, 4, 6),),
+            ((2, 6, 3),),
+            ((5, 6, 1),),
+            ((-1, -1, -1),),
+            ((7,),),
+            ((),),
+            ((3,),),
+            ((1,),),
+            ((2, 2),),
+        ],
+        *[((0, 24),), ((-2, 24),), ([24],), ((1, 0, 3),), ((2, 1),), ((2**40, 24),)],
+    ],
     "view": [
         ((24,),),
         ([24],),

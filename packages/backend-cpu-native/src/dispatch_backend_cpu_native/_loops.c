@@ -214,6 +214,28 @@ static PyObject *serve_number(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
     return r;
 }
 
+/* A ufunc of an array and two bounds, each a number or None: of (self, min, max), (self, min) or (self, max). Where one is
+ * missing, the constants are the least and the greatest element. */
+static PyObject *clamp(Kernel *k, PyObject *x, PyObject *least, PyObject *most) {
+    PyArrayObject *a = as_array(x);
+    int type = a ? type_of(k, a) : -1;
+    Number bounds[2];
+    if (type < 0 || !k->constant[0][type] || !k->constant[1][type] || (least == Py_None && most == Py_None)) return NULL;
+    if (least != Py_None && !take_number(least, type, &bounds[0])) return NULL;
+    if (most != Py_None && !take_number(most, type, &bounds[1])) return NULL;
+    PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
+    if (!r) return NULL;
+    char *at[4] = {PyArray_BYTES(a), least == Py_None ? k->constant[0][type] : (char *)&bounds[0],
+                   most == Py_None ? k->constant[1][type] : (char *)&bounds[1], data_of(r)};
+    npy_intp size = PyArray_ITEMSIZE(a), steps[4] = {size, 0, 0, size};
+    run(k, type, at, PyArray_SIZE(a), steps);
+    return r;
+}
+
+static PyObject *serve_clamp(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return clamp(k, args[0], args[1], args[2]); }
+static PyObject *serve_clamp_min(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return clamp(k, args[0], args[1], Py_None); }
+static PyObject *serve_clamp_max(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return clamp(k, args[0], Py_None, args[1]); }
+
 /* relu's gradient: of (gradient, self, threshold) where the threshold is zero. */
 static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *g = as_array(args[0]), *a = as_array(args[1]);
@@ -371,12 +393,12 @@ static PyObject *serve_fold_along(Kernel *k, PyObject *const *args, Py_ssize_t n
 
 static inline int is_packed(PyArrayObject *a) { return PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS) || PyArray_CHKFLAGS(a, NPY_ARRAY_F_CONTIGUOUS); }
 
-/* Multiply two matrices as ndarray.dot does; see Note [Floating-point flags]. */
-static PyObject *multiply(Kernel *k, PyObject *x, PyObject *y) {
+/* Multiply two matrices, or one and a vector, as ndarray.dot does; see Note [Floating-point flags]. */
+static PyObject *multiply(PyObject *x, PyObject *y, int ndim) {
     PyArrayObject *a = as_array(x), *b = as_array(y);
     if (!quiet || !a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
     int type = PyArray_TYPE(a);
-    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2) return NULL;
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != ndim) return NULL;
     if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0) || !PyArray_SIZE(a) || !PyArray_SIZE(b)) return NULL;
     if (!is_packed(a) || !is_packed(b) || PyContext_Enter(quiet) < 0) return NULL;
     PyObject *r = PyArray_MatrixProduct2(x, y, NULL);
@@ -384,7 +406,8 @@ static PyObject *multiply(Kernel *k, PyObject *x, PyObject *y) {
     return r;
 }
 
-static PyObject *serve_mm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return multiply(k, args[0], args[1]); }
+static PyObject *serve_mm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return multiply(args[0], args[1], 2); }
+static PyObject *serve_mv(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) { return multiply(args[0], args[1], 1); }
 
 /* Of (self, mat1, mat2, *, beta=1, alpha=1) with factors of 1: a product, to which the ufunc adds a row or a matrix. */
 static PyObject *serve_addmm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
@@ -400,7 +423,7 @@ static PyObject *serve_addmm(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     npy_intp rows = PyArray_DIM(a, 0), columns = PyArray_DIM(b, 1);
     if (type < 0 || rows * columns > k->most) return NULL;
     if (ndim == 1 ? PyArray_DIM(bias, 0) != columns : ndim != 2 || PyArray_DIM(bias, 0) != rows || PyArray_DIM(bias, 1) != columns) return NULL;
-    PyObject *r = multiply(k, args[1], args[2]);
+    PyObject *r = multiply(args[1], args[2], 2);
     if (!r) return NULL;
     npy_intp size = PyArray_ITEMSIZE(bias), steps[3] = {size, size, size}, length = ndim == 1 ? columns : rows * columns;
     for (char *at = data_of(r), *end = at + rows * columns * size; at < end; at += length * size) {
@@ -510,14 +533,90 @@ static PyObject *serve_slice(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     return view_at(a, ndim, dims, strides, PyArray_BYTES(a) + start * PyArray_STRIDE(a, dim));
 }
 
+/* Of (self, dims). */
+static PyObject *serve_permute(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    PyObject *dims = args[1];
+    if (!a || !PyArray_SIZE(a) || !PyArray_NDIM(a) || !(PyTuple_CheckExact(dims) || PyList_CheckExact(dims))) return NULL;
+    npy_intp order[NPY_MAXDIMS];
+    unsigned char is_taken[NPY_MAXDIMS] = {0};
+    int ndim = PyArray_NDIM(a);
+    if (PySequence_Fast_GET_SIZE(dims) != ndim) return NULL;
+    for (int i = 0; i < ndim; i++)
+        if (!take_dim(PySequence_Fast_GET_ITEM(dims, i), a, &order[i]) || is_taken[order[i]]++) return NULL;
+    PyArray_Dims wanted = {order, ndim};
+    return PyArray_Transpose(a, &wanted);
+}
+
+/* Of (self, dim): an array that lies row by row, with a dimension of size 1 more. */
+static PyObject *serve_unsqueeze(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    npy_intp dim, dims[NPY_MAXDIMS];
+    int ndim = a ? PyArray_NDIM(a) : 0;
+    if (!a || !PyArray_SIZE(a) || ndim + 1 > NPY_MAXDIMS || !is_dense(a) || !take_small(args[1], &dim)) return NULL;
+    if (dim < 0) dim += ndim + 1;
+    if (dim < 0 || dim > ndim) return NULL;
+    for (int i = 0; i <= ndim; i++) dims[i] = i < dim ? PyArray_DIM(a, i) : i == dim ? 1 : PyArray_DIM(a, i - 1);
+    PyArray_Dims wanted = {dims, ndim + 1};
+    return PyArray_Newshape(a, &wanted, NPY_CORDER);
+}
+
+static PyObject *serve_squeeze(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    return a && PyArray_SIZE(a) ? PyArray_Squeeze(a) : NULL;
+}
+
+/* Of (self, dim). */
+static PyObject *serve_squeeze_dim(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    npy_intp dim, dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (!a || !PyArray_SIZE(a) || !take_dim(args[1], a, &dim)) return NULL;
+    if (PyArray_DIM(a, dim) != 1) return PyArray_View(a, NULL, NULL);
+    int count = 0;
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        if (i == dim) continue;
+        dims[count] = PyArray_DIM(a, i);
+        strides[count++] = PyArray_STRIDE(a, i);
+    }
+    return view_at(a, count, dims, strides, PyArray_BYTES(a));
+}
+
+/* Of (self, size), a tuple: an array that lies row by row, with its elements again and again. */
+static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    PyObject *size = args[1];
+    if (!a || !PyArray_SIZE(a) || !PyTuple_CheckExact(size) || !is_dense(a)) return NULL;
+    int own = PyArray_NDIM(a);
+    Py_ssize_t count = PyTuple_GET_SIZE(size), added = count - own;
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    if (added < 0 || count > NPY_MAXDIMS) return NULL;
+    for (Py_ssize_t i = count - 1; i >= 0; i--) {
+        if (!take_small(PyTuple_GET_ITEM(size, i), &dims[i])) return NULL;
+        if (i < added) {
+            if (dims[i] < 1) return NULL;
+            /* A dimension of size 1 has the stride of one that begins a new array. */
+            strides[i] = dims[i] == 1 && i + 1 < count ? dims[i + 1] * strides[i + 1] : 0;
+            continue;
+        }
+        npy_intp length = PyArray_DIM(a, i - added);
+        if (dims[i] == -1) dims[i] = length;
+        if (dims[i] == length) strides[i] = PyArray_STRIDE(a, i - added);
+        else if (length == 1 && dims[i] > 0) strides[i] = 0;
+        else return NULL;
+    }
+    return view_at(a, (int)count, dims, strides, PyArray_BYTES(a));
+}
+
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
     {"unary", serve_unary, 1}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
-    {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
+    {"clamp", serve_clamp, 3}, {"clamp min", serve_clamp_min, 2}, {"clamp max", serve_clamp_max, 2}, {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
     {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},
-    {"mm", serve_mm, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
-    {"transpose", serve_transpose, 3}, {"select", serve_select, 3}, {"slice", serve_slice, -1}, {NULL, NULL, 0},
+    {"mm", serve_mm, 2}, {"mv", serve_mv, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
+    {"transpose", serve_transpose, 3}, {"select", serve_select, 3}, {"slice", serve_slice, -1},
+    {"permute", serve_permute, 2}, {"unsqueeze", serve_unsqueeze, 2}, {"squeeze", serve_squeeze, 1},
+    {"squeeze dim", serve_squeeze_dim, 2}, {"expand", serve_expand, 2}, {NULL, NULL, 0},
 };
 
 static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {

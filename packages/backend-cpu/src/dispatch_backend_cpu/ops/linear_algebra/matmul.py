@@ -111,11 +111,16 @@ KERNELS["mm"] = native(
     _BLAS,
 )
 KERNELS["bmm"] = _direct("bmm", 3)
-KERNELS["mv"] = _by_dot(
-    "self.ndim == 2 and vec.ndim == 1 and self.shape[1] == vec.size and self.size",
-    "self",
-    "vec",
-    make_kernel("mv", _product),
+KERNELS["mv"] = native(
+    "mv",
+    _by_dot(
+        "self.ndim == 2 and vec.ndim == 1 and self.shape[1] == vec.size and self.size",
+        "self",
+        "vec",
+        make_kernel("mv", _product),
+    ),
+    None,
+    _BLAS,
 )
 KERNELS["dot"] = _by_dot(
     "self.ndim == tensor.ndim == 1 and self.size == tensor.size", "self", "tensor", make_kernel("dot", _product)

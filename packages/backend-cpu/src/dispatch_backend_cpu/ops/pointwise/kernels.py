@@ -141,8 +141,12 @@ if f.CLIP is None:
 
 OPTIONAL: Final = PLAIN | {type(None)}
 
+#: The way of a compiled kernel for each.
+_COMPILED: Final = {"clamp_min": "clamp min", "clamp_max": "clamp max"}
+_ENDS: Final = {dtype.num: ends for dtype, ends in f.ENDS.items() if dtype in NUMBERS}
+
 for _name, (_parameters, _when, _bounds) in CLAMPS.items():
-    KERNELS[_name] = attempt(
+    _kernel = attempt(
         _parameters,
         f"(numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
         f"clip(self, {_bounds})",
@@ -152,6 +156,7 @@ for _name, (_parameters, _when, _bounds) in CLAMPS.items():
         ENDS=f.ENDS,
         OPTIONAL=OPTIONAL,
     )
+    KERNELS[_name] = native(_COMPILED.get(_name, "clamp"), _kernel, f.CLIP, NUMBERS, constants=_ENDS)
 
 
 def _nan_to_num(general: Kernel) -> Kernel:

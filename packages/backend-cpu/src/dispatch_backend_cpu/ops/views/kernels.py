@@ -117,7 +117,7 @@ def _make_row_major_view(otherwise: Kernel) -> Kernel:
 
 
 #: Returns ``NotImplemented`` for calls that it leaves.
-view_row_major: Final = _make_row_major_view(lambda self, size: NotImplemented)
+view_row_major: Final = native("view", _make_row_major_view(lambda self, size: NotImplemented))
 KERNELS("view", "_unsafe_view")(_make_row_major_view(_view_with_gaps))
 
 
@@ -336,6 +336,11 @@ _COMPILED: Final = {
     "transpose": "transpose.int",
     "select": "select.int",
     "slice": "slice.Tensor",
+    "permute": "permute",
+    "unsqueeze": "unsqueeze",
+    "squeeze": "squeeze",
+    "squeeze dim": "squeeze.dim",
+    "expand": "expand",
 }
 for _way, _names in _COMPILED.items():
     for _name in _names.split():
