@@ -41,6 +41,7 @@ _GROUPS: Final = {
     "torch._C._onnx": "torch.onnx.OperatorExportTypes torch.onnx.TrainingMode",
     "torch._C._profiler": "torch.profiler.ProfilerActivity",
     "torch._library.custom_ops": "torch.library.CustomOpDef",
+    "torch._library.utils": "torch._library.fake_impl.Kernel",
     "torch.accelerator.memory": "torch.accelerator.empty_cache",
     "torch.autograd.grad_mode": "torch.autograd.multithreading.set_multithreading_enabled",
     "torch.autograd.graph": (
@@ -99,6 +100,7 @@ _GROUPS: Final = {
         " torch.fx.tracing.tracer.ProxyableClassMeta torch.fx.tracing.tracer.Tracer torch.fx.tracing.wrapped.wrap"
     ),
     "torch.fx.graph": "torch.fx.generation.code.CodeGen torch.fx.generation.code.PythonCode",
+    "torch.fx.node": "torch.fx.effects.has_side_effect",
 }
 #: The name that a class or a function has by its own module → torch's module.
 HOMES: Final = {name: home for home, names in _GROUPS.items() for name in names.split()}
