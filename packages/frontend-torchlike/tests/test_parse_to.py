@@ -33,6 +33,8 @@ def test_each_form_gives_four_values(args, kwargs, expected):
         ((torchlike.half, torchlike.half), {}),
         (("cpu",), {"device": "cpu"}),
         ((), {"other": 1}),
+        (("cpu",), {"memory_format": "channels_last"}),
+        (("cpu",), {"copy": None}),
     ],
 )
 def test_other_arguments_are_refused(args, kwargs):
@@ -43,3 +45,16 @@ def test_other_arguments_are_refused(args, kwargs):
 def test_modules_are_not_copied():
     with pytest.raises(RuntimeError, match="does not accept copy"):
         parse_to("cpu", copy=True)
+
+
+def test_a_module_takes_the_same_arguments():
+    conv = torchlike.nn.Sequential(torchlike.nn.Conv2d(1, 2, 2), torchlike.nn.BatchNorm2d(2))
+    conv.to(torchlike.float64, memory_format=torchlike.channels_last)
+    assert conv[0].weight.stride() == (4, 1, 2, 1)
+    assert [each.dtype for each in conv.buffers()] == [torchlike.float64, torchlike.float64, torchlike.int64]
+    with pytest.raises(RuntimeError, match="does not accept copy"):
+        conv.to("cpu", copy=True)
+    with pytest.raises(TypeError, match="only accepts floating point or complex dtypes"):
+        conv.to(dtype=torchlike.int32)
+    with pytest.raises(TypeError, match=r"got \(str, str\), but expected"):
+        conv.to("cpu", "cpu")

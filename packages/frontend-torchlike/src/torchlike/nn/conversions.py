@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self, cast, overload
+from typing import Any, Final, Self, cast, overload
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core import Device
@@ -11,18 +11,13 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
-from ..names.lazy_names import import_lazily
 from ..overriding.handling import make_override
 from ..overriding.mode_stack import ENTERED
 from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike, DTypeLike
 from ..values.devices import as_device
+from ..values.dtypes import memory_format
 from .tree import Tree
-
-if TYPE_CHECKING:
-    from ..values.dtypes import memory_format
-else:
-    memory_format = import_lazily("torchlike.values.dtypes", "memory_format")
 
 
 class Convertible(Tree):
@@ -64,23 +59,19 @@ class Convertible(Tree):
         """Move all parameters and buffers (source: ``torch.nn.Module.to``).
 
         A dtype concerns floating-point ones only, ``memory_format`` those with four or five dimensions.
-        Raises ``TypeError`` for a dtype that is neither floating-point nor complex.
+        Raises ``TypeError`` for a dtype that is neither floating-point nor complex and for arguments that do not fit,
+        ``RuntimeError`` for ``copy``.
         """
-        for given in (*args, *kwargs.values()):
-            dtype = given.dtype if isinstance(given, Tensor) else given
-            if isinstance(dtype, ScalarType) and not dtype.is_differentiable:
-                raise TypeError(
-                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-                )
-
-        memory_format = kwargs.pop("memory_format", None)
+        device, dtype, non_blocking, order = parse_to(*args, **kwargs)
+        if dtype is not None and not dtype.is_differentiable:
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(tensor: Tensor) -> Tensor:
-            moved: Tensor = tensor.to(*args, **kwargs) if args or kwargs else tensor
-            if memory_format is not None and tensor.dim() in (4, 5):
-                moved = moved.contiguous(memory_format=memory_format)
-            if moved.dtype != tensor.dtype and not tensor.dtype.is_differentiable:
-                moved = tensor.to(moved.device)
+            wanted = dtype if tensor.dtype.is_differentiable else None
+            form = {} if order is None or tensor.dim() not in (4, 5) else {"memory_format": order}
+            moved: Tensor = tensor.to(device, wanted, non_blocking, **form)
             return moved
 
         return self._apply(convert)
@@ -148,22 +139,25 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     is_tensor = isinstance(first, Tensor) or (not args and "tensor" in kwargs)
     form = _FORMS["tensor" if is_tensor else "dtype" if isinstance(first, ScalarType) else "device"]
     given = dict(zip(form, args, strict=False))
-    memory_format = kwargs.pop("memory_format", None)
-    if len(args) > len(form) or given.keys() & kwargs or kwargs.keys() - {*form}:
+    if len(args) > len(form) or given.keys() & kwargs or kwargs.keys() - {*form, "memory_format"}:
         raise _refuse_arguments(args, kwargs)
     given.update(kwargs)
-    if given.pop("copy", None) is not None:
-        raise RuntimeError(".to() does not accept copy argument")
     tensor, device, dtype = given.get("tensor"), given.get("device"), given.get("dtype")
-    non_blocking = given.get("non_blocking", False)
-    if is_tensor:
-        fits = isinstance(tensor, Tensor)
-        device, dtype = (tensor.device, tensor.dtype) if isinstance(tensor, Tensor) else (None, None)
-    else:
-        fits = device is None or isinstance(device, (str, int, Device))
-    if not fits or not isinstance(non_blocking, bool) or not (dtype is None or isinstance(dtype, ScalarType)):
+    if is_tensor and isinstance(tensor, Tensor):
+        device, dtype = tensor.device, tensor.dtype
+    non_blocking, order = given.get("non_blocking", False), given.get("memory_format")
+    if not (
+        isinstance(tensor, Tensor) is is_tensor
+        and (device is None or isinstance(device, (str, int, Device)))
+        and (dtype is None or isinstance(dtype, ScalarType))
+        and (order is None or isinstance(order, memory_format))
+        and isinstance(non_blocking, bool)
+        and isinstance(given.get("copy", False), bool)
+    ):
         raise _refuse_arguments(args, kwargs)
-    return as_device(device), dtype, non_blocking, memory_format
+    if "copy" in given:
+        raise RuntimeError(".to() does not accept copy argument")
+    return as_device(device), dtype, non_blocking, order
 
 
 def _refuse_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
