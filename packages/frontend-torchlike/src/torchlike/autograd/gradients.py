@@ -207,9 +207,11 @@ def backward(
             )
         grad_tensors = grad_variables
     if BEGUN[0] or not isinstance(tensors, Tensor):
-        outputs = _to_list(tensors)
+        # An iterator gives its tensors once.
+        tensors = tensors if isinstance(tensors, Tensor) else _to_list(tensors)
+        inputs = None if inputs is None else _to_inputs(inputs, "backward")
         options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph}
-        found = _ask(backward, outputs, None if inputs is None else _to_inputs(inputs, "backward"), options)
+        found = _ask(backward, _to_list(tensors), inputs, options)
         if found is not NotImplemented:
             return
     roots = _pair_one(tensors, grad_tensors)
@@ -297,7 +299,10 @@ def grad(
         options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
         options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
         options["materialize_grads"] = materialize_grads
-        found = _ask(grad, _to_list(outputs), _to_inputs(inputs, "grad"), options)
+        outputs = outputs if isinstance(outputs, Tensor) else _to_list(outputs)
+        targets = _to_inputs(inputs, "grad")
+        inputs = inputs if type(inputs) is dict else targets  # an iterator gives its tensors once
+        found = _ask(grad, _to_list(outputs), targets, options)
         if found is not NotImplemented:
             return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
     if not only_inputs:
