@@ -92,7 +92,7 @@ def _bare(tensor_type: type[T]) -> Callable[[], T]:
     return partial(object.__new__, tensor_type)
 
 
-def _is_plain(tensor_type: type) -> bool:
+def _is_plain(tensor_type: Any) -> bool:
     return tensor_type.__new__ is object.__new__ and tensor_type.__init__ is object.__init__
 
 
