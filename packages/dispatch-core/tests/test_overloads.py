@@ -369,3 +369,22 @@ def test_an_overload_keeps_its_name_when_its_code_is_made(family, toy):
         assert overload.__name__ == "f.Scalar"
     with pytest.raises(TypeError, match=r"t::f.Scalar\(Tensor x, Scalar y\)"):
         overload()
+
+
+def test_an_overload_and_its_schema_have_torchs_names(family, registry, library):
+    overload = family.Scalar
+    assert overload.name() == overload.name == "t::f.Scalar"
+    assert type(copy.copy(overload.name)) is str
+    schema = overload._schema
+    assert (schema.name, schema.overload_name, str(schema)) == ("t::f", "Scalar", str(overload.schema))
+    assert [each.name for each in schema.arguments] == ["x", "y"]
+    assert (len(schema.returns), schema.is_mutable, family.default._schema.overload_name) == (1, False, "")
+    assert schema == copy.deepcopy(schema) == overload._schema
+    assert hash(schema) == hash(overload._schema)
+    assert schema != family.default._schema
+    assert (family._qualified_op_name, family._overload_names) == ("t::f", family.overloads())
+    library.define("part(Tensor(a) x) -> Tensor(a)")
+    library.define("write(Tensor(a!) x) -> Tensor(a!)")
+    t = registry.ops.t
+    assert [op.default.is_view for op in (t.part, t.write)] == [True, False]
+    assert not overload.is_view

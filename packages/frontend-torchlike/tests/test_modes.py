@@ -207,7 +207,13 @@ def test_a_handler_tells_operators_apart_as_one_written_for_torch_does():
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             aten = torch.ops.aten
             seen.append(
-                (func is aten.mul.Tensor, func.overloadpacket is aten.mul, func._overloadname, str(func._schema.name))
+                (
+                    func is aten.mul.Tensor,
+                    func.overloadpacket is aten.mul,
+                    func._overloadname,
+                    func._schema.name,
+                    func.name(),
+                )
             )
             return func(*args, **(kwargs or {}))
 
@@ -215,9 +221,9 @@ def test_a_handler_tells_operators_apart_as_one_written_for_torch_does():
     with Names():
         _ = x * x, x * 2, x.relu()
     assert seen == [
-        (True, True, "Tensor", "aten::mul.Tensor"),
-        (False, True, "Scalar", "aten::mul.Scalar"),
-        (False, False, "default", "aten::relu"),
+        (True, True, "Tensor", "aten::mul", "aten::mul.Tensor"),
+        (False, True, "Scalar", "aten::mul", "aten::mul.Scalar"),
+        (False, False, "default", "aten::relu", "aten::relu"),
     ]
 
 

@@ -182,6 +182,14 @@ class OpOverloadPacket(_Named):
         return self._name
 
     @property
+    def _qualified_op_name(self) -> str:
+        return self._name
+
+    @property
+    def _overload_names(self) -> list[str]:
+        return self.overloads()
+
+    @property
     def __name__(self) -> str:
         return self._name.rpartition("::")[2]
 

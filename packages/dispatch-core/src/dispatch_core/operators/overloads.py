@@ -21,6 +21,7 @@ from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
 from ..lazy_text import LazyText
 from ..schema.model import FunctionSchema
+from ..schema.torch_names import CallableName, TorchSchema
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
@@ -39,8 +40,8 @@ class OpOverload(Protocol):
     own errors.
     """
 
-    #: The full name, ``aten::add.Tensor``.
-    name: str
+    #: The full name, ``aten::add.Tensor``, which torch's programs call: ``op.name()``.
+    name: CallableName
     #: The namespace, ``aten``.
     namespace: str
     #: The overload's name, ``Tensor``; ``default`` for the one without a name.
@@ -51,8 +52,11 @@ class OpOverload(Protocol):
     tags: frozenset[str]
     #: All overloads of this name.
     packet: OpOverloadPacket
+    #: Whether a result shares the memory of an argument that is not written to.
+    is_view: bool
     #: The same, by torch's name, which handlers of modes that are written for torch ask for; those of the other names are
-    #: ``_schema``, ``_name``, ``_namespace``, ``_opname``, ``_overloadname`` and ``_defined_in_python``.
+    #: ``_schema``, a schema with torch's names, ``_name``, ``_namespace``, ``_opname``, ``_overloadname`` and
+    #: ``_defined_in_python``.
     overloadpacket: OpOverloadPacket
     #: Another number whenever a registration has changed that could change which kernels run.
     generation: int
@@ -100,7 +104,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     redispatch = LazyFunction(lambda: engine.make_redispatcher(entry), lock)
     op: Any = call.function
     op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
-    op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
+    op.name, op.namespace, op.overload_name = CallableName(entry.name), name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
     op.packet = op.overloadpacket = entry.registry.ops.packet_of(name.packet)
     op._overloadname, op._name, op._opname, op._namespace = op.overload_name, entry.name, name.name, op.namespace
@@ -116,7 +120,9 @@ def describe(op: Any) -> None:
     entry = op._entry
     for lazy in (*op._callers, op._lazy[1]):
         lazy.invalidate()
-    op.schema = op._schema = entry.schema
+    op.schema = entry.schema
+    op._schema = None if entry.schema is None else TorchSchema(entry.schema)
+    op.is_view = op._schema is not None and op._schema.is_view
     op.tags = entry.tags
     op.runner, op.lasting_runner = entry.explicit_table.__getitem__, entry.explicit_table.find
     op.__name__ = f"{entry.operator_name.name}.{op.overload_name}"

@@ -15,6 +15,7 @@ from .declared_dtypes import declare_dtypes, suggest_dtype
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError
+from .torch_names import CallableName, TorchSchema
 from .types import (
     AliasInfo,
     BaseType,
@@ -35,6 +36,7 @@ __all__ = [
     "AliasInfo",
     "Argument",
     "BaseType",
+    "CallableName",
     "ClassType",
     "DictType",
     "FunctionSchema",
@@ -44,6 +46,7 @@ __all__ = [
     "Return",
     "SchemaSyntaxError",
     "TensorArgument",
+    "TorchSchema",
     "TupleType",
     "Type",
     "TypeVariable",

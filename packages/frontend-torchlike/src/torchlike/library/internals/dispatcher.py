@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet, FunctionSchema
+from dispatch_core import DispatchKey, DispatchKeySet
 from dispatch_core.frontends import current_masks, reset_masks, set_masks
 from dispatch_core.schema import Argument
+from dispatch_core.schema import FunctionSchema as _CoreSchema
+from dispatch_core.schema import TorchSchema as FunctionSchema
 
 from ...history.transforms import FRONT
 from ...tensors.overriding_classes import PYTHON
@@ -121,7 +123,7 @@ def parse_schema(schema: str) -> FunctionSchema:
     1
     """
     try:
-        return FunctionSchema.parse(schema)
+        return FunctionSchema(_CoreSchema.parse(schema))
     except dc.SchemaError as error:
         fault = LibraryError(str(error))
     raise fault
