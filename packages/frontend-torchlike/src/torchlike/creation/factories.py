@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, cast
 
 import numpy as np
@@ -102,7 +103,8 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        copy = data.detach().to(device=device, dtype=dtype, copy=True)
+        with _pass_class(data):
+            copy = data.detach().to(device=device, dtype=dtype, copy=True)
         return wrap_result(copy, requires_grad)
     if isinstance(data, np.ndarray):
         array = copy_array(data)
@@ -131,6 +133,11 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
     return put(array, device)
 
 
+def _pass_class(data: Tensor) -> AbstractContextManager[object]:
+    """Return a block in which the class of a tensor is asked for no overrides, as torch asks none for copies."""
+    return nullcontext() if type(data) is Tensor else dc.exclude_keys("TorchFunction")
+
+
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: DeviceLike = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     if ENTERED and (overridden := _ask_as_tensor((data,), {"dtype": dtype, "device": device})) is not NotImplemented:
@@ -138,7 +145,8 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: DeviceLike = N
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
     if isinstance(data, Tensor):
-        return data.to(device=device, dtype=dtype)
+        with _pass_class(data):
+            return data.to(device=device, dtype=dtype)
     found = read_foreign(data) if is_foreign(data) else data
     if isinstance(found, np.ndarray):
         shared = share_array(found)

@@ -21,7 +21,7 @@ def convert(name: str, found: Any) -> Any:
         return found
     from .wrapping import make_overridable
 
-    return make_overridable(found, "functional" if name == "unique" else "torch", name)
+    return make_overridable(found, "torch", name)
 
 
 def convert_layer_function(name: str, found: Any) -> Any:

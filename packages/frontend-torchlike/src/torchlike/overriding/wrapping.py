@@ -157,7 +157,9 @@ class _Asking:
             section, name = self._place
             form = read().get(section, {}).get(name)
             if form is None and section == "torch":
-                form = read()["functional"].get(name)
+                functional = read()["functional"]
+                # Those without a form hand on what the method does.
+                form = functional.get(name) or (read()["Tensor"].get(name) if name in functional else None)
             self._form = form
         if not isinstance(form, PythonFunction) or not _is_overridden(args, kwargs):
             return self._ask(args, kwargs)
