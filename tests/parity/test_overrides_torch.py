@@ -56,7 +56,7 @@ setattr(x, 'requires_grad', False); setattr(x, 'data', p); x.is_inference(); tor
 x.bool() & x.bool(); torch.nn.functional.batch_norm(x, p[0], p[0]); torch.svd_lowrank(x); torch.is_tensor(x)
 torch.tensor(x); torch.tensor(x, dtype=torch.float64); torch.as_tensor(x); torch.as_tensor(x, dtype=torch.float64)
 torch.unique(x); torch.unique(x, return_counts=True); torch.unique_consecutive(x); x.unique_consecutive()
-torch.stft(x.view(4).repeat(3), 4, window=torch.ones(4), return_complex=True); torch.meshgrid(x[0], x[1], indexing="ij"); torch.cartesian_prod(x[0], x[1])
+torch.stft(x.view(4).repeat(3), 4, window=torch.ones(4), return_complex=True); torch.meshgrid(x[0], x[1], indexing="ij")
 torch.istft(torch.ones(3, 5, dtype=torch.complex64).as_subclass(type(x)), 4, window=torch.ones(4))
 """.replace("\n", "; ").split("; ")
 

@@ -397,3 +397,18 @@ def test_an_object_deep_in_an_index_gets_the_call():
     x = torchlike.ones(3, 3)
     assert x[0, (Duck(), 1)] == "__getitem__"
     assert x[[0, 1], [1, 2]].tolist() == [1, 1]
+
+
+def test_redispatch_skips_both_questions_of_the_call_that_makes_the_code():
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            heard.append(func.__name__)
+            with self:
+                return overrides.redispatch_function(func, types, args, kwargs)
+
+    x = torchlike.tensor([3.0])
+    for _ in range(30):
+        heard = []
+        with Mode():
+            torchlike.logaddexp(x, x)
+        assert heard == ["logaddexp"]

@@ -20,7 +20,7 @@ _SEQUENCES: Final = (list, tuple)
 #: Whether a class or a mode that overrides has been met.
 BEGUN: Final[list[bool]] = [False]
 #: Set where the next question about overrides is answered with no; see `skip_once`.
-_skip: Final[ContextVar[bool]] = ContextVar("torchlike.overrides.skip", default=False)
+_skip: Final[ContextVar[tuple[Any, bool] | None]] = ContextVar("torchlike.overrides.skip", default=None)
 
 
 def has_override(value: object) -> bool:
@@ -95,19 +95,25 @@ def are_modes_asked() -> bool:
 
 def skip_once(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that does not ask for overrides itself, while the functions that it calls do."""
-    token = _skip.set(True)
+    token = _skip.set((func, False))
     try:
         return func(*args, **kwargs)
     finally:
         _skip.reset(token)
 
 
-def is_skipped() -> bool:
-    """Return whether this question is the one that `skip_once` answers with no; the next is not."""
-    if not _skip.get():
+def is_skipped(public: Any = None) -> bool:
+    """Return whether this question is the one that `skip_once` answers with no; the next is not.
+
+    ``public`` is the function that asks. The one that is called may ask twice, where its code is made in between.
+    """
+    state = _skip.get()
+    if state is None:
         return False
-    _skip.set(False)
-    return True
+    func, is_answered = state
+    is_next = is_answered and public is not func
+    _skip.set(None if is_next else (func, True))
+    return not is_next
 
 
 def overrides_any(values: tuple[Any, ...]) -> bool:
@@ -122,11 +128,14 @@ def make_override(find_public: Callable[[], Any]) -> Callable[[tuple[Any, ...], 
         found: list[Any] = []
         if are_classes_asked():
             found = find_overriding((*args, *kwargs.values()) if kwargs else args)
-        if (not found and not are_modes_asked()) or is_skipped():
+        if not found and not are_modes_asked():
+            return NotImplemented
+        public = find_public()
+        if is_skipped(public):
             return NotImplemented
         if not BEGUN[0]:
             begin()
-        return call_override(find_public(), found, args, kwargs)
+        return call_override(public, found, args, kwargs)
 
     return override
 
