@@ -31,6 +31,7 @@ from .arrays.protocols import (
     Capture,
     FunctionalBlock,
     Layers,
+    RecordedCall,
     ViewCode,
     Views,
     Writes,
@@ -78,6 +79,7 @@ __all__ = [
     "Holder",
     "Layers",
     "Pending",
+    "RecordedCall",
     "Recording",
     "TensorLayout",
     "ViewCode",
@@ -123,6 +125,7 @@ __all__ = [
     "refused_calls",
     "register_frontend",
     "registers_for_callers",
+    "renew_targets",
     "reset_masks",
     "run_outside",
     "run_random_steps",
@@ -175,6 +178,12 @@ with_included, without_included = context.with_included, context.without_include
 
 find_array_type: Final = ARRAY_TYPES.get
 """Returns the `ArrayType` of a class of arrays, or None, for less than a call of `array_type` costs."""
+
+
+def renew_targets(op: OpOverload) -> None:
+    """Make compiled callers ask again how an operator's runners are run: one of them runs otherwise now."""
+    for lazy in op._callers:
+        lazy.forget_targets()
 
 
 def array_type(array: object) -> ArrayType | None:

@@ -99,6 +99,48 @@ class ViewCode(Record):
     parts: tuple[tuple[Any, ...], ...] | None = None
 
 
+class RecordedCall(Record):
+    """How a frontend's kernel under an Autograd key records a call with one result, for compiled callers.
+
+    They do as the kernel: where ``enabled`` is true in the context, they find the edges of the arguments in ``edges``. A
+    tensor whose mask has one of ``keys`` has a state, in a slot that ``attribute`` names: a tuple, of which the first item
+    is another tensor, represents a state that ``complete`` returns for the tensor, or ``no_history`` where that other one
+    has none of the keys. A state with ``requires_grad`` is the edge itself, one of the class ``view`` has it as ``edge``.
+
+    Where there is an edge, a ``node`` is made. Its attributes are ``next``, the edges; ``seq``, the next number of
+    ``sequence``; ``meta``, shape and dtype of the result's array; ``saved``, the arguments in ``saved`` (each with those
+    whose gradients use it) and, with ``saves_result``, what ``keep`` makes of the result and the node's new ``storage``;
+    ``versions``, those of the saved arguments, by their state's ``storage.version``, or ``version`` for a tuple; and
+    ``values``, the arguments in ``values`` and the shapes of the arrays in ``shapes``, unless all are ``defaults``. The node
+    is the state of the result. Its mask is ``mask``, if it was ``usual``; else ``mark`` gives it its keys. ``below`` is the
+    runner below. With ``may_be_integral`` a result for which ``is_differentiable`` is false has no history.
+    """
+
+    enabled: Any
+    below: Kernel
+    keys: int
+    usual: int
+    mask: int
+    attribute: str
+    node: type
+    view: type
+    no_history: Any
+    sequence: Any
+    storage: Callable[[], Any]
+    keep: Callable[[Any, Any], Any]
+    complete: Callable[[Any], Any]
+    version: Callable[[Any], int]
+    mark: Callable[[Any], None]
+    is_differentiable: Callable[[Any], bool]
+    edges: tuple[str, ...]
+    saved: tuple[tuple[str, tuple[str, ...]], ...]
+    values: tuple[str, ...]
+    shapes: tuple[str, ...]
+    defaults: tuple[Any, ...] | None
+    saves_result: bool
+    may_be_integral: bool
+
+
 class FunctionalBlock(Protocol):
     """A block of a program in which a frontend computes values instead of writes."""
 
@@ -171,6 +213,13 @@ class Autograd(Protocol):
     def records(self) -> bool:
         """Return whether calls are recorded for backward here at all."""
         return True
+
+    def recorded_call(self, runner: Kernel, /) -> RecordedCall | None:
+        """Return how a kernel under an Autograd key records, for compiled callers; None where they call it.
+
+        Asked once for each runner; `renew_targets` makes them ask again.
+        """
+        return None
 
     def prepare(self, key: DispatchKey, /) -> None:
         """Register the kernels under an Autograd key, if need be: a first call arrives there."""

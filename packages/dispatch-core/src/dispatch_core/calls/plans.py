@@ -12,7 +12,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
+from ..arrays.protocols import RecordedCall
 from ..keys import context
+from ..keys.table import AUTOGRAD, MARKERS
 from ..tracebacks import trim_traceback
 from .adapters import SignatureAdapter, adapt_signature
 from .argument_checks import INT_LIST
@@ -31,7 +33,7 @@ TENSOR, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SC
     1, 14
 )
 #: Ways to run a target.
-ASIDE, CALL, BODY = range(3)
+ASIDE, CALL, BODY, RECORD = range(4)
 #: Kinds of results.
 FRESH, VIEW, WRITTEN, PLAIN, VIEWS = range(5)
 #: Parts of the value of a view's attribute, by the names that `ViewCode.parts` has for them.
@@ -88,7 +90,7 @@ class CallPlan:
     def __init__(self, entry: OperatorEntry, adapter: SignatureAdapter | None, front: Any) -> None:
         self.entry, self.adapter, self.front = entry, adapter, front
         #: The functions that raise errors again, by their frames.
-        self.throwers: dict[tuple[int, ...], Callable[[BaseException], object]] = {}
+        self.throwers: dict[tuple[object, ...], Callable[[BaseException], object]] = {}
 
     def make_front(self, function: FunctionType) -> Any:
         """Return the object that serves calls in the place of a function."""
@@ -170,35 +172,56 @@ class CallPlan:
         if signature is None or traits.is_watched:
             return None
 
-        def thrower() -> Callable[[BaseException], object]:
-            return self.find_thrower(mask, runner, None if spec is None else traits.body)
+        def thrower(is_native: bool) -> Callable[[BaseException], object]:
+            return self.find_thrower(mask, runner, is_native=is_native, below=below)
 
-        spec = None
+        spec, way, below = None, CALL, None
         if self.adapter is not None and self.adapter.override is not None and mask & CLASSES:
             way = ASIDE
-        else:
-            spec = None if traits.body is None else make_body_spec(traits.body, signature)
-            way = CALL if spec is None else BODY
+        elif traits.body is not None:
+            spec, way = make_body_spec(traits.body, signature), BODY
+        elif mask & AUTOGRAD and (recording := find_recording(mask, runner)) is not None:
+            spec, way, below = make_record_spec(recording, signature, self.find_under), RECORD, recording.below
+        if spec is None and way != ASIDE:
+            way, below = CALL, None
         common = {"way": way, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
         return self.front.Target(common if spec is None else {**spec, **common})
 
-    def find_thrower(self, mask: int, runner: Runner, body: Body | None) -> Callable[[BaseException], object]:
-        """Return a function that raises an error again through the frames that generated functions would have here."""
+    def find_under(self, runner: Runner) -> Any:
+        """Return how the runner below a recorded call is run, or None while its results are compared."""
+        tables, signature = self.entry.tables, self.entry.signature
+        traits = tables.traits_of(runner)
+        if signature is None or traits.is_watched or traits.body is None:
+            return None
+        spec = make_body_spec(traits.body, signature)
+        if spec is None:
+            return None
+        count = len(signature.parameters)
+        # It raises no error itself.
+        return self.front.Target({**spec, "way": BODY, "count": count, "runner": runner, "thrower": runner})
+
+    def find_thrower(
+        self, mask: int, runner: Runner, *, is_native: bool, below: Runner | None
+    ) -> Callable[[BaseException], object]:
+        """Return a function that raises an error again through the frames that generated functions would have here.
+
+        ``is_native`` says that the front has called a kernel itself, ``below`` is the runner that a record was made above.
+        """
         entry, state = self.entry, context.current()
         is_inline = entry.specialized_mask == mask if state is None else (mask, state) in entry.specialized_states
-        kernel = runner if body is None else body.constants["__kernel"]
-        key = id(kernel), int(is_inline), int(body is None)
-        if key not in self.throwers:
-            own = {"__kernel": kernel} if is_inline or body is not None else {}
-            run = self.front.raise_error
-            names = {"__error": Exception, "__trim": trim_traceback}
-            if not is_inline and body is not None:
-                run = make_function(_RUN_TEXT, f"kernel of {entry.name}", {"__raise": run, **own}, is_shared=True)
-                own = {}
-            self.throwers[key] = make_function(
-                _CALL_TEXT, f"call of {entry.name}", {**names, **own, "__run": run}, is_shared=True
-            )
-        return self.throwers[key]
+        key = id(runner), is_inline, is_native, below is None
+        if key in self.throwers:
+            return self.throwers[key]
+        body = entry.tables.traits_of(runner if below is None else below).body if is_native else None
+        kernel = {"__kernel": runner if body is None else body.constants["__kernel"]}
+        run, own = self.front.raise_error, kernel if is_inline and (below is None or body is None) else {}
+        if body is not None and (below is not None or not is_inline):
+            run = make_function(_RUN_TEXT, f"kernel of {entry.name}", {"__raise": run, **kernel}, is_shared=True)
+        if below is not None:
+            run = make_function(_RUN_TEXT, f"autograd of {entry.name}", {"__raise": run}, is_shared=True)
+        names = {"__error": Exception, "__trim": trim_traceback, "__run": run, **own}
+        made = self.throwers[key] = make_function(_CALL_TEXT, f"call of {entry.name}", names, is_shared=True)
+        return made
 
 
 def kind_of(parameter: CallParameter) -> int:
@@ -263,6 +286,55 @@ def make_body_spec(body: Body, signature: CallSignature) -> dict[str, Any] | Non
         "several": constants["__several"],
         "as_list": constants["__list"],
         "refuse": constants.get("__refuse_declined"),
+    }
+
+
+def find_recording(mask: int, runner: Runner) -> RecordedCall | None:
+    """Return how a runner under an Autograd key records, if the frontend says it."""
+    frontend = FRONTENDS.get(mask & MARKERS)
+    return None if frontend is None or frontend.autograd is None else frontend.autograd.recorded_call(runner)
+
+
+def make_record_spec(
+    recording: RecordedCall, signature: CallSignature, find_under: Callable[[Runner], Any]
+) -> dict[str, Any] | None:
+    """Return how a call is recorded for backward; None where the runner is called instead."""
+    places = {parameter.name: index for index, parameter in enumerate(signature.parameters)}
+    tensors = tuple([kind_of(each) if each.tensors else 0 for each in signature.parameters])
+    frontend = FRONTENDS[recording.mask & MARKERS]
+    layout, below = layout_of(frontend), recording.below
+    if layout is None or {LIST, OPTIONAL_LIST} & {*tensors} or max(recording.mask, recording.keys) >= _MASKS:
+        return None
+    edges = list(recording.edges)
+    return {
+        "layout": layout,
+        "tensors": tensors,
+        "enabled": recording.enabled,
+        "below": below,
+        "find_under": lambda: find_under(below),
+        "node": recording.node,
+        "mask": recording.mask,
+        "usual": recording.usual,
+        "keys": recording.keys,
+        "sequence": recording.sequence,
+        "storage": recording.storage,
+        "keep": recording.keep,
+        "view": recording.view,
+        "no_history": recording.no_history,
+        "complete": recording.complete,
+        "version": recording.version,
+        "mark": recording.mark,
+        "is_differentiable": recording.is_differentiable,
+        "state_name": recording.attribute,
+        "edges": tuple([places[name] for name in edges]),
+        "saved": tuple([places[name] for name, _ in recording.saved]),
+        "always": tuple([int({*users} == {*edges}) for _, users in recording.saved]),
+        "users": tuple([sum(1 << edges.index(each) for each in users) for _, users in recording.saved]),
+        "values": tuple([places[name] for name in (*recording.values, *recording.shapes)]),
+        "shapes": tuple([0] * len(recording.values) + [1] * len(recording.shapes)),
+        "defaults": recording.defaults,
+        "saves_result": int(recording.saves_result),
+        "may_be_integral": int(recording.may_be_integral),
     }
 
 

@@ -24,6 +24,8 @@ _grad: Final[ContextVar[bool]] = ContextVar("torchlike.grad_mode", default=True)
 _inference: Final[ContextVar[bool]] = ContextVar("torchlike.inference_mode", default=False)
 
 is_grad_enabled: Final = _grad.get
+#: For compiled callers, which read it themselves.
+recording_mode: Final = _grad
 is_inference_mode_enabled: Final = _inference.get
 
 

@@ -117,6 +117,12 @@ def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any
     return make_runner(op, mask, gradient, usual, short)
 
 
+def _find_recording(runner: Any) -> Any:
+    from ..autograd.rules.recordings import find_recording  # the engine, which programs without gradients do without
+
+    return find_recording(runner)
+
+
 def _set_part(name: str) -> Callable[[Tensor, Any], None]:
     def assign(self: Tensor, value: Any) -> None:
         part = FUNCTIONS[name](self)
@@ -211,7 +217,11 @@ _OTHERS: Final[dict[str, Any]] = {
 
 #: Methods of the frontend's protocols.
 _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
-    TensorAutograd: {"autograd_kernel": _make_autograd_kernel, "short_gradient": _make_short_runner},
+    TensorAutograd: {
+        "autograd_kernel": _make_autograd_kernel,
+        "short_gradient": _make_short_runner,
+        "recorded_call": _find_recording,
+    },
     TensorLayers: {
         "autocast_kernel": _make_autocast_kernel,
         "batching_kernel": _make_batching_kernel,

@@ -17,8 +17,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.calls import define, make_function
-from dispatch_core.frontends import array_types
+from dispatch_core.calls import define, describe_front, make_function
+from dispatch_core.frontends import array_types, renew_targets
 from dispatch_core.keys import AUTOGRAD
 
 from ...history.device_keys import AUTOGRAD_BITS
@@ -40,6 +40,7 @@ from ..saved import (
 from ..saved_attributes import Recorded, make_attributes
 from .derivative import Derivative, list_parameters
 from .kernel_source import write_kernel_source, write_node_source
+from .recordings import describe_recording
 
 
 def format_node_name(name: str, number: int = 0) -> str:
@@ -105,6 +106,7 @@ def make_kernel(op: Any, keyset: Any, describe: Callable[[], Derivative]) -> Cal
             if "Node_" not in scope:
                 made: Any = _make_recording_kernel(op, mask, describe(), scope)
                 kernel.__code__ = made.__code__
+                renew_targets(op)
         return kernel(*args)
 
     scope["_record_first"] = record_first
@@ -161,6 +163,8 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
         "_read_version": read_version,
     }
     kernel: Callable[..., Any] = make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
+    if describe_front()[0]:
+        scope["_recording"] = partial(describe_recording, derivative, scope)
     return kernel
 
 
