@@ -221,6 +221,16 @@ def test_code_in_a_file_runs_where_the_program_trusts_it_alone():
     assert found["f"] is math.sin and found["inner"] is Outer.Inner
 
 
+@pytest.mark.parametrize("value", [int, [int], {"a": float}, (bool, 1), [((torchlike.Tensor,),)], {1: [nn.Parameter]}])
+def test_names_of_classes_are_no_values_of_a_file(value):
+    file = io.BytesIO()
+    torchlike.save(value, file)
+    with pytest.raises(ValueError, match="the name of a class or function is among the values"):
+        torchlike.load(io.BytesIO(file.getvalue()))
+    with pytest.warns(UserWarning, match="weights_only=False"):
+        assert torchlike.load(io.BytesIO(file.getvalue()), weights_only=False) == value
+
+
 class Outer:
     class Inner:
         pass

@@ -2,6 +2,10 @@
 
 It knows the opcodes that data needs. Everything else, and everything that does not fit together, is a ``ValueError``.
 
+Note [Names are no values]
+    A name of a class or function is an argument: of the call that makes a tensor, a dtype, or a dict with a factory. A file
+    that holds one as a value, by itself or in a container, is refused: the value would be our stand-in for it.
+
 Note [Tuples within tuples]
     A tuple as a key is hashed, and Python does so by recursion without a limit: a million of tuples within each other, which
     take as many bytes of a file, end the process. Nothing else that nests can be hashed, so it is tuples that are counted.
@@ -11,7 +15,7 @@ from __future__ import annotations
 
 import pickletools
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import IO, Any, Final, Protocol
 
 from .hashed_keys import check_key
@@ -63,6 +67,8 @@ class _Machine:
         self._memo: dict[int, Any] = {}
         #: The id of each tuple with others within → how deep they lie; an id that is given again is set again.
         self._depths: dict[int, int] = {}
+        #: The id of each tuple with a name in it → the tuple; see Note [Names are no values].
+        self._named: dict[int, tuple[Any, ...]] = {}
 
     def run(self, data: bytes | IO[bytes]) -> Any:
         """Return the value of a pickle."""
@@ -89,6 +95,7 @@ class _Machine:
             elif name == "STOP":
                 if len(stack) != 1:
                     raise ValueError("the pickle ends with other values than one")
+                self._refuse_names(stack)
                 return self._pop()
             elif name not in ("PROTO", "FRAME"):
                 step = getattr(self, f"_do_{name.lower()}", None)
@@ -131,7 +138,17 @@ class _Machine:
         if depth > _DEEPEST:
             raise ValueError(f"more than {_DEEPEST} tuples lie within each other")
         self._depths[id(made)] = depth
+        if self._has_names(values):
+            self._named[id(made)] = made
         return made
+
+    def _has_names(self, values: Iterable[Any]) -> bool:
+        return any(type(each) is Global or (type(each) is tuple and id(each) in self._named) for each in values)
+
+    def _refuse_names(self, values: Iterable[Any]) -> None:
+        """Raise ``ValueError`` for a name among values; see Note [Names are no values]."""
+        if self._has_names(values):
+            raise ValueError("the name of a class or function is among the values, and is refused there")
 
     def _do_append(self, _: Any) -> None:
         value = self._pop()
@@ -143,12 +160,14 @@ class _Machine:
     def _extend(self, values: list[Any]) -> None:
         if type(self._top()) is not list:
             raise ValueError("values are appended to what is not a list")
+        self._refuse_names(values)
         self._top().extend(values)
 
     def _do_additems(self, _: Any) -> None:
         values = self._pop_to_mark()
         if type(self._top()) is not set:
             raise ValueError("values are added to what is not a set")
+        self._refuse_names(values)
         self._top().update(map(check_key, values))
 
     def _do_setitem(self, _: Any) -> None:
@@ -164,6 +183,7 @@ class _Machine:
             raise ValueError("items are set in what is not a dict")
         if len(values) % 2:
             raise ValueError("a key has no value")
+        self._refuse_names(values)
         for key, value in zip(values[::2], values[1::2], strict=True):
             target[check_key(key)] = value
 
