@@ -20,7 +20,7 @@ if LOOPS is None:
 
 sys.path.insert(0, str(Path(__file__).parent))
 try:
-    from random_programs import Program
+    from cpu_programs import Program
 finally:
     sys.path.pop(0)
 
@@ -63,7 +63,7 @@ def test_processes_with_and_without_the_extension_give_the_same():
     """As the switch within a process, which leaves the objects in the tables."""
     text = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import hashlib\nfrom random_programs import Program\nfound = hashlib.sha256()\n"
+        "import hashlib\nfrom cpu_programs import Program\nfound = hashlib.sha256()\n"
         f"for seed in range(90_000, 90_100): found.update(repr(Program(seed).run({STATEMENTS})).encode())\n"
         "from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS\n"
         "print(found.hexdigest(), LOOPS is not None)\n"
