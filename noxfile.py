@@ -291,6 +291,16 @@ def native(session: nox.Session) -> None:
         _run_sanitized(session, gcc, bits)
 
 
+@nox.session(default=False)
+def binaries(session: nox.Session) -> None:
+    """Build the wheels of the compiled packages for this system and every Python into ``dist/``, by cibuildwheel."""
+    session.install(*_group("binaries"))
+    for package in COMPILED:
+        # Each processor on a machine of its own.
+        env = {"CIBW_ARCHS_LINUX": "auto64"}
+        session.run("cibuildwheel", "--output-dir", str(DIST), str(package), env=env)
+
+
 def _run_sanitized(session: nox.Session, gcc: str, tests: Sequence[str]) -> None:
     """Build the compiled packages with gcc's sanitizers of addresses and undefined behaviour, and run tests with them."""
     sanitize = "-fsanitize=address,undefined -fno-omit-frame-pointer"
