@@ -19,14 +19,6 @@ pytestmark = pytest.mark.no_pipeline(
 
 #: torch copies nothing for these, or measures its optimizers' time.
 IGNORED = {"detach", "lift_fresh", "_record_function_enter_new", "_record_function_exit", "device_put"}
-#: An overload of ours with a number instead of a tensor, which torch makes of the number first.
-NUMBERS = {
-    "add.Scalar": "add.Tensor",
-    "mul.Scalar": "mul.Tensor",
-    "add_.Scalar": "add_.Tensor",
-    "mul_.Scalar": "mul_.Tensor",
-}
-NUMBERS |= {"sub.Scalar": "sub.Tensor", "div.Scalar": "div.Tensor"}
 
 
 def seen_by_a_mode(library, program):
@@ -37,15 +29,14 @@ def seen_by_a_mode(library, program):
     class Noting(base):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             assert types == () or library is torch
-            name = func.name() if library is torch else func.name
-            seen.append(name.split("::")[1].removesuffix(".default"))
+            seen.append(func.name().split("::")[1].removesuffix(".default"))
             return func(*args, **(kwargs or {}))
 
     library.manual_seed(0)
     prepared = program(library)
     with Noting():
         prepared()
-    return [NUMBERS.get(name, name) for name in seen if name.split(".")[0] not in IGNORED]
+    return [name for name in seen if name.split(".")[0] not in IGNORED]
 
 
 def chain_of_functions(lib):

@@ -120,7 +120,7 @@ def test_a_factory_gives_the_handler_a_tensor_and_the_caller_the_handlers():
     assert made.tolist() == [5, 5] and made.dtype == torch.float64
     assert type(seen[0]) is torch.Tensor
     assert like.requires_grad
-    assert outer.seen == ["zeros", "add.Scalar", "zeros_like"]
+    assert outer.seen == ["zeros", "add.Tensor", "zeros_like"]
 
 
 def test_views_and_writes_are_those_of_a_program_without_modes():
@@ -171,7 +171,7 @@ def test_the_rest_of_the_stack_stands_around_and_inside_a_mode():
 
     with dc.profile() as profile, dc.trace() as trace, torch.no_grad(), Noting() as mode:
         (x * 2).exp()
-    assert mode.seen == ["mul.Scalar", "exp"]
+    assert mode.seen == ["mul.Tensor", "exp"]
     assert [step.op.name for step in trace.graph.steps] == ["aten::mul.Scalar", "aten::exp"]
     assert [event.name for event in profile.events] == [
         name for name in ("aten::mul.Scalar", "aten::exp") for _ in "12"
@@ -185,7 +185,7 @@ def test_the_rest_of_the_stack_stands_around_and_inside_a_mode():
         with Noting() as mode:
             # A captured function runs eagerly under a mode, so that the mode sees its calls.
             assert double(x.detach()).tolist() == [2, 2]
-        assert mode.seen[-2] == "mul.Scalar"
+        assert mode.seen[-2] == "mul.Tensor"
     with Noting() as mode:
         dc.opcheck(torch.ops.aten.mul.Tensor, (torch.ones(2), torch.ones(2)))
     assert "mul.Tensor" in mode.seen
@@ -222,7 +222,7 @@ def test_a_handler_tells_operators_apart_as_one_written_for_torch_does():
         _ = x * x, x * 2, x.relu()
     assert seen == [
         (True, True, "Tensor", "aten::mul", "aten::mul.Tensor"),
-        (False, True, "Scalar", "aten::mul", "aten::mul.Scalar"),
+        (True, True, "Tensor", "aten::mul", "aten::mul.Tensor"),
         (False, False, "default", "aten::relu", "aten::relu"),
     ]
 
@@ -295,7 +295,7 @@ def test_modes_stand_below_and_inside_of_transforms(device):
         lambda: torch.func.functionalize(watched)(x),
     ):
         transformed()
-    assert seen == [["sin", "mul.Scalar"]] * 3
+    assert seen == [["sin", "mul.Tensor"]] * 3
 
 
 def test_values_in_the_place_of_writes_pass_through_the_rest_of_the_stack():

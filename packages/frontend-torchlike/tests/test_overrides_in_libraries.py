@@ -80,10 +80,11 @@ def test_redispatch_in_a_mode_reaches_what_the_function_calls():
                 return overrides.redispatch_function(func, types, args, kwargs)
 
     x, y = torchlike.tensor([3.0]), torchlike.tensor([4.0])
-    with Mode() as mode:
-        found = multiply_and_add(x, y)
-    assert found.tolist() == [13]
-    assert mode.heard == ["multiply_and_add", "mul", "add"]
+    for _ in range(40):  # with code of its own, too, a function asks more than once
+        with Mode() as mode:
+            found = multiply_and_add(x, y)
+        assert found.tolist() == [13]
+        assert mode.heard == ["multiply_and_add", "mul", "add"]
 
 
 def test_overrides_are_turned_on_again_within_a_block_without_them():
@@ -412,3 +413,43 @@ def test_redispatch_skips_both_questions_of_the_call_that_makes_the_code():
         with Mode():
             torchlike.logaddexp(x, x)
         assert heard == ["logaddexp"]
+
+
+def test_handlers_get_the_overload_for_tensors_in_arithmetic_with_numbers():
+    from torchlike.utils._python_dispatch import TorchDispatchMode
+
+    class Noting(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.seen = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.seen.append((func.name(), args[1:], kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    x = torchlike.ones(2)
+    with Noting() as mode:
+        found = [torchlike.add(x, 1, alpha=2), x * 2, x // 2, torchlike.div(x, 2, rounding_mode="floor"), 2 - x]
+        x.mul_(3)
+    assert mode.seen == [
+        ("aten::add.Tensor", (1,), {"alpha": 2}),
+        ("aten::mul.Tensor", (2,), {}),
+        ("aten::floor_divide", (2,), {}),
+        ("aten::div.Tensor_mode", (2,), {"rounding_mode": "floor"}),
+        ("aten::rsub.Scalar", (2,), {}),
+        ("aten::mul_.Tensor", (3,), {}),
+    ]
+    assert [each.tolist() for each in found] == [[3, 3], [2, 2], [0, 0], [0, 0], [1, 1]]
+    pair = Pair(torchlike.ones(2), torchlike.zeros(2)) * 5
+    assert [each.tolist() for each in pair.parts] == [[5, 5], [0, 0]]
+
+
+def test_overloads_of_arithmetic_take_numbers_as_tensors():
+    aten, x = torchlike.ops.aten, torchlike.ones(2)
+    assert aten.mul.Tensor(x, 2).tolist() == [2, 2]
+    assert aten.add.Tensor(x, 1, alpha=2).tolist() == [3, 3]
+    assert aten.add.Tensor(torchlike.ones(2, dtype=torchlike.int32), True).dtype == torchlike.int32
+    assert aten.mul.Tensor(torchlike.ones(2, dtype=torchlike.float16), 2.5).dtype == torchlike.float16
+    for wrong in (lambda: aten.maximum.default(x, 3), lambda: aten.mul.Tensor(x, "2"), lambda: aten.relu.default(1)):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            wrong()

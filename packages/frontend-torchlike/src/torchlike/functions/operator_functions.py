@@ -34,6 +34,7 @@ from ..signatures.overload_choice import (
 from ..tensors.arguments import to_python_number
 from ..tensors.tensor import Tensor
 from ..values.dtypes import result_type
+from . import number_arguments  # noqa: F401  # it answers calls that are refused
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .general_functions import general_function
 from .older_calls import OLDER, SCALED, warn_of_older_call

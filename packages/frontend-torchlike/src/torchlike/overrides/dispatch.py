@@ -16,6 +16,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import call_signature
 
+from ..functions.number_arguments import show_call
 from ..overriding.handling import add_overriding
 from ..tensors.arrays import give_class
 from ..tensors.overriding_classes import DISABLED_DISPATCH, WRAPPED, is_wrapper
@@ -47,6 +48,7 @@ def call_class(
     if not found:
         return NotImplemented
     types = tuple(map(type, found))
+    op, args, kwargs = show_call(op, args, kwargs)
     for each in found:
         rule = rules.get((op.name, type(each))) if rules else None
         handle = each.__torch_dispatch__ if rule is None else partial(rule, type(each))

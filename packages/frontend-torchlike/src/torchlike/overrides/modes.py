@@ -94,7 +94,7 @@ def begin_modes() -> None:
 
 def _handle(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Hand on the call of an operator that no function of torch's has made."""
-    if are_modes_asked() and (called := find_called(op)) is not None and not is_skipped():
+    if are_modes_asked() and (called := find_called(op)) is not None and not is_skipped(called):
         found = find_overriding((*args, *kwargs.values())) if are_classes_asked() else []
         return call_override(called, found, *leave_out_defaults(op, args, kwargs))
     return op.redispatch(keyset - "TorchFunctionMode", *args, **kwargs)

@@ -75,7 +75,7 @@ def _handle(keyset: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Hand the call of an operator to the classes of its arguments."""
     found = handling.find_overriding((*args, *kwargs.values())) if handling.are_classes_asked() else []
     called = find_called(op) if found else None
-    if called is None or handling.is_skipped():
+    if called is None or handling.is_skipped(called):
         return op.redispatch(keyset - "TorchFunction", *args, **kwargs)
     return handling.call_override(called, found, *leave_out_defaults(op, args, kwargs))
 

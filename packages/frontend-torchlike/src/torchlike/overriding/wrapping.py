@@ -171,7 +171,7 @@ class _Asking:
         found = list_overloaded(asked)
         if not found and not are_modes_asked():
             return self._ask(args, kwargs)
-        if is_skipped():
+        if is_skipped(self._find()):
             return NotImplemented
         return call_override(self._find(), found, own_args, own_kwargs)
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import dispatch_core as dc
 from dispatch_core.frontends import current_modes, reset_masks, set_masks, without_included
 
+from ..functions.number_arguments import show_call
 from ..overrides.aliasing import (
     TensorWithFlatten,
     is_traceable_wrapper_subclass,
@@ -34,6 +35,12 @@ __all__ = [
 def _call_with_types(handler: Any, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Call a handler with the classes of the arguments that have one of their own."""
     return handler(func, tuple(map(type, find_handlers((*args, *(kwargs or {}).values())))), args, kwargs)
+
+
+def _call_with_shown(handler: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Call a handler with the overload that torch shows; see Note [Overloads with numbers]."""
+    func, args, kwargs = show_call(func, args, kwargs)
+    return handler(func, types, args, kwargs)
 
 
 class TorchDispatchMode(dc.DispatchMode):
@@ -82,9 +89,10 @@ class TorchDispatchMode(dc.DispatchMode):
             handler = partial(_call_with_types, handler)
         rules = {name: rule for (name, owner), rule in RULES.items() if owner is cls}
         if not rules:
-            return handler
+            return partial(_call_with_shown, handler)
 
         def handle(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            func, args, kwargs = show_call(func, args, kwargs)
             rule = rules.get(func.name)
             return handler(func, types, args, kwargs) if rule is None else rule(self, func, types, args, kwargs)
 
