@@ -109,6 +109,9 @@ def _statements(draw: random.Random) -> list[str]:
             f"T.index_select({x}, 0, {y})",
             f"T.gather({x}, 0, {y})",
             f"T.embedding({x}, {y})",
+            f"({x}.shape, {x}.dtype, {x}.device, {x}.ndim, {x}.requires_grad)",
+            f"{x}.__setattr__({draw.choice(['shape', 'ndim', 'requires_grad'])!r}, {draw.choice([1, True])!r})",
+            f"T.nn.Parameter({x}) * {y}",
             f"{x}.item()",
             f"{x}.tolist()",
             f"dc.ops.aten.add.Tensor({x}, {y}, alpha={draw.choice([1, 2])})",
@@ -258,5 +261,6 @@ def run_program(seed: int) -> list[Any]:
         worker.join()
     if library is not None:
         library.close()
-    shown += [_show(each) for each in values]
+    for number in range(len(values)):
+        step(f"v[{number}]")
     return shown

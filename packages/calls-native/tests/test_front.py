@@ -259,6 +259,37 @@ def test_a_subclass_that_computes_its_mask_is_left_to_python(library):
     assert op(odd).tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("name", ["shape", "dtype", "device", "ndim", "requires_grad"])
+def test_a_question_is_the_property_to_everybody_but_tensors(name):
+    owner = next(cls for cls in T.Tensor.__mro__ if name in vars(cls))
+    found, x = vars(owner)[name], T.ones(2, 3)
+    assert type(found) is front.Question
+    assert isinstance(found, property)
+    plain = property(found.fget, found.fset, found.fdel)
+    assert found.__doc__ == plain.__doc__
+    assert found.__get__(None, T.Tensor) is found
+    assert found.__get__(x) == plain.__get__(x)
+    was = front.serve(False)
+    assert getattr(x, name) == plain.__get__(x)
+    front.serve(was)
+    text = r"property '\w+' of 'Tensor' object has no setter|must be a bool"
+    with pytest.raises((AttributeError, RuntimeError), match=text):
+        setattr(x, name, 1)
+
+
+def test_a_question_knows_its_arguments():
+    layout, plain = front.Layout(T.Tensor, None), property(lambda self: 1)
+    for wrong in (
+        (plain,),
+        (1, layout, None, "shape", None, 0, None),
+        (plain, None, None, "shape", None, 0, None),
+        (plain, layout, None, "shape", [], 0, None),
+        (plain, layout, None, "shape", None, 1, "no_slot"),
+    ):
+        with pytest.raises(TypeError):
+            front.Question(*wrong)
+
+
 def test_specs_that_it_does_not_take_are_refused():
     layout = front.Layout(T.Tensor, None)
     for make, wrong in (

@@ -42,6 +42,7 @@ STATEMENTS = {
     "max": lambda: M.max(0),
     "in place": lambda: X.add_(0.0),
     "a written view": lambda: M[0].mul_(1.0),
+    "questions": lambda: (M.shape, M.dtype, M.device, M.ndim, M.requires_grad, G.requires_grad),
     "item": lambda: float(X[0].item()),
     "cast": lambda: X.to(T.float64),
     "grad": lambda: (G * X).sum().backward(),

@@ -1366,6 +1366,134 @@ static PyTypeObject Front_Type = {
     .tp_traverse = front_traverse, .tp_clear = front_clear, .tp_dealloc = front_dealloc,
 };
 
+/* ---- Questions ----------------------------------------------------------------------------------------------------- */
+
+/* A property of a frontend's class whose answer is an attribute of the array, or what a dictionary has for it; or whether a
+ * tensor's history requires a gradient. Whatever it does not find at once is the answer of the property in Python. */
+typedef struct {
+    Layout *layout;
+    PyObject *array_type, *attribute, *answers; /* answers: NULL where the attribute is the answer */
+    PyObject *doc;                              /* of the property: a class of its own has no place for it */
+    Mask keys;                                  /* without which there is no history; 0 for questions about arrays */
+    Py_ssize_t state;
+} Asked;
+
+static PyTypeObject Question_Type;
+
+static inline Asked *asked_of(PyObject *self) { return (Asked *)((char *)self + PyProperty_Type.tp_basicsize); }
+
+/* Return the answer at once, or NULL, with an error or without one. */
+static PyObject *answer(Asked *asked, PyObject *tensor) {
+    if (!is_on || !asked->layout || Py_TYPE(tensor) != asked->layout->type) return NULL;
+    if (asked->keys) {
+        PyObject *mask = AT(tensor, asked->layout->mask), *state = AT(tensor, asked->state);
+        if (!mask || !PyLong_CheckExact(mask)) return NULL;
+        Mask found = PyLong_AsUnsignedLongLong(mask);
+        if (found == (Mask)-1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
+        if (!(found & asked->keys)) Py_RETURN_FALSE;
+        if (!state || PyTuple_CheckExact(state)) return NULL;
+        Py_INCREF(state);
+        PyObject *wanted = PyObject_GetAttr(state, asked->attribute);
+        Py_DECREF(state);
+        if (wanted && !PyBool_Check(wanted)) Py_CLEAR(wanted);
+        return wanted;
+    }
+    PyObject *data = AT(tensor, asked->layout->data);
+    if (!data || (PyObject *)Py_TYPE(data) != asked->array_type) return NULL;
+    Py_INCREF(data);
+    PyObject *found = PyObject_GetAttr(data, asked->attribute);
+    Py_DECREF(data);
+    if (!found || !asked->answers) return found;
+    PyObject *known = Py_XNewRef(PyDict_GetItemWithError(asked->answers, found));
+    Py_DECREF(found);
+    return known;
+}
+
+static PyObject *question_get(PyObject *self, PyObject *instance, PyObject *owner) {
+    if (instance && instance != Py_None) {
+        PyObject *found = answer(asked_of(self), instance);
+        if (found) return found;
+        /* An interrupt goes on to the caller; any other error comes again from Python. */
+        if (PyErr_Occurred()) {
+            if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+            PyErr_Clear();
+        }
+    }
+    return PyProperty_Type.tp_descr_get(self, instance, owner);
+}
+
+static PyObject *question_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
+    PyObject *python, *layout, *array_type, *attribute, *answers, *keys, *state;
+    if (!PyArg_ParseTuple(args, "O!O!OUOO!O:Question", &PyProperty_Type, &python, &Layout_Type, &layout, &array_type, &attribute, &answers, &PyLong_Type, &keys, &state)) return NULL;
+    if (answers != Py_None && !PyDict_Check(answers)) { PyErr_SetString(PyExc_TypeError, "no dictionary of answers"); return NULL; }
+    PyObject *parts[4] = {NULL}, *made = NULL;
+    const char *names[4] = {"fget", "fset", "fdel", "__doc__"};
+    int bad = 0;
+    for (int i = 0; i < 4 && !bad; i++) bad = !(parts[i] = PyObject_GetAttrString(python, names[i]));
+    PyObject *given = bad ? NULL : PyTuple_Pack(3, parts[0], parts[1], parts[2]);
+    made = given ? PyProperty_Type.tp_new(cls, given, NULL) : NULL;
+    if (made) {
+        Asked *asked = asked_of(made);
+        if (PyProperty_Type.tp_init(made, given, NULL) < 0) Py_CLEAR(made);
+        else {
+            asked->keys = PyLong_AsUnsignedLongLongMask(keys); /* a mask with further ones is left to Python */
+            if (PyErr_Occurred() || (state != Py_None && !find_member(((Layout *)layout)->type, state, &asked->state))) Py_CLEAR(made);
+            else {
+                asked->array_type = Py_NewRef(array_type);
+                asked->attribute = Py_NewRef(attribute);
+                PyUnicode_InternInPlace(&asked->attribute);
+                asked->answers = answers == Py_None ? NULL : Py_NewRef(answers);
+                asked->layout = (Layout *)Py_NewRef(layout);
+                Py_XSETREF(asked->doc, Py_NewRef(parts[3]));
+            }
+        }
+    }
+    for (int i = 0; i < 4; i++) Py_XDECREF(parts[i]);
+    Py_XDECREF(given);
+    return made;
+}
+
+static int question_traverse(PyObject *self, visitproc visit, void *arg) {
+    Asked *asked = asked_of(self);
+    Py_VISIT(asked->layout); Py_VISIT(asked->array_type); Py_VISIT(asked->answers); Py_VISIT(asked->doc);
+    return PyProperty_Type.tp_traverse(self, visit, arg);
+}
+
+static int question_clear(PyObject *self) {
+    Asked *asked = asked_of(self);
+    Py_CLEAR(asked->layout); Py_CLEAR(asked->array_type); Py_CLEAR(asked->attribute); Py_CLEAR(asked->answers); Py_CLEAR(asked->doc);
+    return PyProperty_Type.tp_clear ? PyProperty_Type.tp_clear(self) : 0;
+}
+
+static void question_dealloc(PyObject *self) {
+    Asked *asked = asked_of(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(asked->layout); Py_CLEAR(asked->array_type); Py_CLEAR(asked->attribute); Py_CLEAR(asked->answers); Py_CLEAR(asked->doc);
+    PyObject_GC_Track(self); /* as the property's own expects it */
+    PyProperty_Type.tp_dealloc(self);
+}
+
+static PyObject *question_doc(PyObject *self, void *closure) {
+    PyObject *doc = asked_of(self)->doc;
+    return Py_NewRef(doc ? doc : Py_None);
+}
+
+static int question_set_doc(PyObject *self, PyObject *value, void *closure) {
+    Py_XSETREF(asked_of(self)->doc, Py_XNewRef(value));
+    return 0;
+}
+
+static PyGetSetDef question_getset[] = {{"__doc__", question_doc, question_set_doc, NULL, NULL}, {NULL}};
+
+static int question_init(PyObject *self, PyObject *args, PyObject *kwargs) { return 0; } /* `question_new` has done it */
+
+/* What is not said here is the property's; the size is set when the module is made. It shows itself as a property, too. */
+static PyTypeObject Question_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "property", .tp_init = question_init,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = question_new, .tp_descr_get = question_get, .tp_getset = question_getset,
+    .tp_traverse = question_traverse, .tp_clear = question_clear, .tp_dealloc = question_dealloc,
+};
+
 /* ---- The module --------------------------------------------------------------------------------------------------- */
 
 static PyObject *use(PyObject *module, PyObject *args) {
@@ -1466,10 +1594,12 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!*names[i].to && !(*names[i].to = PyUnicode_InternFromString(names[i].text))) return NULL;
     }
-    PyTypeObject *types[] = {&Layout_Type, &Target_Type, &Plan_Type, &Front_Type};
-    const char *labels[] = {"Layout", "Target", "Plan", "Front"};
+    PyTypeObject *types[] = {&Layout_Type, &Target_Type, &Plan_Type, &Front_Type, &Question_Type};
+    const char *labels[] = {"Layout", "Target", "Plan", "Front", "Question"};
+    Question_Type.tp_base = &PyProperty_Type;
+    Question_Type.tp_basicsize = PyProperty_Type.tp_basicsize + (Py_ssize_t)sizeof(Asked);
     PyObject *module = PyModule_Create(&definition);
-    for (int i = 0; module && i < 4; i++) {
+    for (int i = 0; module && i < 5; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, storage_offset, to_data
@@ -114,6 +115,7 @@ __all__ = [
     "keys_of",
     "lend",
     "look_for_classes",
+    "make_question",
     "materialize",
     "materialize_value",
     "may_need_gradient",
@@ -178,6 +180,45 @@ with_included, without_included = context.with_included, context.without_include
 
 find_array_type: Final = ARRAY_TYPES.get
 """Returns the `ArrayType` of a class of arrays, or None, for less than a call of `array_type` costs."""
+
+
+def make_question(
+    frontend: Frontend[Any],
+    plain: property,
+    attribute: str,
+    *,
+    array_type: type | None = None,
+    answers: Mapping[Any, Any] | None = None,
+    keys: int = 0,
+    state: str | None = None,
+) -> property:
+    """Return a property of a frontend's class that a compiled front answers at once; ``plain`` itself where there is none.
+
+    For a tensor of the class whose array is of ``array_type`` the answer is the ``attribute`` of the array, or what the
+    dictionary ``answers`` has for it. With ``keys`` it is False for a tensor without one of them, and else the ``attribute``
+    of its state, in the slot ``state``. Whatever is not found so is the answer of ``plain``.
+
+    >>> class Flag:
+    ...     __slots__ = ("_dispatch_data", "_dispatch_mask")
+    ...     colour = property(lambda self: "red")
+    >>> flags = register_frontend("flags of an example", Flag)
+    >>> flag, colour = flags.new(), make_question(flags, Flag.colour, "colour", array_type=str)
+    >>> flag._dispatch_data = 1
+    >>> isinstance(colour, property), colour.__get__(flag)
+    (True, 'red')
+    """
+    from .calls.native import find_front
+
+    front = find_front()
+    if front is None:
+        return plain
+    from .calls.plans import layout_of
+
+    layout = layout_of(frontend)
+    if layout is None:
+        return plain
+    found: property = front.Question(plain, layout, array_type, attribute, answers, keys, state)
+    return found
 
 
 def renew_targets(op: OpOverload) -> None:

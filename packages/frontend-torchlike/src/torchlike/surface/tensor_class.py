@@ -11,10 +11,13 @@ from functools import partial
 from types import FunctionType
 from typing import Any, Final
 
+import numpy as np
+
 import dispatch_core as dc
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
-from dispatch_core.keys import LAYOUTS
+from dispatch_core.frontends import PLACES, make_question
+from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from .. import npu
 from ..creation.factories import construct, tensor
@@ -22,6 +25,7 @@ from ..creation.factory_layouts import EMPTY
 from ..functions.operator_functions import FUNCTIONS, METHODS
 from ..history.device_keys import AUTOGRAD_BITS
 from ..history.differentiable import Differentiable
+from ..history.metadata import SCALAR_TYPES, SIZES
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
 from ..methods.ufuncs import call_ufunc
@@ -34,7 +38,7 @@ from ..overriding.wrapping import make_method
 from ..tensors.arrays import data_ptr, read_printable, reduce, refuse_wrapper, to_array, to_numpy
 from ..tensors.deepcopy import deep_copy
 from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH, ROOT
-from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers
+from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers, frontend
 from ..values.layouts import layout_of, sparse_coo
 from . import host_memory
 
@@ -233,6 +237,18 @@ _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
 }
 
 
+#: Properties that a compiled front answers at once.
+_ANSWERED: Final[dict[type, dict[str, dict[str, Any]]]] = {
+    Tensor: {
+        "shape": {"attribute": "shape", "array_type": np.ndarray, "answers": SIZES},
+        "dtype": {"attribute": "dtype", "array_type": np.ndarray, "answers": SCALAR_TYPES},
+        "device": {"attribute": "__class__", "array_type": np.ndarray, "answers": PLACES},
+        "ndim": {"attribute": "ndim", "array_type": np.ndarray},
+    },
+    Differentiable: {"requires_grad": {"attribute": "requires_grad", "keys": AUTOGRAD, "state": "_autograd"}},
+}
+
+
 #: The same for properties, by the functions that make them.
 _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
     "H": lambda: property(dc.ops.aten.matrix_H.default, doc="The matrix transposed, and conjugated if complex."),
@@ -363,7 +379,7 @@ def _is_published(name: str, value: Any) -> bool:
         return False
     if type(value) is LazyAttribute:
         return name not in METHODS or name in _WRITTEN
-    return type(value) in (property, LazyProperty) or isinstance(value, FunctionType)
+    return isinstance(value, (FunctionType, property, LazyProperty))
 
 
 #: Methods that are loaded late, and are not functions of operators.
@@ -405,6 +421,13 @@ def _complete() -> None:
     ASK.append(_ask)
     ROOT.append(Tensor)
     EMPTY[sparse_coo] = _make_sparse
+    for owner, questions in _ANSWERED.items():
+        for name, given in questions.items():
+            plain = vars(owner)[name]
+            made: Any = make_question(frontend, plain, **given)
+            if made is not plain:
+                type.__setattr__(owner, name, made)
+                made.__set_name__(owner, name)
     publish(_list_published())
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
