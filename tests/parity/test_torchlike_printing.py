@@ -46,6 +46,22 @@ def test_numbers_at_the_borders_of_the_layouts(numbers):
     assert plain(repr(torchlike.from_numpy(array))) == plain(repr(torch.from_numpy(array)))
 
 
+@pytest.mark.parametrize("edges", [0, 1])
+@pytest.mark.parametrize("threshold", [0, 3, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "int32"])
+def test_edges_of_none_and_one(edges, threshold, dtype):
+    texts = []
+    for library in (torchlike, torch):
+        library.set_printoptions(edgeitems=edges, threshold=threshold)
+        try:
+            shapes = [(), (1,), (2, 3), (0,), (0, 3), (1, 1, 1), (5,)]
+            texts.append([plain(repr(library.ones(shape, dtype=getattr(library, dtype)))) for shape in shapes])
+            texts[-1].append(plain(repr(library.ones(2, device="meta"))))
+        finally:
+            library.set_printoptions(profile="default")
+    assert texts[0] == texts[1]
+
+
 @pytest.mark.parametrize("shape", [(1001,), (40, 40), (7, 7, 7, 7), (2000, 1), (1, 2000), (3, 500), (8, 8, 20)])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
 def test_summaries(shape, dtype):

@@ -125,8 +125,7 @@ def test_devices_have_indices():
             read(wrong)
     if not torchlike.accelerator.is_available():
         assert helpers._get_available_device_type() is helpers._get_all_device_indices() is None
-        with pytest.raises(ValueError, match="no accelerator is available"):
-            read(None, optional=True)
+        assert read(None, optional=True) is None
     assert helpers._get_device_module("cpu") is torchlike.cpu and helpers.get_current_device_index() == -1
 
 

@@ -126,7 +126,9 @@ def list_functions(title: str) -> dict[str, Any]:
 
 def make_module(name: str, title: str) -> ModuleType:
     """Return a module with the functions of a device that is not there."""
-    module = ModuleType(f"torchlike.{name}", f"The device {name}, which is not there (source: ``torch.{name}``).")
+    module = ModuleType(
+        spell(f"torchlike.{name}"), f"The device {name}, which is not there (source: ``torch.{name}``)."
+    )
     vars(module).update(list_functions(title))
     return module
 
@@ -139,7 +141,7 @@ mtia: Final = make_module("mtia", "MTIA")
 
 def _make_cpu() -> ModuleType:
     """Return the module of the cpu, which is there, and has one stream."""
-    module = ModuleType("torchlike.cpu", "The cpu as a device (source: ``torch.cpu``).")
+    module = ModuleType(spell("torchlike.cpu"), "The cpu as a device (source: ``torch.cpu``).")
     answers = {"is_available": True, "device_count": 1, "current_device": "cpu", "is_initialized": True}
     vars(module).update({name: _answer(name, value) for name, value in answers.items()})
     vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device", "current_stream")})

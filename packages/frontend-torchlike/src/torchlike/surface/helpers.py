@@ -15,6 +15,7 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..accelerator import current_accelerator
 from ..functions.operator_functions import FUNCTIONS
+from ..tensors.printing import printoptions
 from ..tensors.tensor import Tensor
 from ..utils.failures import ExceptionWrapper, KeyErrorMessage
 from ..utils.tensor_lists import flatten_dense_tensors as _flatten_dense_tensors
@@ -90,8 +91,8 @@ def get_current_device_index() -> int:
     return -1
 
 
-def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """Return the index of a device.
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:
+    """Return the index of a device, None for the current one where there is no accelerator.
 
     Args:
         device: The device or its name, or the index itself.
@@ -112,11 +113,8 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
         found = -1 if device.type == _CPU else device.index
     if found is None:
         if not optional:
-            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
-        current = _get_current_device_index()
-        if current is None:
-            raise ValueError(f"the current device is asked for, by {device}, and no accelerator is available")
-        found = int(current)
+            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+        found = _get_current_device_index()
     return found
 
 
@@ -214,18 +212,17 @@ def _import_dotted_name(name: str) -> Any:
 
 
 def render_call(fn: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
-    """Return a call as text, with tensors by their shapes.
+    """Return a call as text, with tensors by their sizes.
 
     >>> import torchlike
     >>> render_call(torchlike.add, [torchlike.ones(2), 1], {"alpha": 2})
-    'add(tensor((2,)), 1, alpha=2)'
+    'torch.add(tensor([...], size=(2,)), 1, alpha=2)'
     """
+    from ..overrides import resolve_name  # few programs override functions
 
-    def write(value: Any) -> str:
-        return f"tensor({tuple(value.shape)})" if isinstance(value, Tensor) else repr(value)
-
-    parts = [write(each) for each in args] + [f"{name}={write(each)}" for name, each in kwargs.items()]
-    return f"{getattr(fn, '__name__', fn)}({', '.join(parts)})"
+    with printoptions(threshold=0, edgeitems=0):
+        parts = [*map(repr, args), *(f"{name}={each!r}" for name, each in kwargs.items())]
+    return f"{resolve_name(fn) or fn}({', '.join(parts)})"
 
 
 def _dummy_type(name: str) -> type:

@@ -147,13 +147,16 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
         body = "..."
         notes.append(f"size={shape}")
         ordinary = dtype == default
-    elif tensor_contents is None and not tensor.numel():
+    elif not tensor.numel():
         body = "[]"
         if len(shape) != 1:
             notes.append(f"size={shape}")
         ordinary = dtype == default
-    elif tensor_contents is None:
-        body = write_elements(read_printable(tensor), len(start))
+    else:
+        if tensor_contents is None:
+            body = write_elements(read_printable(tensor), len(start))
+        if not PRINT_OPTS.edgeitems:
+            notes.append(f"size={shape}")
     body = body if tensor_contents is None else tensor_contents
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
@@ -199,6 +202,8 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 def write_elements(array: np.typing.NDArray[Any], indent: int) -> str:
     """Return the elements in brackets; lines behind the first begin after ``indent`` blanks."""
     summarize = array.size > PRINT_OPTS.threshold
+    if summarize and array.ndim and not PRINT_OPTS.edgeitems:
+        return "[...]"
     write, width = _choose_format(_take_edges(array) if summarize else array)
     return _write_nested(array, indent, write, width + 2, summarize)
 
