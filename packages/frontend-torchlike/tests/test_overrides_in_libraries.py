@@ -69,6 +69,15 @@ def test_redispatch_skips_the_question_of_one_function_alone(told):
     assert "relu" in Told.heard
 
 
+def test_redispatch_of_the_gradients_functions_ends(told):
+    x = torchlike.ones(1, requires_grad=True)
+    y = (x * 2).sum().as_subclass(Told)
+    assert torchlike.autograd.grad(y, x, retain_graph=True)[0].tolist() == [2]
+    y.backward()
+    assert x.grad.tolist() == [2]
+    assert [name for name in Told.heard if name in ("grad", "backward")] == ["grad", "backward", "backward"]
+
+
 def test_redispatch_in_a_mode_reaches_what_the_function_calls():
     class Mode(overrides.TorchFunctionMode):
         def __init__(self):

@@ -15,7 +15,15 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Node, Output
 from ..history.transforms import refuse_in_transform
-from ..overriding.handling import BEGUN, are_modes_asked, call_override, is_tensor_like, list_overloaded, overrides_any
+from ..overriding.handling import (
+    BEGUN,
+    are_modes_asked,
+    call_override,
+    is_skipped,
+    is_tensor_like,
+    list_overloaded,
+    overrides_any,
+)
 from ..tensors.arguments import check_tensors
 from ..tensors.tensor import Tensor, wrap
 from ..values.size import Size
@@ -50,7 +58,7 @@ def _to_inputs(value: Any, who: str) -> list[Any]:
 def _ask(function: Any, outputs: list[Any], inputs: list[Any] | None, options: dict[str, Any]) -> Any:
     """Return the answer of a mode, or of the tensors' classes, to a call; ``NotImplemented`` where nothing overrides it."""
     asked = [each for each in (*outputs, *(inputs or ())) if is_tensor_like(each)]
-    if not are_modes_asked() and not overrides_any(tuple(asked)):
+    if (not are_modes_asked() and not overrides_any(tuple(asked))) or is_skipped(function):
         return NotImplemented
     given = None if inputs is None else tuple(inputs)
     is_grad = function is grad
