@@ -14,7 +14,9 @@ SHAPES = [(), (1,), (3,), (4, 3), (3, 4), (1, 3), (4, 1), (2, 3, 4), (2, 1, 4), 
 DTYPES = (
     ["float32"] * 6 + ["float64"] * 2 + ["int64"] * 2 + ["bool", "int32", "uint8", "float16", "complex64", "bfloat16"]
 )
-UNARY = "neg exp sqrt reciprocal sin tanh floor isnan logical_not relu sigmoid abs bitwise_not t detach log".split()
+UNARY = (
+    "rsqrt neg exp sqrt reciprocal sin tanh floor isnan logical_not relu sigmoid abs bitwise_not t detach log".split()
+)
 BINARY = "add mul sub div eq lt maximum minimum logical_and fmod copysign matmul mm bitwise_and atan2 pow".split()
 IN_PLACE = "add_ mul_ sub_ div_".split()
 FOLDS = "sum mean amax amin prod max any all".split()

@@ -65,6 +65,7 @@ def test_a_kernel_says_what_it_does_not_take():
         (("unary", abs, np.exp, [99]), "99"),
         (("fold", abs, np.add, [12], {12: (np.zeros(2),)}), "without dimensions"),
         (("fold", abs, np.add, [12], {12: np.zeros(2)}), "without dimensions"),
+        (("chain", abs, None, [12]), "a maker and an arity"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):
             loops.Kernel(*wrong)
@@ -82,6 +83,32 @@ def test_the_doctor_says_whether_they_are_on(value, remark):
 def test_both_distributions_have_one_version():
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["project"]["version"] == importlib.metadata.version("dispatch-backend-cpu")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [(np.exp, (12, 12), (0, 2))],
+        [(np.exp, (12, 12), (1, 1))],
+        [(np.exp, (12, 12), (0, -1))],
+        [(np.exp, (12, 11), (0, 1))],
+        [(np.exp, (12, 12, 12), (0, 0, 1))],
+        [(None, (12, 12, 12, 12), (0, 0, 0, 1))],
+        [(abs, (12, 12), (0, 1))],
+        [(np.exp, (12, 12), (0, 1)), (np.exp, (11, 11), (0, 2))],
+        [(np.exp, (12, 12), (0, 1)), (np.exp, (12, 12), (2, 2))],
+        ["step"],
+    ],
+)
+def test_a_formula_that_is_none_is_left_to_python(steps):
+    asked = []
+    kernel = loops.Kernel("chain", abs, None, [12], arity=1, maker=lambda: asked.append(1) or {12: ([], steps)})
+    before = loops.counts()[0]
+    for _ in range(3):
+        assert kernel(np.full(2, -3.0)).tolist() == [3.0, 3.0]
+    assert asked == [1]
+    assert loops.counts()[0] == before
 
 
 def test_explain_shows_the_function_that_numpy_computes_with():

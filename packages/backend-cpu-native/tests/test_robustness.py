@@ -27,6 +27,7 @@ CALLS = {
     "unary": ("exp", [(A,)], (A.T,), (A, A)),
     "binary": ("mul.Tensor", [(A, B), (A, ROW), (A, np.float32(2).reshape(()))], (A, B.T), (A, "b")),
     "number": ("mul.Scalar", [(A, 2), (A, 2.5)], (A, 2**70), (A, "b")),
+    "chain": ("sigmoid", [(A,)], (A.T,), (A, A)),
     "bounded": ("relu", [(A,)], (A.T,), (A, A)),
     "clamp": ("clamp", [(A, 0, None), (A, 0.5, 2)], (A, 0, 2**60), (A, "b", 1)),
     "clamp min": ("clamp_min", [(A, 0)], (A, 2**60), (A, "b")),

@@ -14,7 +14,7 @@ pytest.importorskip("dispatch_backend_cpu_native._loops", reason="the extension 
 
 from dispatch_aten.errors import OperatorError
 from dispatch_backend_cpu.arrays import coerce
-from dispatch_backend_cpu.kernels import KERNELS, SPECIALIZED
+from dispatch_backend_cpu.kernels import KERNELS, SHORT_WAYS, SPECIALIZED
 from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 
 if LOOPS is None:
@@ -25,6 +25,11 @@ COMPILED = {
     for table, mark in ((KERNELS, ""), (SPECIALIZED, " with a factor of 1"))
     for name, kernel in sorted(table.items())
     if type(kernel) is LOOPS.Kernel
+}
+COMPILED |= {
+    f"{name} by a short way": LOOPS.facts(way) | {"kernel": way}
+    for name, (way, _) in sorted(SHORT_WAYS.items())
+    if type(way) is LOOPS.Kernel and LOOPS.facts(way)["way"] == "chain"
 }
 CASES = [(name, number) for name, facts in COMPILED.items() for number in facts["types"]]
 SHAPES = [(), (1,), (7,), (1, 1), (3, 5), (1, 6), (6, 1), (2, 3, 4), (64,), (33, 31), (4097,), (130, 500)]
@@ -130,6 +135,27 @@ def test_a_ufunc_of_one_array(name, number):
     for shape in SHAPES:
         a = values(dtype, shape, 1)
         compare(name, a, served=a.size <= most, numpy=(lambda a=a: ufunc(a)) if a.size <= most else None)
+
+
+#: The formulas that are more than calls of ufuncs and choices.
+UNTRACED = {"sign", "sgn", "heaviside"}
+
+
+@ways("chain")
+def test_a_formula(name, number):
+    dtype, count, most = dtype_of(number), COMPILED[name]["count"], COMPILED[name]["most"]
+    is_served = name.partition(" ")[0] not in UNTRACED
+    for shape in SHAPES:
+        for draw in (values, plain):
+            arrays = [draw(dtype, shape, seed) for seed in range(count)]
+            if "by a short way" in name and arrays[0].size > 1 << 14:
+                continue
+            compare(name, *arrays, served=is_served and 0 < arrays[0].size <= most and len(shape) > 0)
+    for shape in [(most,), (most + 1,), (1024,), (1025,), (512,)]:
+        arrays = [values(dtype, shape, seed) for seed in range(count)]
+        compare(name, *arrays, served=is_served and arrays[0].size <= most)
+    if count > 1:
+        compare(name, *[values(dtype, (3, 1), 1)] * (count - 1), values(dtype, (3, 4), 1), served=False)
 
 
 @ways("binary")

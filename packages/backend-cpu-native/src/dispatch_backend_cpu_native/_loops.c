@@ -36,11 +36,24 @@
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
 #define MOST_SHARED 4096  /* from here on other threads may run meanwhile */
+#define MOST_OPERANDS 5   /* of a step, its result among them */
+#define ON_STACK 4096     /* bytes of a formula's results */
 #define EXACT (1LL << 53) /* a double has every whole number up to this */
 
 typedef struct Kernel Kernel;
 /* Returns NULL for a call that is left to Python, mostly without an error. */
 typedef PyObject *(*Way)(Kernel *, PyObject *const *, Py_ssize_t, PyObject *);
+
+/* A step of a formula: a loop, or a choice where there is none, and the places of its operands and its result. */
+typedef struct { PyUFuncGenericFunction loop; void *data; int count, places[MOST_OPERANDS]; } Step;
+
+/* A formula for a type: arrays have the first places, then constants, then results, the last of which is the formula's. */
+typedef struct {
+    int arity, constants, steps, out;
+    Step *step;
+    char **constant;
+    npy_intp *size; /* of an element, by place */
+} Chain;
 
 struct Kernel {
     PyObject_HEAD
@@ -52,6 +65,8 @@ struct Kernel {
     char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
     char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
+    PyObject *maker;                     /* of chains, until the first call */
+    Chain *chain[TYPES];                 /* by type: the formula */
     char *constant[2][TYPES];            /* by type: an element that the loop takes besides */
 };
 
@@ -102,6 +117,17 @@ static inline void run(Kernel *k, int type, char **args, npy_intp n, npy_intp *s
     void *data = ufunc->data ? (void *)ufunc->data[which] : NULL;
     if (n < MOST_SHARED) ufunc->functions[which](args, &n, steps, data);
     else { Py_BEGIN_ALLOW_THREADS ufunc->functions[which](args, &n, steps, data); Py_END_ALLOW_THREADS }
+}
+
+/* Read the number of a type out of an iterator or a key; -1 is an error. */
+static int read_type(PyObject *number) {
+    long type = PyLong_AsLong(number);
+    if (type == -1 && PyErr_Occurred()) return -1;
+    if (type < 0 || type >= TYPES) {
+        PyErr_Format(PyExc_ValueError, "%ld is not the number of a plain dtype", type);
+        return -1;
+    }
+    return (int)type;
 }
 
 /* -------------------------------------------------------------------------------------------------------- element-wise */
@@ -253,6 +279,168 @@ static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyOb
         double *out = (double *)data_of(r), *in = (double *)PyArray_BYTES(a), *gradient = (double *)PyArray_BYTES(g);
         for (npy_intp i = 0; i < count; i++) out[i] = in[i] <= 0 ? 0 : gradient[i];
     }
+    return r;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ formulas */
+
+static void choose(char **at, npy_intp n, npy_intp *steps) {
+    npy_intp size = steps[3];
+    for (npy_intp i = 0; i < n; i++)
+        memcpy(at[3] + i * size, at[0][i * steps[0]] ? at[1] + i * steps[1] : at[2] + i * steps[2], (size_t)size);
+}
+
+static void free_chain(Chain *chain) {
+    if (!chain) return;
+    PyMem_Free(chain->step);
+    PyMem_Free(chain->constant);
+    PyMem_Free(chain->size);
+    PyMem_Free(chain);
+}
+
+/* Read a step: (ufunc or None, numbers of types, places). */
+static int read_step(PyObject *given, Step *step, npy_intp *size, int places) {
+    PyObject *fn, *types, *at;
+    if (!PyArg_ParseTuple(given, "OO!O!", &fn, &PyTuple_Type, &types, &PyTuple_Type, &at)) return -1;
+    step->count = (int)PyTuple_GET_SIZE(at);
+    if (step->count < 2 || step->count > MOST_OPERANDS || PyTuple_GET_SIZE(types) != step->count) goto misfit;
+    int number[MOST_OPERANDS];
+    for (int i = 0; i < step->count; i++) {
+        if ((number[i] = read_type(PyTuple_GET_ITEM(types, i))) < 0) return -1;
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(at, i));
+        if (place < 0 || place >= places || number[i] == NPY_OBJECT) goto misfit;
+        step->places[i] = (int)place;
+        PyArray_Descr *dtype = PyArray_DescrFromType(number[i]);
+        if (size[place] && size[place] != PyDataType_ELSIZE(dtype)) { Py_DECREF(dtype); goto misfit; }
+        size[place] = PyDataType_ELSIZE(dtype);
+        Py_DECREF(dtype);
+    }
+    step->loop = NULL;
+    if (fn == Py_None) {
+        if (step->count == 4 && number[0] == NPY_BOOL && number[1] == number[2] && number[2] == number[3]) return 0;
+        goto misfit;
+    }
+    if (!Py_IS_TYPE(fn, &PyUFunc_Type)) goto misfit;
+    PyUFuncObject *ufunc = (PyUFuncObject *)fn;
+    if (ufunc->nargs != step->count || ufunc->nout != 1 || ufunc->core_enabled) goto misfit;
+    for (int i = 0; i < ufunc->ntypes; i++) {
+        int is_it = ufunc->functions[i] != NULL;
+        for (int j = 0; j < ufunc->nargs; j++) is_it &= ufunc->types[i * ufunc->nargs + j] == number[j];
+        if (!is_it) continue;
+        step->loop = ufunc->functions[i];
+        step->data = ufunc->data ? (void *)ufunc->data[i] : NULL;
+        return 0;
+    }
+misfit:
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not a step of a formula");
+    return -1;
+}
+
+/* Read a formula: (constants, steps). The kernel keeps the arrays of constants and the ufuncs alive. */
+static Chain *read_chain(PyObject *given, int arity, int type) {
+    PyObject *constants, *steps;
+    if (!PyArg_ParseTuple(given, "O!O!", &PyList_Type, &constants, &PyList_Type, &steps)) return NULL;
+    Chain *chain = PyMem_Calloc(1, sizeof(Chain));
+    if (!chain) return (Chain *)PyErr_NoMemory();
+    chain->arity = arity;
+    chain->constants = (int)PyList_GET_SIZE(constants);
+    chain->steps = (int)PyList_GET_SIZE(steps);
+    int first = arity + chain->constants, places = first + chain->steps;
+    chain->step = PyMem_Calloc((size_t)chain->steps + 1, sizeof(Step));
+    chain->constant = PyMem_Calloc((size_t)chain->constants + 1, sizeof(char *));
+    chain->size = PyMem_Calloc((size_t)places + 1, sizeof(npy_intp));
+    if (!chain->step || !chain->constant || !chain->size) { PyErr_NoMemory(); goto fail; }
+    for (int i = 0; i < chain->constants; i++) {
+        PyArrayObject *each = as_array(PyList_GET_ITEM(constants, i));
+        if (!each || PyArray_SIZE(each) != 1 || !is_dense(each)) { PyErr_SetString(PyExc_TypeError, "not a constant"); goto fail; }
+        chain->constant[i] = PyArray_BYTES(each);
+        chain->size[arity + i] = PyArray_ITEMSIZE(each);
+    }
+    for (int i = 0; i < chain->steps; i++) {
+        Step *step = &chain->step[i];
+        if (read_step(PyList_GET_ITEM(steps, i), step, chain->size, places) < 0) goto fail;
+        for (int j = 0; j < step->count; j++)
+            if (j + 1 < step->count ? step->places[j] >= first + i : step->places[j] != first + i) {
+                PyErr_SetString(PyExc_ValueError, "a step reads what is not there yet");
+                goto fail;
+            }
+    }
+    if (!chain->steps) { PyErr_SetString(PyExc_ValueError, "a formula has steps"); goto fail; }
+    PyObject *types = PyTuple_GET_ITEM(PyList_GET_ITEM(steps, chain->steps - 1), 1);
+    chain->out = (int)PyLong_AsLong(PyTuple_GET_ITEM(types, PyTuple_GET_SIZE(types) - 1));
+    for (int i = 0; i < arity; i++)
+        if (!chain->size[i]) chain->size[i] = chain->size[0] ? chain->size[0] : 1;
+    return chain;
+fail:
+    free_chain(chain);
+    return NULL;
+}
+
+/* Trace the formula, once. Returns whether there are chains; what they point to is kept in `constants`. */
+static int make_chains(Kernel *k) {
+    PyObject *maker = k->maker, *number, *given;
+    if (!maker) return 1;
+    k->maker = NULL;
+    PyObject *found = PyObject_CallNoArgs(maker);
+    Py_DECREF(maker);
+    if (!found) return 0;
+    if (!PyDict_CheckExact(found)) { Py_DECREF(found); return 0; }
+    Py_XSETREF(k->constants, found);
+    Py_ssize_t at = 0;
+    while (PyDict_Next(found, &at, &number, &given)) {
+        int type = read_type(number);
+        if (type < 0) return 0;
+        if (k->chain[type]) continue;
+        if (!(k->chain[type] = read_chain(given, (int)k->count, type))) return 0;
+    }
+    return 1;
+}
+
+static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyArrayObject *a = as_array(args[0]);
+    int type = a ? type_of(k, a) : -1;
+    if (type < 0 || !PyArray_NDIM(a)) return NULL;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        PyArrayObject *other = as_array(args[i]);
+        if (!other || PyArray_DESCR(other) != PyArray_DESCR(a) || !have_one_shape(a, other) || !is_dense(other)) return NULL;
+    }
+    if (k->maker && !make_chains(k)) return NULL;
+    Chain *chain = k->chain[type];
+    if (!chain) return NULL;
+    npy_intp count = PyArray_SIZE(a), needed = 0;
+    int first = chain->arity + chain->constants;
+    for (int i = 0; i + 1 < chain->steps; i++) needed += chain->size[first + i] * count + 64;
+    char stack[ON_STACK], *scratch = needed <= ON_STACK ? stack : PyMem_Malloc((size_t)needed);
+    PyObject *r = scratch ? make_array(chain->out, PyArray_NDIM(a), PyArray_DIMS(a)) : PyErr_NoMemory();
+    char **place = r ? PyMem_Malloc(sizeof(char *) * (size_t)(first + chain->steps)) : NULL;
+    if (!place) {
+        if (scratch != stack) PyMem_Free(scratch);
+        Py_XDECREF(r);
+        return NULL;
+    }
+    for (int i = 0; i < chain->arity; i++) place[i] = PyArray_BYTES((PyArrayObject *)args[i]);
+    for (int i = 0; i < chain->constants; i++) place[chain->arity + i] = chain->constant[i];
+    char *at = scratch;
+    for (int i = 0; i + 1 < chain->steps; i++) {
+        at = (char *)(((size_t)at + 15) & ~(size_t)15);
+        place[first + i] = at;
+        at += chain->size[first + i] * count;
+    }
+    place[first + chain->steps - 1] = data_of(r);
+    for (int i = 0; i < chain->steps; i++) {
+        Step *step = &chain->step[i];
+        char *operands[MOST_OPERANDS];
+        npy_intp steps[MOST_OPERANDS], length = count;
+        for (int j = 0; j < step->count; j++) {
+            int which = step->places[j];
+            operands[j] = place[which];
+            steps[j] = which >= chain->arity && which < first ? 0 : chain->size[which];
+        }
+        if (step->loop) step->loop(operands, &length, steps, step->data);
+        else choose(operands, length, steps);
+    }
+    PyMem_Free(place);
+    if (scratch != stack) PyMem_Free(scratch);
     return r;
 }
 
@@ -610,7 +798,7 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
-    {"unary", serve_unary, 1}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
+    {"unary", serve_unary, 1}, {"chain", serve_chain, 0}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
     {"clamp", serve_clamp, 3}, {"clamp min", serve_clamp_min, 2}, {"clamp max", serve_clamp_max, 2}, {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
     {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},
     {"mm", serve_mm, 2}, {"mv", serve_mv, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
@@ -661,17 +849,6 @@ static void find_loop(Kernel *k, int type) {
     }
 }
 
-/* Read the number of a type out of an iterator or a key; -1 is an error. */
-static int read_type(PyObject *number) {
-    long type = PyLong_AsLong(number);
-    if (type == -1 && PyErr_Occurred()) return -1;
-    if (type < 0 || type >= TYPES) {
-        PyErr_Format(PyExc_ValueError, "%ld is not the number of a plain dtype", type);
-        return -1;
-    }
-    return (int)type;
-}
-
 static int read_types(Kernel *k, PyObject *types) {
     PyObject *all = PySequence_Tuple(types);
     for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); i++) {
@@ -705,13 +882,13 @@ misfit:
 }
 
 static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options) {
-    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", NULL};
+    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", "arity", "maker", NULL};
     const char *way;
-    PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL;
+    PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL, *maker = NULL;
     Py_ssize_t most = MOST;
-    int swapped = 0, mean = 0, which = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!npp:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
-                                     &constants, &most, &swapped, &mean)) return NULL;
+    int swapped = 0, mean = 0, arity = 0, which = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!nppiO:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
+                                     &constants, &most, &swapped, &mean, &arity, &maker)) return NULL;
     while (ways[which].name && strcmp(ways[which].name, way)) which++;
     if (!ways[which].name) return PyErr_Format(PyExc_ValueError, "there is no way %s to serve a kernel's calls", way);
     if (!PyCallable_Check(python)) return PyErr_Format(PyExc_TypeError, "a kernel is callable, not %R", python);
@@ -721,6 +898,14 @@ static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options
     k->vectorcall = call;
     k->way = ways[which].way;
     k->count = ways[which].count;
+    if (k->way == serve_chain) {
+        if (!maker || arity < 1 || arity > MOST_OPERANDS) {
+            Py_DECREF(k);
+            return PyErr_Format(PyExc_TypeError, "a chain has a maker and an arity");
+        }
+        k->count = arity;
+        k->maker = Py_NewRef(maker);
+    }
     int is_fold = k->way == serve_fold || k->way == serve_fold_along;
     k->most = most < MOST ? most : MOST;
     if (is_fold && k->most > MOST_FOLDED) k->most = MOST_FOLDED;
@@ -742,6 +927,7 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(k->python);
     Py_VISIT(k->ufunc);
     Py_VISIT(k->constants);
+    Py_VISIT(k->maker);
     return 0;
 }
 
@@ -752,6 +938,8 @@ static void dealloc(PyObject *self) {
     Py_XDECREF(k->python);
     Py_XDECREF(k->ufunc);
     Py_XDECREF(k->constants);
+    Py_XDECREF(k->maker);
+    for (int type = 0; type < TYPES; type++) free_chain(k->chain[type]);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -809,8 +997,8 @@ static PyObject *facts(PyObject *module, PyObject *x) {
     }
     int which = 0;
     while (ways[which].way != k->way) which++;
-    return types ? Py_BuildValue("{sssOsOsNsn}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
-                                 "most", (Py_ssize_t)k->most) : NULL;
+    return types ? Py_BuildValue("{sssOsOsNsnsn}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
+                                 "most", (Py_ssize_t)k->most, "count", k->count) : NULL;
 }
 
 static PyMethodDef functions[] = {

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from dispatch_core.planning import Value
 
+from ..ops.support.tape import Operation, Symbol
 from .folds import FoldSpec
 from .space import Space, make_space
-from .tape import Operation, Symbol
 
 
 @dataclass(frozen=True, slots=True)

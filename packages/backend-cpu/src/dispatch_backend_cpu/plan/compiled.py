@@ -30,7 +30,7 @@ from dispatch_core.files import keep_on_disk
 from dispatch_core.files.cache_folders import cache_folder
 from dispatch_core.surroundings.logs import Log
 
-from .tape import Operation, Symbol
+from ..ops.support.tape import Operation, Symbol
 from .writer import ChainWriter
 
 #: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on, and of two

@@ -22,7 +22,7 @@ from dispatch_core.planning import Node, Value
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS
 from ..ops.support.reduce_ufuncs import MAX, MIN, SUM
-from .tape import Symbol
+from ..ops.support.tape import Symbol
 
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
 LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192

@@ -16,11 +16,11 @@ import numpy as np
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
 from ..arrays import numpy_dtype
+from ..ops.support.tape import Symbol, Tape
 from .chain import Chain
 from .folds import FoldSpec, match_fold
 from .functions import make_function
 from .lowering import lower
-from .tape import Symbol, Tape
 
 #: A longer chain is cut: its code would grow, and little more is saved.
 _MOST: Final = 64

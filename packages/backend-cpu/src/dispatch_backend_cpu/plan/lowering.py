@@ -22,8 +22,8 @@ from dispatch_core.planning import Node, Value
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS, SPECIALIZED
 from ..ops.pointwise import numpy_formulas, table
+from ..ops.support.tape import Symbol, Tape, Untraceable
 from ..output_specs import half_as_float
-from .tape import Symbol, Tape, Untraceable
 
 DType = np.dtype[Any]
 

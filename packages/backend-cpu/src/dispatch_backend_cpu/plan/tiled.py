@@ -10,11 +10,11 @@ import numpy as np
 from dispatch_aten.shapes import contiguous_strides
 
 from ..arrays import empty_strided, numpy_dtype
+from ..ops.support.tape import Symbol
 from .buffers import return_buffers, take_buffers
 from .chain import Chain
 from .folds import LONGEST_ROW, FoldSpec, Tree, add_up, halve, leaves
 from .space import TILE, Space, Tile
-from .tape import Symbol
 from .writer import ChainWriter
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from dispatch_core.planning import Value
 
 from ..arrays import numpy_dtype
+from ..ops.support.tape import Operation, Symbol
 from .chain import Chain
 from .space import Space
-from .tape import Operation, Symbol
 from .writer import ChainWriter
 
 

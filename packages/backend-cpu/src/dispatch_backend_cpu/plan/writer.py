@@ -23,11 +23,11 @@ from dispatch_core.planning import Value
 from .. import memory
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
 from ..ops.support.fast_paths import INTO
+from ..ops.support.tape import Operation, Symbol
 from ..output_specs import OutputSpec, conform
 from .chain import Chain
 from .folds import FoldSpec
 from .space import Space
-from .tape import Operation, Symbol
 
 
 class ChainWriter:

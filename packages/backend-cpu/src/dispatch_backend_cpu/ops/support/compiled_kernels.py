@@ -11,8 +11,9 @@ Note [Compiled kernels]
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from dispatch_core.calls import make_code, traits_of
 from dispatch_core.frontends import WINDOWS
 from dispatch_core.surroundings.logs import Log
 
+from ...arrays import Array
 from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
+from .constants import NUMBERS
 
 LAYOUT: Final = 1
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
@@ -72,6 +75,54 @@ def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | 
     served = _PLAIN if dtypes is None else _PLAIN.intersection(dtypes)
     made: Kernel = LOOPS.Kernel(way, kernel, ufunc, sorted(dtype.num for dtype in served), **options)
     return traits_of(kernel)(made)
+
+
+def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int) -> Kernel:
+    """Do the same for a formula of ``arity`` arrays of one dtype of `NUMBERS` and one shape, with dimensions.
+
+    At the first call the formula is traced: the compiled kernel runs the ufuncs that it calls, in its order. One that does
+    anything else, such as to look at values, is left to Python.
+    """
+    return native("chain", kernel, None, NUMBERS, most=_LONGEST, arity=arity, maker=partial(_trace, formula, arity))
+
+
+#: Formulas of this many elements and more may call other functions.
+_LONGEST: Final = (1 << 12) - 1
+#: Steps as a compiled kernel takes them: the ufunc, or None for a choice; the numbers of the dtypes of its operands and its
+#: result; the places of these. The arrays have the first places, then come the constants, then the results.
+_Steps: TypeAlias = list[tuple[Any, tuple[int, ...], tuple[int, ...]]]
+
+
+def _trace(formula: Callable[..., Any], arity: int) -> dict[int, tuple[list[Array], _Steps]]:
+    """Return the constants and the steps of a formula by the number of the dtype."""
+    from .tape import Tape, Untraceable  # only where kernels are compiled
+
+    found: dict[int, tuple[list[Array], _Steps]] = {}
+    for dtype in NUMBERS:
+        tape = Tape()
+        operands = [tape.read(index, dtype) for index in range(arity)]
+        tape.size = 1
+        try:
+            result = formula(*operands)
+        except Untraceable:
+            continue
+        operations = tape.operations
+        if (
+            not operations
+            or operations[-1].out is not result
+            or {each.kind for each in operations} - {"ufunc", "where"}
+        ):
+            continue
+        constants = [each for operation in operations for each in operation.inputs if each.constant is not None]
+        symbols = [*operands, *constants, *(operation.out for operation in operations)]
+        places = {id(symbol): index for index, symbol in enumerate(symbols)}
+        steps: _Steps = []
+        for operation in operations:
+            taken = (*operation.inputs, operation.out)
+            numbers, places_taken = (tuple(each.dtype.num for each in taken), tuple(places[id(each)] for each in taken))
+            steps.append((operation.fn, numbers, places_taken))
+        found[dtype.num] = [np.ascontiguousarray(each.constant) for each in constants], steps
+    return found
 
 
 def native_fold(kernel: Kernel, ufunc: Any, dtypes: Iterable[Any], *, along: bool, mean: bool = False) -> Kernel:

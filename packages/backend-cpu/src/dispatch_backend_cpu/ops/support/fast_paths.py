@@ -33,7 +33,7 @@ from ...fp_errors import run
 from ...halves import LOOKED_UP
 from ...kernel_table import Kernel, computed_by
 from ...output_specs import output_rule
-from .compiled_kernels import native
+from .compiled_kernels import native, native_formula
 from .constants import INTEGERS, NUMBERS, PLAIN
 from .rule_kernels import WHOLE, check_overlap, finish, store
 
@@ -222,7 +222,8 @@ def make_formula(
     given += [f"{name}={name}" for name in (each.partition("=")[0] for each in by_keyword.split(", ") if each)]
     call = f"run(formula, {', '.join([operands, *given])})"
     parameters = f"{operands}, {options}" if options else operands
-    return attempt(parameters, when, call, general, operands=like, formula=formula)
+    kernel = attempt(parameters, when, call, general, operands=like, formula=formula)
+    return kernel if options else native_formula(kernel, formula, arity)
 
 
 #: When an option is one that a formula can take, where it is not a number.
