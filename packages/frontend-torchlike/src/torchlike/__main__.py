@@ -8,7 +8,7 @@ from typing import Final
 
 from dispatch_devkit.command_line.running import FORMS, run_program
 
-from .surface import stand_in
+from .surface import missing_names, stand_in
 
 _USAGE: Final = """\
 usage: {0} run SCRIPT [ARGUMENT ...]
@@ -26,7 +26,7 @@ def _name() -> str:
 
 
 def _report() -> None:
-    missing = stand_in.describe_missing()
+    missing = missing_names.describe_missing()
     if missing:
         print("\ntorchlike: names of torch that were asked for and are missing:", file=sys.stderr)
         for name in missing:
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     stand_in.install_as_torch()
     form = arguments[1] if arguments[1] in FORMS else ""
     try:
-        return run_program(form, arguments[2 if form else 1 :], stand_in.name_missing)
+        return run_program(form, arguments[2 if form else 1 :], missing_names.name_missing)
     finally:
         _report()
 

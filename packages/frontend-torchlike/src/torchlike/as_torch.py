@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .surface import stand_in
+from .surface import missing_names, stand_in
 
 
 def pytest_addoption() -> None:
@@ -19,7 +19,7 @@ def pytest_addoption() -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List the names of torch that the tests asked for and that are missing."""
-    missing = stand_in.describe_missing()
+    missing = missing_names.describe_missing()
     if missing:
         terminalreporter.section("names of torch that were asked for and are missing")
         for name in missing:

@@ -38,8 +38,9 @@ from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES
 from ..shells.operators import name_absent_operators
 from .completion import OWN_PACKAGES, complete, complete_loaded, name_class
+from .missing_names import note_asked, note_module, note_use
 
-__all__ = ["Finder", "describe_missing", "install_as_torch", "list_missing", "load_ipython_extension", "name_missing"]
+__all__ = ["Finder", "install_as_torch", "load_ipython_extension"]
 
 #: Imports of this library and those that it needs at first use; see Note [Imports before the program's].
 _LATER: Final = """
@@ -54,72 +55,6 @@ _CPU: Final = "dispatch_backend_cpu"
 MARK: Final = "TORCHLIKE_AS_TORCH"
 #: The libraries of torch that an extension names when it is built upon torch.
 _LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", b"libc10.so", b"torch_cpu.dll")
-
-#: The names of torch that a program asked for in vain.
-_missing: Final[dict[str, None]] = {}
-#: Those of them that are there by name only.
-_used: Final[set[str]] = set()
-
-
-def list_missing() -> list[str]:
-    """Return the names of torch that were asked for and are missing, in the order of asking."""
-    missing = (name for name in _missing if name in _used or not _exists(name))
-    return [*dict.fromkeys(name.replace(".nn.modules.", ".nn.") for name in missing)]
-
-
-def describe_missing() -> list[str]:
-    """Return the missing names with the nearest ones or the reason; errors of imports say neither."""
-    from ..names.left_out import explain_missing
-
-    lines = []
-    for name in list_missing():
-        namespace, _, attribute = name.rpartition(".")
-        # A use of a shell has raised an error with the reason.
-        is_known = name not in _used and attribute and hasattr(sys.modules.get(namespace), "__path__")
-        lines.append(name + (explain_missing(namespace.removeprefix("torch."), attribute) if is_known else ""))
-    return lines
-
-
-def _exists(name: str) -> bool:
-    """Return whether a name that one module did not have is there after all, where the next one has it."""
-    module, _, attribute = name.rpartition(".")
-    # A module of ours may be there before the program has imported it under torch's name.
-    owner = sys.modules.get(module) or sys.modules.get(f"torchlike{module.removeprefix('torch')}")
-    return getattr(owner, attribute, None) is not None
-
-
-def _to_torch(name: str) -> str:
-    return "torch" + name.removeprefix("torchlike") if name.partition(".")[0] == "torchlike" else name
-
-
-def _note(module: str, name: str) -> None:
-    """Note a name that a module of ours does not have, unless Python or a test asks for it and not a program."""
-    # Names of our own are asked of whatever a captured function uses.
-    if not (name.startswith("__") and name.endswith("__")) and not name.startswith("_dispatch_"):
-        _missing[f"{_to_torch(module)}.{name}"] = None
-
-
-def _note_use(path: str) -> None:
-    """Note a name of a shell that a program uses."""
-    _missing[path] = None
-    _used.add(path)
-
-
-def name_missing(error: BaseException | None) -> None:
-    """Note the names of torch that an error, or one behind it, says are missing."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        if isinstance(error, AttributeError) and error.name is not None:
-            owner = error.obj if isinstance(error.obj, (ModuleType, type)) else type(error.obj)
-            where = owner.__name__ if isinstance(owner, ModuleType) else f"{owner.__module__}.{owner.__qualname__}"
-            if where.partition(".")[0] in ("torch", "torchlike"):
-                _note(where, error.name)
-        elif isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("torch", "torchlike"):
-            _, found, rest = str(error).partition("cannot import name '")
-            if found:
-                _note(str(error.name), rest.partition("'")[0])
-        error = error.__cause__ or error.__context__
 
 
 class _Loader(PublicLoader):
@@ -159,9 +94,9 @@ class Finder:
                 return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has a loader's methods
             from ..shells.loading import find_shell  # with a table of names, which only it needs
 
-            spec = find_shell(name, _note_use)
+            spec = find_shell(name, note_use)
             if spec is None:
-                _missing[name] = None
+                note_module(name)
             return spec
         if name == "functorch":
             return ModuleSpec(name, PublicLoader("torchlike.surface.functorch"))  # type: ignore[arg-type]  # as above
@@ -280,7 +215,7 @@ def _stand_in() -> None:
     for name in [*_LATER.split(), *cpu]:
         importlib.import_module(name)
     sys.meta_path.insert(0, Finder())
-    lazy_names.observers.append(_note)
+    lazy_names.observers.append(note_asked)
     lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
     spelling.choose("torch")
     hide_frames("torch")
