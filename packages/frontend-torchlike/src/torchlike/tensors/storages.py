@@ -194,6 +194,8 @@ class UntypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice):
+            if isinstance(index, int) and not -len(self) <= index < len(self):
+                raise IndexError(f"index {index} out of range for storage of size {len(self)}")
             return self._flat()[index].item()
         start, stop, step = index.indices(len(self))
         if step != 1:
