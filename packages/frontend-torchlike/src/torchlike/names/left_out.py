@@ -33,7 +33,7 @@ _REASONS: Final = {
         r"sparse\.(sampled_addmm|solve|spsolve)"
     ),
     "it is for a layout of GPUs' own": r"SparseSemiStructured\w+|to_sparse_semi_structured",
-    "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor|nested\w*",
+    "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
     "no backend has complex numbers of half precision": r"Tensor\.chalf",
     "no library of NumPy's world has this dtype": r"float8_e8m0fnu",
@@ -55,21 +55,21 @@ _REASONS: Final = {
         r"\w*Storage|StorageBase|storage_type|from_file"
     ),
     "torch itself has taken it away, and raises an error": (
-        r"symeig|volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
+        r"volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
     ),
-    "a stream belongs to a device: npu.Stream and npu.Event are the npu's": r"torch\.(Stream|Event)|get_device_module",
-    "autograd.detect_anomaly is the switch": r"set_anomaly_enabled|is_anomaly_\w+",
+    "a stream belongs to a device: npu.Stream and npu.Event are the npu's": r"torch\.(Stream|Event)",
+    "autograd.detect_anomaly is the switch": r"set_anomaly_enabled",
     "dispatch_core has it: the dispatcher is a library of its own": r"DispatchKey(Set)?|ExcludeDispatchKeyGuard",
     "overrides and utils._python_dispatch have it": (
         r"DisableTorchFunction\w*|handle_torch_function|has_torch_function\w*|is_tensor_like|TorchDispatchMode|LoggingTensorMode"
     ),
     "it says how torch itself was built": r"has_(lapack|mkl|openmp|spectral)|compiled_with_\w+|USE_\w+|kineto_available",
     "it is torch's own machinery, and undocumented": (
-        r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|annotations|bisect_right|init_num_threads|prepare_multiprocessing_environment"
+        r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|bisect_right|init_num_threads|prepare_multiprocessing_environment"
         r"|thread_safe_generator|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
-        r"|factory_kwargs|EPOCH_DEPRECATION_WARNING|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
-        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params|PackedSequence_"
-        r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|type_before_parametrizations|SavedTensor"
+        r"|factory_kwargs|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
+        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params"
+        r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|SavedTensor"
         r"|enforce_grad_layout_policy|is_view_replay_enabled|module_load|argument_validation|runtime_validation\w*"
     ),
     "torch's module only imports it from elsewhere": (
