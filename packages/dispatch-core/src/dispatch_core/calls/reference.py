@@ -69,12 +69,16 @@ def make_caller(entry: OperatorEntry) -> Runner:
         if signature is None:
             return _run(tables, unchecked_mask(args, kwargs))(*args, **kwargs)
         try:
-            values = bind(signature.schema, args, kwargs, is_tensor)
+            values = bind(signature.schema, args, kwargs, is_tensor, is_hinted=not refused_calls)
         except ArgumentError:
-            found = answer_refused(entry.op, args, kwargs) if refused_calls else NotImplemented
-            if found is NotImplemented:
+            if not refused_calls:
                 raise
-            return found
+            found = answer_refused(entry.op, args, kwargs)
+            if found is not NotImplemented:
+                return found
+            values = None
+        if values is None:
+            values = bind(signature.schema, args, kwargs, is_tensor)  # which raises the error with its hint
         return _run(tables, arguments_mask(signature, values))(*values)
 
     return call

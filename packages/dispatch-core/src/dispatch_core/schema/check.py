@@ -48,11 +48,17 @@ _Slots: TypeAlias = tuple[tuple[Callable[[object], object], ...], dict[str, int]
 
 
 def bind(
-    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor
+    schema: FunctionSchema,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    is_tensor: IsTensor,
+    *,
+    is_hinted: bool = True,
 ) -> tuple[object, ...]:
     """Return the values of all arguments in schema order, checked and with every default filled in.
 
-    Further positional arguments of a schema that ends in ``...`` come last, unchecked.
+    Further positional arguments of a schema that ends in ``...`` come last, unchecked. Without ``is_hinted`` the error has
+    no hint, which takes the longest to find.
     Raises ``ArgumentError``, with the operator's declaration, for arguments that are missing, unexpected, given twice,
     of a wrong type, or given by position where only a keyword will do.
 
@@ -67,7 +73,7 @@ def bind(
     try:
         return _bind(schema, args, kwargs, is_tensor)
     except _MisfitError as misfit:
-        fault = _fault(schema, misfit.reason, misfit.find_hint())
+        fault = _fault(schema, misfit.reason, misfit.find_hint() if is_hinted else None)
     # Raised outside the handler, so that no inner exception is shown with it.
     raise fault
 
