@@ -288,7 +288,8 @@ def native(session: nox.Session) -> None:
     session.install(f"numpy=={least}")
     _pytest(session, *bits)
     if sys.platform == "linux" and (gcc := shutil.which("gcc")):
-        _run_sanitized(session, gcc, bits)
+        calls = [f"packages/calls-native/tests/test_{name}.py" for name in ("front", "equality")]
+        _run_sanitized(session, gcc, [*bits, *calls])
 
 
 @nox.session(default=False)

@@ -88,7 +88,7 @@ import torchlike as T
 import dispatch_core as dc
 sys.path.insert(0, {folder!r})
 import test_memory as t
-names = [name for name in t.STATEMENTS if name not in ("profile",)]
+names = [name for name in t.STATEMENTS if name != "profile"]
 for name in names:
     statement = t.STATEMENTS[name]
     for _ in range(100):
@@ -117,6 +117,9 @@ print("alive")
 """
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="CPython 3.13 itself ends where memory is out, without the front, too"
+)
 def test_every_allocation_may_fail():
     pytest.importorskip("_testcapi", reason="this Python has no failing allocator")
     text = _FAILING.format(folder=str(Path(__file__).parent))

@@ -857,7 +857,7 @@ typedef struct {
     PyObject_HEAD
     int count, positional, star, next, layouts, last_is_number;
     Mask modes; /* keys that the context may not include */
-    PyObject *table, *masked, *numbers, *alone, *plain, *elsewhere;
+    PyObject *table, *masked, *numbers, *alone, *plain, *elsewhere, *make_target;
     Layout *layout[LAYOUTS];
     Parameter parameter[MOST];
     Slot slot[SLOTS];
@@ -872,13 +872,13 @@ static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     if (!made) return NULL;
     int bad = take(spec, "parameters", &parameters) || take(spec, "layouts", &layouts) || take(spec, "modes", &modes)
         || take(spec, "table", &made->table) || take(spec, "masked", &made->masked) || take(spec, "numbers", &made->numbers)
-        || take(spec, "alone", &made->alone) || take(spec, "plain", &made->plain) || take(spec, "elsewhere", &made->elsewhere)
+        || take(spec, "alone", &made->alone) || take(spec, "plain", &made->plain) || take(spec, "elsewhere", &made->elsewhere) || take(spec, "make_target", &made->make_target)
         || take_int(spec, "positional", &made->positional) || take_int(spec, "star", &made->star);
     if (!bad) {
         bad = !parameters || !PyTuple_Check(parameters) || PyTuple_GET_SIZE(parameters) > MOST || !PyTuple_GET_SIZE(parameters)
             || !layouts || !PyTuple_Check(layouts) || PyTuple_GET_SIZE(layouts) > LAYOUTS || !modes
             || !made->table || !PyDict_Check(made->table) || !made->masked || !PyDict_Check(made->masked)
-            || made->positional < 1 || made->positional > PyTuple_GET_SIZE(parameters) || made->star >= made->positional;
+            || !made->make_target || made->positional < 1 || made->positional > PyTuple_GET_SIZE(parameters) || made->star >= made->positional;
         if (bad) PyErr_SetString(PyExc_ValueError, "a plan's spec is not one that this front takes");
     }
     if (!bad) {
@@ -912,6 +912,7 @@ static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
     for (int i = 0; i < SLOTS; i++) Py_VISIT(own->slot[i].target);
     for (int i = 0; i < LAYOUTS; i++) Py_VISIT(own->layout[i]);
     Py_VISIT(own->table); Py_VISIT(own->masked); Py_VISIT(own->numbers); Py_VISIT(own->alone); Py_VISIT(own->plain); Py_VISIT(own->elsewhere);
+    Py_VISIT(own->make_target);
     return 0;
 }
 
@@ -925,6 +926,7 @@ static int plan_clear(PyObject *self) {
     drop_targets(own);
     for (int i = 0; i < LAYOUTS; i++) Py_CLEAR(own->layout[i]);
     Py_CLEAR(own->table); Py_CLEAR(own->masked); Py_CLEAR(own->numbers); Py_CLEAR(own->alone); Py_CLEAR(own->plain); Py_CLEAR(own->elsewhere);
+    Py_CLEAR(own->make_target);
     return 0;
 }
 
@@ -946,7 +948,7 @@ static PyTypeObject Plan_Type = {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *python, *make_plan, *make_target, *weak;
+    PyObject *python, *make_plan, *weak;
     Plan *plan;
     long frontends; /* those that the plan is for; -1 before there was one */
 } Front;
@@ -1024,7 +1026,7 @@ static inline Layout *find_layout(Plan *plan, PyObject *object) {
 }
 
 /* The masks of a call's tensors: one object for all, or the union of several. */
-typedef struct { Layout *layout; PyObject *only; Mask mask; int is_mixed; } Masks;
+typedef struct { Layout *layout; PyObject *only; Mask mask; int is_mixed; } Masks; /* only: held */
 
 static int read_mask(PyObject *object, Mask *mask) {
     Mask found = PyLong_AsUnsignedLongLong(object);
@@ -1040,7 +1042,7 @@ static int add_mask(Plan *plan, Masks *masks, PyObject *object) {
     PyObject *own = AT(object, layout->mask);
     if (!own || !PyLong_CheckExact(own)) return 0;
     masks->layout = layout;
-    if (!masks->only) { masks->only = own; return 1; }
+    if (!masks->only) { masks->only = Py_NewRef(own); return 1; }
     if (masks->only == own && !masks->is_mixed) return 1;
     if (!masks->is_mixed) {
         masks->is_mixed = 1;
@@ -1068,7 +1070,10 @@ static int bind(Plan *plan, PyObject **values, PyObject **own, int *owned, Masks
                 for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); k++) {
                     PyObject *item = PySequence_Fast_GET_ITEM(value, k);
                     if (item == Py_None && parameter->kind == OPTIONAL_LIST) continue;
-                    if (!add_mask(plan, masks, item)) return 0;
+                    Py_INCREF(item);
+                    int is_good = add_mask(plan, masks, item);
+                    Py_DECREF(item);
+                    if (!is_good) return 0;
                 }
                 break;
             default: {
@@ -1087,18 +1092,18 @@ static int bind(Plan *plan, PyObject **values, PyObject **own, int *owned, Masks
 }
 
 /* Return the target of a runner, made at first need, as a new reference; NULL without an error where Python serves the call. */
-static Target *find_target(Front *front, Plan *plan, Mask mask, PyObject *key, PyObject *runner) {
+static Target *find_target(Plan *plan, Mask mask, PyObject *key, PyObject *runner) {
     for (int i = 0; i < SLOTS; i++) {
         Slot *slot = &plan->slot[i];
         if (slot->target && slot->target->runner == runner && slot->mask == mask) return (Target *)Py_NewRef(slot->target);
     }
-    PyObject *made = PyObject_CallFunctionObjArgs(front->make_target, key, runner, NULL);
+    if (!plan->make_target) return NULL; /* the collector has cleared the plan */
+    PyObject *made = PyObject_CallFunctionObjArgs(plan->make_target, key, runner, NULL);
     if (!made) return NULL; /* an interrupt, too, goes on to the caller */
     if (Py_TYPE(made) != &Target_Type) { Py_DECREF(made); return NULL; }
     Target *target = (Target *)made;
     if (target->runner != runner || target->count != plan->count) {
-        Py_DECREF(made);
-        PyErr_SetString(PyExc_SystemError, "a target of another runner");
+        Py_DECREF(made); /* Python serves the call */
         return NULL;
     }
     int at = -1;
@@ -1176,7 +1181,7 @@ static PyObject *find_runner(Plan *plan, Masks *masks, PyObject *state, PyObject
 }
 
 /* Serve a call that is bound; `*is_served` is 0 where Python does, before anything was done. */
-static PyObject *serve(Front *front, Plan *plan, PyObject **values, Masks *masks, PyObject *state, int *is_served) {
+static PyObject *serve(Plan *plan, PyObject **values, Masks *masks, PyObject *state, int *is_served) {
     PyObject *key = NULL, *result = NULL, *runner = find_runner(plan, masks, state, &key);
     if (!runner) {
         *is_served = PyErr_Occurred() != NULL;
@@ -1184,7 +1189,7 @@ static PyObject *serve(Front *front, Plan *plan, PyObject **values, Masks *masks
         return NULL;
     }
     Py_INCREF(runner);
-    Target *target = find_target(front, plan, masks->mask, key, runner);
+    Target *target = find_target(plan, masks->mask, key, runner);
     Py_DECREF(key);
     Py_DECREF(runner);
     if (!target || target->way == ASIDE) {
@@ -1268,32 +1273,32 @@ static PyObject *front_call(PyObject *self, PyObject *const *args, size_t flags,
     if (is_bound < 0) is_served = 1;
     if (is_bound > 0) {
         is_served = 1;
-        result = serve(front, plan, values, &masks, state, &is_served);
+        result = serve(plan, values, &masks, state, &is_served);
     }
 done:
     while (owned) { --owned; Py_DECREF(own[owned]); }
+    Py_XDECREF(masks.only);
     Py_XDECREF(state);
     Py_DECREF(plan);
     return is_served ? result : PyObject_Vectorcall(python, args, flags, names);
 }
 
 static PyObject *front_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
-    PyObject *python, *make_plan, *make_target;
-    if (!PyArg_ParseTuple(args, "O!OO:Front", &PyFunction_Type, &python, &make_plan, &make_target)) return NULL;
+    PyObject *python, *make_plan;
+    if (!PyArg_ParseTuple(args, "O!O:Front", &PyFunction_Type, &python, &make_plan)) return NULL;
     if (!state_var) { PyErr_SetString(PyExc_RuntimeError, "the core has not said what to use"); return NULL; }
     Front *made = (Front *)cls->tp_alloc(cls, 0);
     if (!made) return NULL;
     made->vectorcall = front_call;
     made->python = Py_NewRef(python);
     made->make_plan = Py_NewRef(make_plan);
-    made->make_target = Py_NewRef(make_target);
     made->frontends = -1;
     return (PyObject *)made;
 }
 
 static int front_traverse(PyObject *self, visitproc visit, void *arg) {
     Front *own = (Front *)self;
-    Py_VISIT(own->python); Py_VISIT(own->make_plan); Py_VISIT(own->make_target); Py_VISIT(own->plan);
+    Py_VISIT(own->python); Py_VISIT(own->make_plan); Py_VISIT(own->plan);
     return 0;
 }
 
@@ -1301,7 +1306,7 @@ static int front_clear(PyObject *self) {
     Front *own = (Front *)self;
     own->frontends = -1; /* a call in a finalizer goes to Python */
     Py_CLEAR(own->plan);
-    Py_CLEAR(own->make_plan); Py_CLEAR(own->make_target);
+    Py_CLEAR(own->make_plan);
     return 0;
 }
 
@@ -1499,6 +1504,10 @@ static PyTypeObject Question_Type = {
 static PyObject *use(PyObject *module, PyObject *args) {
     PyObject *state, *device;
     if (!PyArg_ParseTuple(args, "O!O!:use", &PyContextVar_Type, &state, &PyType_Type, &device)) return NULL;
+    if (state_var && state_var != state) { /* of another interpreter, or of another copy of the core */
+        PyErr_SetString(PyExc_ImportError, "it serves another copy of dispatch-core");
+        return NULL;
+    }
     Py_XSETREF(state_var, Py_NewRef(state));
     Py_XSETREF(device_type, Py_NewRef(device));
     Py_RETURN_NONE;

@@ -64,7 +64,10 @@ def _look() -> tuple[ModuleType | None, str]:
     from ..devices import Device
     from ..keys import context
 
-    front.use(context._state, Device)
+    try:
+        front.use(context._state, Device)
+    except ImportError as error:
+        return _refuse(f"{DISTRIBUTION} cannot be used: {error}")
     return front, f"the compiled front of {DISTRIBUTION} is on"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ from .overriding import CLASSES, MODES
 from .signature import CallParameter, CallSignature
 
 if TYPE_CHECKING:
+    from ..operators.call_tables import Tables
     from ..operators.entry import OperatorEntry
     from .bodies import Body
     from .traits import Runner
@@ -94,7 +96,7 @@ class CallPlan:
 
     def make_front(self, function: FunctionType) -> Any:
         """Return the object that serves calls in the place of a function."""
-        return self.front.Front(function, self.make_plan, self.make_target)
+        return self.front.Front(function, self.make_plan)
 
     def forget(self, function: Any) -> None:
         """Make the plan of a front again: the schema is another one."""
@@ -108,8 +110,8 @@ class CallPlan:
 
     def make_plan(self) -> Any:
         """Return the plan, or None where the front serves no call."""
-        entry, adapter = self.entry, self.adapter
-        signature = entry.signature
+        tables, adapter = self.entry.tables, self.adapter
+        signature = tables.signature
         if signature is None or not signature.is_specializable or not signature.has_tensors:
             return None
         if len(signature.parameters) > _ARGUMENTS or signature.parameters[0].keyword_only or MODES >= _MASKS:
@@ -119,8 +121,9 @@ class CallPlan:
             return None
         spec = {
             "layouts": layouts,
-            "table": entry.call_table,
-            "masked": entry.masked_table,
+            "table": tables.call,
+            "masked": tables.masked,
+            "make_target": partial(self.make_target, tables),
             "star": -1,
             "modes": 0,
             "numbers": None,
@@ -165,10 +168,13 @@ class CallPlan:
         )
         # fmt: on
 
-    def make_target(self, mask: int, runner: Runner) -> Any:
-        """Return how a runner is run that the operator's table has for a mask; None where this call alone is Python's."""
-        entry, signature = self.entry, self.entry.signature
-        traits = entry.tables.traits_of(runner)
+    def make_target(self, tables: Tables, mask: int, runner: Runner) -> Any:
+        """Return how a runner is run that one of the tables has for a mask; None where this call alone is Python's.
+
+        The tables are those of the plan, and so of the schema by which the call was bound.
+        """
+        signature = tables.signature
+        traits = tables.traits_of(runner)
         if signature is None or traits.is_watched:
             return None
 
@@ -181,15 +187,19 @@ class CallPlan:
         elif traits.body is not None:
             spec, way = make_body_spec(traits.body, signature), BODY
         elif mask & AUTOGRAD and (recording := find_recording(mask, runner)) is not None:
-            spec, way, below = make_record_spec(recording, signature, self.find_under), RECORD, recording.below
+            spec, way, below = (
+                make_record_spec(recording, signature, partial(self.find_under, tables)),
+                RECORD,
+                recording.below,
+            )
         if spec is None and way != ASIDE:
             way, below = CALL, None
         common = {"way": way, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
         return self.front.Target(common if spec is None else {**spec, **common})
 
-    def find_under(self, runner: Runner) -> Any:
+    def find_under(self, tables: Tables, runner: Runner) -> Any:
         """Return how the runner below a recorded call is run, or None while its results are compared."""
-        tables, signature = self.entry.tables, self.entry.signature
+        signature = tables.signature
         traits = tables.traits_of(runner)
         if signature is None or traits.is_watched or traits.body is None:
             return None
