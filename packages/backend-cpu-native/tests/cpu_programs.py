@@ -96,7 +96,7 @@ class Program:
         alike = [each for each in self.tensors if each.dtype is a.dtype and each.shape[-1:] == a.shape[-1:]]
         b = draw.choice(alike if draw.random() < 0.7 else self.tensors)
         dim, number = draw.choice([0, 1, -1, 2, -2, 5]), draw.choice(NUMBERS)
-        kind = draw.randrange(15)
+        kind = draw.randrange(16)
         if kind == 0:
             return getattr(torchlike, draw.choice(UNARY))(a)
         if kind == 1:
@@ -136,6 +136,16 @@ class Program:
         if kind == 12:
             bounds = draw.choice([(0, 1), (None, 0.5), (-1.5, None), (number, None)])
             return draw.choice([partial(a.clamp, *bounds), partial(a.clamp_min, number), partial(torchlike.mv, a, b)])()
+        if kind == 14:
+            F, factor = torchlike.nn.functional, draw.choice([0.5, 1, 2, 0.1, -1.0, 0.0, True])
+            formulas = [F.gelu, F.silu, F.mish, F.softplus, F.hardswish, partial(F.leaky_relu, negative_slope=factor)]
+            formulas += [
+                partial(F.elu, alpha=factor),
+                partial(F.softshrink, lambd=0.5),
+                partial(F.gelu, approximate="tanh"),
+            ]
+            both = [partial(torchlike.lerp, a, b, factor), partial(torchlike.addcmul, a, b, b, value=factor)]
+            return draw.choice([*(partial(each, a) for each in formulas), *both])()
         if kind == 13:
             size = draw.choice([(2, *a.shape), (-1,), (4, 3), (2, 3, 4), (1, 1, 64), (3, 4)])
             views = [partial(a.expand, size), partial(a.unsqueeze, dim), a.squeeze, partial(a.squeeze, dim)]

@@ -103,7 +103,9 @@ def test_both_distributions_have_one_version():
 )
 def test_a_formula_that_is_none_is_left_to_python(steps):
     asked = []
-    kernel = loops.Kernel("chain", abs, None, [12], arity=1, maker=lambda: asked.append(1) or {12: ([], steps)})
+    kernel = loops.Kernel(
+        "chain", abs, None, [12], arity=1, maker=lambda args, kwargs: asked.append(1) or {12: ([], steps)}
+    )
     before = loops.counts()[0]
     for _ in range(3):
         assert kernel(np.full(2, -3.0)).tolist() == [3.0, 3.0]

@@ -141,9 +141,53 @@ def test_a_ufunc_of_one_array(name, number):
 UNTRACED = {"sign", "sgn", "heaviside"}
 
 
+#: The options that formulas take behind arrays: by position, and by name.
+OPTIONS = {
+    "addcdiv": [((), {"value": 1}), ((), {"value": -0.5}), ((), {"value": 0.0}), ((), {"value": -0.0})],
+    "addcmul": [((), {"value": 1}), ((), {"value": 2.5})],
+    "gelu": [((), {"approximate": "tanh"})],
+    "gelu_backward": [((), {"approximate": "tanh"})],
+    "hardshrink_backward": [((0.5,), {})],
+    "hardtanh_backward": [((-1, 1), {}), ((0.0, 6.0), {})],
+    "leaky_relu": [((0.01,), {}), ((-0.2,), {}), ((2,), {})],
+    "leaky_relu_backward": [((0.01, False), {})],
+    "lerp.Scalar": [((0.3,), {}), ((0.7,), {}), ((1,), {})],
+    "round.decimals": [((), {"decimals": 2}), ((), {"decimals": -1}), ((), {"decimals": 0})],
+    "softplus": [((1, 20), {}), ((2.0, 1.5), {})],
+    "softplus_backward": [((1, 20), {}), ((2.0, 1.5), {})],
+    "softshrink_backward": [((0.5,), {})],
+    "threshold": [((0.5, -3.0), {}), ((0, -0.0), {})],
+    "elu": [((1.0, 1, 1), {}), ((0.5, 1.1, 1), {})],
+    "celu": [((1.0,), {}), ((0.3,), {})],
+    "hardshrink": [((0.5,), {}), ((0.1,), {})],
+    "softshrink": [((0.5,), {}), ((0.1,), {})],
+}
+
+
+@ways("chain")
+def test_a_formula_with_options(name, number):
+    dtype, facts, count = dtype_of(number), COMPILED[name], COMPILED[name]["arity"]
+    # A kernel that knows no options yet.
+    options = {"most": facts["most"], "arity": count, "maker": facts["maker"]}
+    fresh = LOOPS.Kernel("chain", facts["python"], None, facts["types"], **options)
+    COMPILED[name] = facts | {"kernel": fresh}
+    for args, options in OPTIONS.get(name, []):
+        for shape in [(1,), (7,), (3, 5), (1000,)]:
+            compare(name, *[values(dtype, shape, seed) for seed in range(count)], *args, served=True, **options)
+    if name == "lerp.Scalar":
+        a = values(dtype, (3,), 1)
+        # A bool is left, and so are options beyond the first few, and those beyond a type's numbers.
+        compare(name, a, a, True, served=False)
+        for weight in (0.11, 0.12, 0.13):
+            compare(name, a, a, weight, served=False)
+        compare(name, a, a, 0.3, served=True)
+
+
 @ways("chain")
 def test_a_formula(name, number):
-    dtype, count, most = dtype_of(number), COMPILED[name]["count"], COMPILED[name]["most"]
+    dtype, count, most = dtype_of(number), COMPILED[name]["arity"], COMPILED[name]["most"]
+    if name.partition(" ")[0] in {"addcdiv", "addcmul", "round.decimals"} or name in OPTIONS:
+        return  # above
     is_served = name.partition(" ")[0] not in UNTRACED
     for shape in SHAPES:
         for draw in (values, plain):

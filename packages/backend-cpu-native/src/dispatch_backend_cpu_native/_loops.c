@@ -37,6 +37,7 @@
 #define MOST_FOLDED 4096  /* the same of folds */
 #define MOST_SHARED 4096  /* from here on other threads may run meanwhile */
 #define MOST_OPERANDS 5   /* of a step, its result among them */
+#define MOST_VARIANTS 4    /* of a formula: further options are left */
 #define ON_STACK 4096     /* bytes of a formula's results */
 #define EXACT (1LL << 53) /* a double has every whole number up to this */
 
@@ -55,6 +56,12 @@ typedef struct {
     npy_intp *size; /* of an element, by place */
 } Chain;
 
+/* A formula with some options, by type; what the chains point to lies in `found`. */
+typedef struct {
+    PyObject *options, *found;
+    Chain *chain[TYPES];
+} Variant;
+
 struct Kernel {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -65,8 +72,9 @@ struct Kernel {
     char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
     char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
-    PyObject *maker;                     /* of chains, until the first call */
-    Chain *chain[TYPES];                 /* by type: the formula */
+    PyObject *maker;                     /* of chains */
+    int arity, variants;                 /* of these: the number of arrays, and of variants */
+    Variant *variant;
     char *constant[2][TYPES];            /* by type: an element that the loop takes besides */
 };
 
@@ -337,7 +345,7 @@ misfit:
 }
 
 /* Read a formula: (constants, steps). The kernel keeps the arrays of constants and the ufuncs alive. */
-static Chain *read_chain(PyObject *given, int arity, int type) {
+static Chain *read_chain(PyObject *given, int arity) {
     PyObject *constants, *steps;
     if (!PyArg_ParseTuple(given, "O!O!", &PyList_Type, &constants, &PyList_Type, &steps)) return NULL;
     Chain *chain = PyMem_Calloc(1, sizeof(Chain));
@@ -376,36 +384,76 @@ fail:
     return NULL;
 }
 
-/* Trace the formula, once. Returns whether there are chains; what they point to is kept in `constants`. */
-static int make_chains(Kernel *k) {
-    PyObject *maker = k->maker, *number, *given;
-    if (!maker) return 1;
-    k->maker = NULL;
-    PyObject *found = PyObject_CallNoArgs(maker);
-    Py_DECREF(maker);
-    if (!found) return 0;
-    if (!PyDict_CheckExact(found)) { Py_DECREF(found); return 0; }
-    Py_XSETREF(k->constants, found);
-    Py_ssize_t at = 0;
-    while (PyDict_Next(found, &at, &number, &given)) {
-        int type = read_type(number);
-        if (type < 0) return 0;
-        if (k->chain[type]) continue;
-        if (!(k->chain[type] = read_chain(given, (int)k->count, type))) return 0;
+/* Whether two options are the same: plain numbers to the bit, others by identity. */
+static inline int are_same(PyObject *x, PyObject *y) {
+    if (x == y) return 1;
+    if (PyFloat_CheckExact(x) && PyFloat_CheckExact(y)) {
+        double one = PyFloat_AS_DOUBLE(x), two = PyFloat_AS_DOUBLE(y);
+        return !memcmp(&one, &two, sizeof(double));
     }
-    return 1;
+    Number one, two;
+    return PyLong_CheckExact(x) && take_number(x, NPY_INT64, &one) && take_number(y, NPY_INT64, &two) && one.i == two.i;
 }
 
+/* The formula with some options: those behind the arrays by position, then those by keyword, then the names of the latter. */
+static Variant *find_variant(Kernel *k, PyObject *const *options, Py_ssize_t count, PyObject *names) {
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    for (int i = 0; i < k->variants; i++) {
+        PyObject *given = k->variant[i].options;
+        if (PyTuple_GET_SIZE(given) != count + 2 * named) continue;
+        int is_it = 1;
+        for (Py_ssize_t j = 0; is_it && j < count + named; j++) is_it = are_same(options[j], PyTuple_GET_ITEM(given, j));
+        for (Py_ssize_t j = 0; is_it && j < named; j++)
+            is_it = PyTuple_GET_ITEM(names, j) == PyTuple_GET_ITEM(given, count + named + j);
+        if (is_it) return &k->variant[i];
+    }
+    return NULL;
+}
+
+/* Trace the formula with further options. NULL where there are too many, or where that fails, with an error; then the options
+ * are kept, so that it is not tried again. */
+static Variant *make_variant(Kernel *k, PyObject *const *options, Py_ssize_t count, PyObject *names) {
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, at = 0;
+    if (k->variants == MOST_VARIANTS) return NULL;
+    PyObject *given = PyTuple_New(count + 2 * named), *by_keyword = given ? PyDict_New() : NULL, *number, *formula;
+    for (Py_ssize_t i = 0; given && i < count + named; i++) PyTuple_SET_ITEM(given, i, Py_NewRef(options[i]));
+    for (Py_ssize_t i = 0; by_keyword && i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyTuple_SET_ITEM(given, count + named + i, Py_NewRef(name));
+        if (PyDict_SetItem(by_keyword, name, options[count + i]) < 0) Py_CLEAR(by_keyword);
+    }
+    PyObject *by_position = by_keyword ? PyTuple_GetSlice(given, 0, count) : NULL;
+    PyObject *found = by_position ? PyObject_CallFunctionObjArgs(k->maker, by_position, by_keyword, NULL) : NULL;
+    Py_XDECREF(by_keyword);
+    Py_XDECREF(by_position);
+    /* Python may have run other calls of this kernel meanwhile. */
+    if (!given || (!found && (PyErr_ExceptionMatches(PyExc_MemoryError) || !PyErr_ExceptionMatches(PyExc_Exception))) || k->variants == MOST_VARIANTS) {
+        Py_XDECREF(given);
+        Py_XDECREF(found);
+        return NULL;
+    }
+    Variant *variant = &k->variant[k->variants++];
+    variant->options = given;
+    variant->found = found;
+    while (found && PyDict_CheckExact(found) && PyDict_Next(found, &at, &number, &formula)) {
+        int type = read_type(number);
+        if (type < 0 || variant->chain[type] || !(variant->chain[type] = read_chain(formula, k->arity))) return NULL;
+    }
+    return found ? variant : NULL;
+}
+
+/* Of (array, …, *options, **options), where the arrays have one shape, and dimensions. */
 static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
-    PyArrayObject *a = as_array(args[0]);
+    PyArrayObject *a = n >= k->arity ? as_array(args[0]) : NULL;
     int type = a ? type_of(k, a) : -1;
     if (type < 0 || !PyArray_NDIM(a)) return NULL;
-    for (Py_ssize_t i = 1; i < n; i++) {
+    for (int i = 1; i < k->arity; i++) {
         PyArrayObject *other = as_array(args[i]);
         if (!other || PyArray_DESCR(other) != PyArray_DESCR(a) || !have_one_shape(a, other) || !is_dense(other)) return NULL;
     }
-    if (k->maker && !make_chains(k)) return NULL;
-    Chain *chain = k->chain[type];
+    Variant *variant = find_variant(k, args + k->arity, n - k->arity, names);
+    if (!variant && !(variant = make_variant(k, args + k->arity, n - k->arity, names))) return NULL;
+    Chain *chain = variant->chain[type];
     if (!chain) return NULL;
     npy_intp count = PyArray_SIZE(a), needed = 0;
     int first = chain->arity + chain->constants;
@@ -798,7 +846,7 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
-    {"unary", serve_unary, 1}, {"chain", serve_chain, 0}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
+    {"unary", serve_unary, 1}, {"chain", serve_chain, -1}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
     {"clamp", serve_clamp, 3}, {"clamp min", serve_clamp_min, 2}, {"clamp max", serve_clamp_max, 2}, {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
     {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},
     {"mm", serve_mm, 2}, {"mv", serve_mv, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
@@ -903,8 +951,13 @@ static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options
             Py_DECREF(k);
             return PyErr_Format(PyExc_TypeError, "a chain has a maker and an arity");
         }
-        k->count = arity;
+        k->arity = arity;
         k->maker = Py_NewRef(maker);
+        k->variant = PyMem_Calloc(MOST_VARIANTS, sizeof(Variant));
+        if (!k->variant) {
+            Py_DECREF(k);
+            return PyErr_NoMemory();
+        }
     }
     int is_fold = k->way == serve_fold || k->way == serve_fold_along;
     k->most = most < MOST ? most : MOST;
@@ -928,6 +981,10 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(k->ufunc);
     Py_VISIT(k->constants);
     Py_VISIT(k->maker);
+    for (int i = 0; i < k->variants; i++) {
+        Py_VISIT(k->variant[i].options);
+        Py_VISIT(k->variant[i].found);
+    }
     return 0;
 }
 
@@ -939,7 +996,12 @@ static void dealloc(PyObject *self) {
     Py_XDECREF(k->ufunc);
     Py_XDECREF(k->constants);
     Py_XDECREF(k->maker);
-    for (int type = 0; type < TYPES; type++) free_chain(k->chain[type]);
+    for (int i = 0; i < k->variants; i++) {
+        for (int type = 0; type < TYPES; type++) free_chain(k->variant[i].chain[type]);
+        Py_XDECREF(k->variant[i].options);
+        Py_XDECREF(k->variant[i].found);
+    }
+    PyMem_Free(k->variant);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -997,8 +1059,8 @@ static PyObject *facts(PyObject *module, PyObject *x) {
     }
     int which = 0;
     while (ways[which].way != k->way) which++;
-    return types ? Py_BuildValue("{sssOsOsNsnsn}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
-                                 "most", (Py_ssize_t)k->most, "count", k->count) : NULL;
+    return types ? Py_BuildValue("{sssOsOsNsnsnsO}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
+                                 "most", (Py_ssize_t)k->most, "arity", (Py_ssize_t)k->arity, "maker", k->maker ? k->maker : Py_None) : NULL;
 }
 
 static PyMethodDef functions[] = {

@@ -80,8 +80,9 @@ def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | 
 def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int) -> Kernel:
     """Do the same for a formula of ``arity`` arrays of one dtype of `NUMBERS` and one shape, with dimensions.
 
-    At the first call the formula is traced: the compiled kernel runs the ufuncs that it calls, in its order. One that does
-    anything else, such as to look at values, is left to Python.
+    The formula takes options behind the arrays, and returns ``NotImplemented`` for those that it leaves. With the first few
+    of them it is traced: the compiled kernel runs the ufuncs that it calls, in its order. One that does anything else, such
+    as to look at values, is left to Python.
     """
     return native("chain", kernel, None, NUMBERS, most=_LONGEST, arity=arity, maker=partial(_trace, formula, arity))
 
@@ -93,8 +94,10 @@ _LONGEST: Final = (1 << 12) - 1
 _Steps: TypeAlias = list[tuple[Any, tuple[int, ...], tuple[int, ...]]]
 
 
-def _trace(formula: Callable[..., Any], arity: int) -> dict[int, tuple[list[Array], _Steps]]:
-    """Return the constants and the steps of a formula by the number of the dtype."""
+def _trace(
+    formula: Callable[..., Any], arity: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[int, tuple[list[Array], _Steps]]:
+    """Return the constants and the steps of a formula with some options by the number of the dtype."""
     from .tape import Tape, Untraceable  # only where kernels are compiled
 
     found: dict[int, tuple[list[Array], _Steps]] = {}
@@ -103,8 +106,8 @@ def _trace(formula: Callable[..., Any], arity: int) -> dict[int, tuple[list[Arra
         operands = [tape.read(index, dtype) for index in range(arity)]
         tape.size = 1
         try:
-            result = formula(*operands)
-        except Untraceable:
+            result = formula(*operands, *args, **kwargs)
+        except (Untraceable, AttributeError, OverflowError, TypeError, ValueError):
             continue
         operations = tape.operations
         if (

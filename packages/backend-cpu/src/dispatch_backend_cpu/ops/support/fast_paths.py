@@ -216,14 +216,23 @@ def make_formula(
     when = "(dtype := a.dtype) in NUMBERS and a.size <= WHOLE"
     when += "".join(f" and {name}.dtype is dtype" for name in "bc"[: arity - 1])
     names = [each.partition("=")[0] for each in options.split(", ") if each not in ("", "*")]
-    when += "".join(f" and {_CONDITIONS.get(name, 'type({}) in PLAIN').format(name)}" for name in names)
+    fits = "".join(f" and {_CONDITIONS.get(name, 'type({}) in PLAIN').format(name)}" for name in names)
+    when += fits
     by_position, _, by_keyword = f", {options}".partition(", *, ")
     given = [each.partition("=")[0] for each in by_position.split(", ") if each]
     given += [f"{name}={name}" for name in (each.partition("=")[0] for each in by_keyword.split(", ") if each)]
-    call = f"run(formula, {', '.join([operands, *given])})"
+    taken = ", ".join([operands, *given])
     parameters = f"{operands}, {options}" if options else operands
-    kernel = attempt(parameters, when, call, general, operands=like, formula=formula)
-    return kernel if options else native_formula(kernel, formula, arity)
+    kernel = attempt(parameters, when, f"run(formula, {taken})", general, operands=like, formula=formula)
+    if not options:
+        return native_formula(kernel, formula, arity)
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        body = [f"return formula({taken}) if True{fits} else NotImplemented"]
+        text, known = define(f"formula_of({parameters})", body), {**_NAMES, "formula": formula}
+        return make_function(text, "formula with options", known, is_shared=True)(*args, **kwargs)
+
+    return native_formula(kernel, compute, arity)
 
 
 #: When an option is one that a formula can take, where it is not a number.
