@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 COMPILED = ("dispatch_backend_cpu_native._loops", "dispatch_calls_native._front")
 
 
-def _built() -> list[str]:
+def _list_built() -> list[str]:
     """Return the compiled modules that are there."""
     return [name for name in COMPILED if find_spec(name.partition(".")[0]) and find_spec(name)]
 
@@ -62,7 +62,7 @@ def main() -> None:
     options.add_argument("scripts", nargs="*", default=["calls"], help="calls, breadth or steps")
     options.add_argument("--turns", type=int, default=2, help="how often each of the two processes runs")
     given = options.parse_args()
-    built = _built()
+    built = _list_built()
     if not built:
         print("no compiled package is built: see packages/backend-cpu-native")
         return
