@@ -129,6 +129,28 @@ def test_a_kernel_is_run_at_once_after_the_first_calls():
     assert 2 in front.list_ways(ADD)
 
 
+def test_profiles_and_traces_miss_no_call():
+    def show(*, on):
+        x, w = T.ones(2, 3), T.ones(3, 3).requires_grad_()
+        was = front.serve(on)
+        try:
+            with dc.profile() as profile:
+                for _ in range(3):
+                    (x @ w).view(6)[0].mul(2.0).sum().backward()
+            with dc.trace() as trace:
+                T.add(x, x).t().neg_()
+        finally:
+            front.serve(was)
+        return [event.name for event in profile.events], trace.code
+
+    serve_all(lambda: show(on=False))
+    serve_all(lambda: show(on=True))
+    names, code = show(on=True)
+    assert (names, code) == show(on=False)
+    assert names.count("aten::sum") == 3
+    assert "ops.aten.neg_.default" in code
+
+
 @pytest.mark.filterwarnings("ignore::dispatch_core.errors.OverwriteWarning")
 def test_a_kernel_that_is_registered_runs_at_the_next_call(library):
     library.define("twice(Tensor x) -> Tensor")

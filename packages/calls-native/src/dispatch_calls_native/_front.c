@@ -19,7 +19,7 @@
 #define LAYOUTS 4  /* frontends of a plan */
 #define SPECIAL 3  /* kernels for one value of an argument */
 #define RESULTS 6
-#define RECIPES 2  /* ways to make a view */
+#define RECIPES 3  /* ways to make a view */
 #define PARTS 8    /* of the value of a view's attribute */
 
 typedef unsigned long long Mask;
@@ -36,7 +36,7 @@ enum { CONSTANT = 0, BASE, FIRST, CALLED, OPERATOR, REST, CHOICE, ATTRIBUTE, MAD
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 static PyObject *s_mask, *s_data, *s_schema_type, *s_scalar_type;
 /* Attributes of histories; see `RecordedCall` in `dispatch_core.arrays.protocols`. */
-static PyObject *s_requires_grad, *s_edge, *s_storage, *s_version, *s_next, *s_seq, *s_meta, *s_saved, *s_versions, *s_values, *s_shape, *s_dtype;
+static PyObject *s_requires_grad, *s_edge, *s_storage, *s_version, *s_next, *s_seq, *s_meta, *s_saved, *s_versions, *s_values, *s_history, *s_shape, *s_dtype;
 static int is_on = 1;
 static long frontends;             /* how often there were others */
 
@@ -151,7 +151,7 @@ typedef struct {
         *defaults, *state_name, *state_member, *find_under, *under; /* under: the target of the runner below */
     Mask keys, usual; /* usual: the mask of a result below */
     Py_ssize_t state;
-    int edges, saved, values, saves_result, may_be_integral;
+    int edges, saved, values, saves_result, may_be_integral, is_view;
     signed char edge[MOST], save[MOST], always[MOST], value[MOST], is_shape[MOST];
     unsigned users[MOST];
 } Record;
@@ -552,6 +552,20 @@ static PyObject *make_node(Target *target, PyObject *result, Kept *kept) {
 /* Give a result its history; the reference to the node is taken over. */
 static int attach(Target *target, PyObject *result, PyObject *node) {
     Record *record = target->record;
+    if (record->is_view && has_state(target, result)) {
+        PyObject *state = Py_XNewRef(AT(result, record->state));
+        if (state && PyTuple_CheckExact(state)) {
+            Py_SETREF(state, PyObject_CallOneArg(record->complete, result));
+            if (!state) { Py_DECREF(node); return -1; }
+        }
+        if (state && (PyObject *)Py_TYPE(state) == record->view) { /* it has its keys already */
+            int bad = PyObject_SetAttr(state, s_history, node);
+            Py_DECREF(state);
+            Py_DECREF(node);
+            return bad;
+        }
+        Py_XDECREF(state);
+    }
     if (Py_TYPE(result) == target->layout->type) {
         PyObject *own = AT(result, target->layout->mask);
         Py_XSETREF(AT(result, record->state), node);
@@ -750,6 +764,7 @@ static int take_record(PyObject *spec, Target *target) {
 #undef TAKE
     if (take(spec, "defaults", &record->defaults) || take(spec, "layout", &layout) || take(spec, "keys", &keys) || take(spec, "usual", &usual)) goto done;
     if (take(spec, "users", &users) || take_int(spec, "saves_result", &record->saves_result) || take_int(spec, "may_be_integral", &record->may_be_integral)) goto done;
+    if (take_int(spec, "is_view", &record->is_view)) goto done;
     if (take_numbers(spec, "tensors", target->tensors, MOST, OPTIONAL_LIST, &count) || count != target->count) goto done;
     if (take_numbers(spec, "edges", record->edge, MOST, target->count - 1, &record->edges) || !record->edges) goto done;
     if (take_numbers(spec, "saved", record->save, MOST, target->count - 1, &record->saved)) goto done;
@@ -1597,7 +1612,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     struct { PyObject **to; const char *text; } names[] = {
         {&s_mask, "_dispatch_mask"}, {&s_data, "_dispatch_data"}, {&s_schema_type, "__schema_type__"}, {&s_scalar_type, "ScalarType"},
         {&s_requires_grad, "requires_grad"}, {&s_edge, "edge"}, {&s_storage, "storage"}, {&s_version, "version"}, {&s_next, "next"},
-        {&s_seq, "seq"}, {&s_meta, "meta"}, {&s_saved, "saved"}, {&s_versions, "versions"}, {&s_values, "values"}, {&s_shape, "shape"},
+        {&s_seq, "seq"}, {&s_meta, "meta"}, {&s_saved, "saved"}, {&s_versions, "versions"}, {&s_values, "values"}, {&s_history, "history"}, {&s_shape, "shape"},
         {&s_dtype, "dtype"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

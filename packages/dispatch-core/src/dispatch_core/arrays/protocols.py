@@ -113,7 +113,8 @@ class RecordedCall(Record):
     ``versions``, those of the saved arguments, by their state's ``storage.version``, or ``version`` for a tuple; and
     ``values``, the arguments in ``values`` and the shapes of the arrays in ``shapes``, unless all are ``defaults``. The node
     is the state of the result. Its mask is ``mask``, if it was ``usual``; else ``mark`` gives it its keys. ``below`` is the
-    runner below. With ``may_be_integral`` a result for which ``is_differentiable`` is false has no history.
+    runner below. With ``may_be_integral`` a result for which ``is_differentiable`` is false has no history. With ``is_view``
+    the node is the ``history`` of a result's state of the class ``view``.
     """
 
     enabled: Any
@@ -139,6 +140,7 @@ class RecordedCall(Record):
     defaults: tuple[Any, ...] | None
     saves_result: bool
     may_be_integral: bool
+    is_view: bool = False
 
 
 class FunctionalBlock(Protocol):

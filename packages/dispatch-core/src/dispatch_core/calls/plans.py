@@ -55,7 +55,7 @@ _OF_TYPES: Final = {
     "Any": ANY,
 }
 #: The most arguments, results, frontends, and kernels for one value of an argument, that the front has room for.
-_ARGUMENTS, _RESULTS, _LAYOUTS, _SPECIAL, _RECIPES, _PARTS = 14, 6, 4, 3, 2, 8
+_ARGUMENTS, _RESULTS, _LAYOUTS, _SPECIAL, _RECIPES, _PARTS = 14, 6, 4, 3, 3, 8
 _MASKS: Final = 1 << 64
 _NUMBERS: Final = frozenset({int, float})
 
@@ -345,6 +345,7 @@ def make_record_spec(
         "defaults": recording.defaults,
         "saves_result": int(recording.saves_result),
         "may_be_integral": int(recording.may_be_integral),
+        "is_view": int(recording.is_view),
     }
 
 

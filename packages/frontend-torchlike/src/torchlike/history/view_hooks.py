@@ -38,9 +38,11 @@ def find_view_code(op: Any, mask: int) -> list[ViewCode]:
     late = ("called", tick), ("operator",), ("rest",), ("choice", is_grad_enabled, None, UNRECORDED)
     first, later = (("base",), *late, ("constant", None)), (("first",), *late, ("attribute",))
     condition, value = "type(__b := {base}._autograd) is tuple", f"__b[0], {_LATE}, __b"
+    state, made = "__state({base}, __op, ({rest}))", {"__state": make_view_state}
     return [
         ViewCode(mask, "", view, "_autograd", f"{{base}}, {_LATE}, None", constants, first),
         ViewCode(view, condition, view, "_autograd", value, constants, later),
+        ViewCode(view, "", view, "_autograd", state, made, (("made", make_view_state),)),
     ]
 
 

@@ -28,7 +28,9 @@ def _is_differentiable(tensor: Tensor) -> bool:
 
 def describe_recording(derivative: Derivative, scope: dict[str, Any]) -> RecordedCall | None:
     """Return what the generated kernel does, whose globals are ``scope``; None where compiled callers have to call it."""
-    if derivative.inplace or derivative.view or derivative.outputs != 1 or derivative.refused:
+    if derivative.inplace or derivative.outputs != 1 or derivative.refused:
+        return None
+    if derivative.view and derivative.saved_results:
         return None
     if derivative.list_inputs or not derivative.plain_arrays or len(derivative.saved_results) > 1:
         return None
@@ -59,6 +61,7 @@ def describe_recording(derivative: Derivative, scope: dict[str, Any]) -> Recorde
         defaults=tuple(defaults.values()) if defaults else None,
         saves_result=bool(derivative.saved_results),
         may_be_integral=derivative.result_may_be_integral,
+        is_view=derivative.view,
     )
 
 
