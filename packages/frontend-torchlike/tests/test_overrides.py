@@ -301,6 +301,17 @@ def test_einsum_hands_its_operands_on_one_by_one(pack):
     assert kwargs == {}
 
 
+def test_arguments_stay_named_once_functions_have_code_of_their_own():
+    first, x = Other(), torchlike.ones(2, 2)
+    for _ in range(20):  # functions get code of their own meanwhile
+        torchlike.cat([x, x], dim=1), torchlike.softmax(x, 0), torchlike.add(x, other=x), x.sum(dim=0, keepdim=True)
+        assert torchlike.cat([first, x], dim=1)[2:] == (([first, x],), {"dim": 1})
+        assert torchlike.cat([first, x], 1)[2:] == (([first, x], 1), {})
+        assert torchlike.softmax(first, dim=0)[2:] == ((first,), {"dim": 0})
+        assert torchlike.add(first, other=x)[2:] == ((first,), {"other": x})
+        assert torchlike.sum(input=first, dim=0)[2:] == ((), {"input": first, "dim": 0})
+
+
 def test_classes_of_torchlike_make_no_caller_look_for_overrides():
     program = (
         "import torchlike\n"

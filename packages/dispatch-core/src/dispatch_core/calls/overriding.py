@@ -10,7 +10,10 @@ Note [Functions that may be overridden]
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from opcode import EXTENDED_ARG, opmap
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..keys.table import DispatchKey
@@ -55,7 +58,8 @@ def note_overrides() -> bool:
 def make_attempt(signature: CallSignature, adapter: SignatureAdapter) -> Callable[..., Any]:
     """Return the function by which generated code hands a call's arguments, as it has bound them, to `override`.
 
-    Arguments that equal their defaults are left out; those behind them are given by keyword.
+    Arguments that equal their defaults are left out; those behind them, and those that the caller has named, are given
+    by keyword.
     """
     override = adapter.override
     assert override is not None  # for other adapters there is no such code
@@ -68,11 +72,13 @@ def make_attempt(signature: CallSignature, adapter: SignatureAdapter) -> Callabl
 
     def attempt(*args: object, **kwargs: object) -> object:
         own, more = args[:count], args[count:]
+        given = find_keywords(sys._getframe(2)) if count > 1 else ()
         named = {name: value for name, value in kwargs.items() if name not in by_name or value is not by_name[name]}
         if not more:
             omitted = [value is default for value, default in zip(own, defaults, strict=False)]
-            if True in omitted:
-                kept = omitted.index(True)
+            apart = [place for place, name in enumerate(names[: len(own)]) if omitted[place] or name in given]
+            if apart:
+                kept = apart[0]
                 further = zip(names[kept:], own[kept:], omitted[kept:], strict=False)
                 named = {name: value for name, value, is_omitted in further if not is_omitted} | named
                 own = own[:kept]
@@ -83,6 +89,43 @@ def make_attempt(signature: CallSignature, adapter: SignatureAdapter) -> Callabl
             raise
 
     return attempt
+
+
+def find_keywords(frame: FrameType) -> Sequence[str]:
+    """Return the names by which the call that a frame is at gives arguments; none where its code does not say so.
+
+    Code that has bound its arguments no longer knows which of them had names. The compiler writes the names of a call beside
+    it: 3.11 and 3.12 by an instruction before, later versions as a constant that the call takes.
+
+    >>> def call(*_, **__):
+    ...     return find_keywords(sys._getframe(1))
+    >>> call(1, dim=2, out=None), call(1, **{"dim": 2})
+    (('dim', 'out'), ())
+    """
+    code, place = frame.f_code.co_code, frame.f_lasti
+    while place > 0 and code[place] == _CACHE:  # those of the call itself
+        place -= 2
+    if place < 2 or code[place] != _CALL:
+        return ()
+    place -= 2
+    while place > 0 and code[place] in _BETWEEN:
+        place -= 2
+    if code[place] != _NAMES:
+        return ()
+    index, shift = code[place + 1], 8
+    while place > 1 and code[place - 2] == EXTENDED_ARG:
+        place -= 2
+        index |= code[place + 1] << shift
+        shift += 8
+    names = frame.f_code.co_consts[index]
+    return names if type(names) is tuple else ()
+
+
+_HAS_OWN: Final = "KW_NAMES" in opmap
+_CACHE: Final = opmap["CACHE"]
+_CALL: Final = opmap["CALL" if _HAS_OWN else "CALL_KW"]
+_BETWEEN: Final = {_CACHE, opmap["PRECALL"]} if "PRECALL" in opmap else set()
+_NAMES: Final = opmap["KW_NAMES" if _HAS_OWN else "LOAD_CONST"]
 
 
 def mark(error: Exception) -> None:

@@ -353,23 +353,15 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
                 raise
         raise ValueError("only one element tensors can be converted to Python scalars")
 
-    def _read_real(self, kind: str) -> Any:
-        value = self._only()
-        if type(value) is not complex:
-            return value
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return value.real
-
     def __int__(self) -> int:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__int__", self)) is not NotImplemented:
             return found
-        return int(self._read_real("int64_t"))
+        return int(_read_real(self._only(), "int64_t"))
 
     def __float__(self) -> float:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__float__", self)) is not NotImplemented:
             return found
-        return float(self._read_real("double"))
+        return float(_read_real(self._only(), "double"))
 
     def __complex__(self) -> complex:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__complex__", self)) is not NotImplemented:
@@ -416,6 +408,15 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
 bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
 
 # The methods of these that need the engine, the levels or networks are added in `surface.tensor_class`.
+
+
+def _read_real(value: Any, kind: str) -> Any:
+    """Return a number without its imaginary part, which has to be zero."""
+    if type(value) is not complex:
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    return value.real
 
 
 class TensorWrites(frontends.Writes):
