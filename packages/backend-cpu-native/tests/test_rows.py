@@ -143,6 +143,8 @@ UNTRACED = {"sign", "sgn", "heaviside"}
 
 #: The options that formulas take behind arrays: by position, and by name.
 OPTIONS = {
+    "add.Tensor": [((), {"alpha": 2}), ((), {"alpha": -0.5}), ((), {"alpha": 1}), ((), {"alpha": 1e300})],
+    "sub.Tensor": [((), {"alpha": 2}), ((), {"alpha": -0.0})],
     "addcdiv": [((), {"value": 1}), ((), {"value": -0.5}), ((), {"value": 0.0}), ((), {"value": -0.0})],
     "addcmul": [((), {"value": 1}), ((), {"value": 2.5})],
     "gelu": [((), {"approximate": "tanh"})],

@@ -102,7 +102,7 @@ static inline int is_dense(PyArrayObject *a) {
 
 static inline int have_one_shape(PyArrayObject *a, PyArrayObject *b) {
     int n = PyArray_NDIM(a);
-    return n == PyArray_NDIM(b) && !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), sizeof(npy_intp) * (size_t)n);
+    return n == PyArray_NDIM(b) && (!n || !memcmp(PyArray_DIMS(a), PyArray_DIMS(b), sizeof(npy_intp) * (size_t)n));
 }
 
 /* The type of an array that the kernel serves, or -1. See Note [What is plain]. */

@@ -14,8 +14,8 @@ from ...fp_errors import ignore_fp_errors
 from ...halves import LOOKED_UP, MANY
 from ...kernel_table import Kernel, KernelTable, computed_by
 from ...output_specs import conform, half_as_float, infer_output
-from ..support.compiled_kernels import native
-from ..support.constants import NUMBERS, PLAIN
+from ..support.compiled_kernels import native, native_formula
+from ..support.constants import NUMBERS, PLAIN, number
 from ..support.fast_paths import attempt, make_binary, make_formula, make_unary, make_with_number
 from ..support.rule_kernels import cast, make_elementwise, make_kernel
 from . import numpy_formulas as f
@@ -290,7 +290,10 @@ def _with_factor(name: str, ufunc: Any) -> Kernel:
             else ufunc(self, product)
         )
 
-    return attempt(
+    def compute(self: Array, other: Array, *, alpha: Any = 1) -> Any:
+        return ufunc(self, np.multiply(other, number(alpha, other))) if type(alpha) in PLAIN else NotImplemented
+
+    kernel = attempt(
         "self, other, *, alpha=1",
         "(numbers := NUMBERS.get(dtype := self.dtype)) is not None and dtype is other.dtype and type(alpha) in PLAIN",
         "run(scale, self, other, numbers[alpha])",
@@ -298,6 +301,7 @@ def _with_factor(name: str, ufunc: Any) -> Kernel:
         operands="self, other",
         scale=scale,
     )
+    return native_formula(kernel, compute, 2)
 
 
 for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
