@@ -80,8 +80,15 @@ def layout_of(frontend: Frontend[Any]) -> Any:
 
 
 _layouts: Final[dict[type, tuple[Frontend[Any], Any]]] = {}
-# Plans have the layouts of the frontends that there are.
-on_frontends(lambda: find_front().renew())
+
+
+def _renew_plans() -> None:
+    """Make plans again: they have the layouts of the frontends that there are."""
+    if (front := find_front()) is not None:
+        front.renew()
+
+
+on_frontends(_renew_plans)
 
 
 class CallPlan:
