@@ -306,6 +306,8 @@ def _run_sanitized(session: nox.Session, gcc: str, tests: Sequence[str]) -> None
     """Build the compiled packages with gcc's sanitizers of addresses and undefined behaviour, and run tests with them."""
     sanitize = "-fsanitize=address,undefined -fno-omit-frame-pointer"
     env = {"CC": gcc, "CFLAGS": sanitize, "LDFLAGS": sanitize}
+    for package in COMPILED:
+        shutil.rmtree(package / "build", ignore_errors=True)  # objects without, which setuptools would take
     session.install("--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, COMPILED), env=env)
     found = [subprocess.check_output([gcc, f"-print-file-name=lib{name}.so"], text=True) for name in ("asan", "ubsan")]
     env = {
