@@ -21,13 +21,12 @@ from ..arrays.owners import is_tensor, named_key
 from ..arrays.protocols import AutogradFormula, Backward, BatchingRule, Kernel, SetupContext
 from ..bookkeeping.transactions import on_rollback
 from ..calls.signature import make_signature
-from ..calls.signature_property import SignatureProperty
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import OperatorLike
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
-from ..operators.overloads import Documentation, OpOverload, document_operator
+from ..operators.overloads import Documentation, OpOverload, SignatureProperty, document_operator
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema

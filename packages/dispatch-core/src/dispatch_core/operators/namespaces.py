@@ -16,14 +16,13 @@ from weakref import WeakValueDictionary
 from ..arrays.owners import is_tensor
 from ..caches import is_lasting, keep
 from ..calls.overriding import answer_refused, refused_calls
-from ..calls.signature_property import SignatureProperty
 from ..errors import ClosedOperatorError, NoMatchingOverloadError
 from ..keys.keyset import KeysetLike
 from ..lazy_text import join_names
 from ..schema.check import invalid_combination, matches
 from ..tracebacks import api_boundary, trim_traceback
 from .known_namespaces import KnownNamespaces
-from .overloads import Documentation, OpOverload, document_operator
+from .overloads import Documentation, OpOverload, SignatureProperty, document_operator
 
 if TYPE_CHECKING:
     from inspect import Signature

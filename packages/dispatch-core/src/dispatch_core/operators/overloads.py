@@ -9,7 +9,7 @@ Note [An overload is a function]
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
@@ -24,7 +24,10 @@ from ..schema.model import FunctionSchema
 from ..schema.torch_names import CallableName, TorchSchema
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from ..keys.table import DispatchKey
+    from ..signatures import LazySignature
     from .entry import OperatorEntry
     from .namespaces import OpOverloadPacket
     from .registration import Registration
@@ -247,6 +250,28 @@ class Documentation:
 
     def __get__(self, instance: object, owner: type) -> str | None:
         return self._text if instance is None else self._make(instance)
+
+
+class SignatureProperty:
+    """Gives the objects of a class their ``__signature__``, and the class itself none.
+
+    >>> import inspect
+    >>> class Twice:
+    ...     __signature__ = SignatureProperty(lambda self: [inspect.signature(lambda number: 2 * number)])
+    ...     def __call__(self, *args): ...
+    >>> str(inspect.signature(Twice())), str(inspect.signature(Twice))
+    ('(number)', '()')
+    """
+
+    def __init__(self, make: Callable[[Any], Iterable[Signature]]) -> None:
+        self._make = make
+
+    def __get__(self, instance: object, owner: type) -> LazySignature:
+        if instance is None:
+            raise AttributeError("__signature__")
+        from ..signatures import LazySignature  # it imports inspect, which programs without operators do without
+
+        return LazySignature(lambda: self._make(instance))
 
 
 def document_operator(registry: Registry, name: str, overload: str | None = None) -> str:
