@@ -98,34 +98,44 @@ def _trace(
     formula: Callable[..., Any], arity: int, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[int, tuple[list[Array], _Steps]]:
     """Return the constants and the steps of a formula with some options by the number of the dtype."""
-    from .tape import Tape, Untraceable  # only where kernels are compiled
-
     found: dict[int, tuple[list[Array], _Steps]] = {}
     for dtype in NUMBERS:
-        tape = Tape()
-        operands = [tape.read(index, dtype) for index in range(arity)]
-        tape.size = 1
-        try:
-            result = formula(*operands, *args, **kwargs)
-        except (Untraceable, AttributeError, OverflowError, TypeError, ValueError):
-            continue
-        operations = tape.operations
-        if (
-            not operations
-            or operations[-1].out is not result
-            or {each.kind for each in operations} - {"ufunc", "where"}
-        ):
-            continue
-        constants = [each for operation in operations for each in operation.inputs if each.constant is not None]
-        symbols = [*operands, *constants, *(operation.out for operation in operations)]
-        places = {id(symbol): index for index, symbol in enumerate(symbols)}
-        steps: _Steps = []
-        for operation in operations:
-            taken = (*operation.inputs, operation.out)
-            numbers, places_taken = (tuple(each.dtype.num for each in taken), tuple(places[id(each)] for each in taken))
-            steps.append((operation.fn, numbers, places_taken))
-        found[dtype.num] = [np.ascontiguousarray(each.constant) for each in constants], steps
+        few, many = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (1, _LONGEST))
+        # Another size may take another way, which gives other bits.
+        if few is not None and many is not None and few[1] == many[1]:
+            found[dtype.num] = few
     return found
+
+
+def _trace_one(
+    formula: Callable[..., Any], arity: int, args: Any, kwargs: Any, dtype: np.dtype[Any], size: int
+) -> tuple[list[Array], _Steps] | None:
+    """Return the constants and the steps for arrays of one dtype and so many elements; None where it has others."""
+    from ..pointwise.numpy_formulas import CLIP  # as the next
+    from .tape import Tape, Untraceable  # only where kernels are compiled
+
+    tape = Tape()
+    operands = [tape.read(index, dtype) for index in range(arity)]
+    tape.size = size
+    try:
+        result = formula(*operands, *args, **kwargs)
+    except (Untraceable, AttributeError, OverflowError, TypeError, ValueError):
+        return None
+    operations = tape.operations
+    if not operations or operations[-1].out is not result or {each.kind for each in operations} - {"ufunc", "where"}:
+        return None
+    # Those of SciPy's are taken for some sizes and where it is installed.
+    known = {None, CLIP, *(each for each in vars(np).values() if isinstance(each, np.ufunc))}
+    if any(each.fn not in known for each in operations):
+        return None
+    constants = [each for operation in operations for each in operation.inputs if each.constant is not None]
+    symbols = [*operands, *constants, *(operation.out for operation in operations)]
+    places = {id(symbol): index for index, symbol in enumerate(symbols)}
+    steps: _Steps = []
+    for operation in operations:
+        taken = (*operation.inputs, operation.out)
+        steps.append((operation.fn, tuple(each.dtype.num for each in taken), tuple(places[id(each)] for each in taken)))
+    return [np.ascontiguousarray(each.constant) for each in constants], steps
 
 
 def native_fold(kernel: Kernel, ufunc: Any, dtypes: Iterable[Any], *, along: bool, mean: bool = False) -> Kernel:
