@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Self, cast, overload
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import ScalarType, as_dtype
 from dispatch_core import Device
 from dispatch_core.tracebacks import api_boundary
 
@@ -135,6 +135,9 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """
     if ENTERED and (found := _ask_parse_to(args, kwargs)) is not NotImplemented:
         return cast("tuple[Any, Any, bool, Any]", found)
+    args = tuple(map(_spell_dtype, args))
+    if "dtype" in kwargs:
+        kwargs["dtype"] = _spell_dtype(kwargs["dtype"])
     first = args[0] if args else None
     is_tensor = isinstance(first, Tensor) or (not args and "tensor" in kwargs)
     form = _FORMS["tensor" if is_tensor else "dtype" if isinstance(first, ScalarType) else "device"]
@@ -158,6 +161,11 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     if "copy" in given:
         raise RuntimeError(".to() does not accept copy argument")
     return as_device(device), dtype, non_blocking, order
+
+
+def _spell_dtype(value: Any) -> Any:
+    """Return the dtype that one of Python's types of numbers represents, and another value as it is."""
+    return as_dtype(value) if type(value) is type and value in (bool, int, float, complex) else value
 
 
 def _refuse_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
