@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from typing import TypeVar
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_classes_say_the_public_path_and_are_pickled_by_it(path):
     for value in vars(import_module(path)).values():
         if inspect.isclass(value) and str(value.__module__).startswith(path):
             assert pickle.loads(pickle.dumps(value)) is value
-        assert getattr(value, "__module__", "") != PUBLIC_PATHS[path]
+        if not isinstance(value, TypeVar):  # from Python 3.12 on a TypeVar says where its module's code lies
+            assert getattr(value, "__module__", "") != PUBLIC_PATHS[path]
 
 
 def list_public():
