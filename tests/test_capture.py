@@ -126,7 +126,7 @@ def test_replays_are_the_function(name):
 
 
 #: A device without a plan, one whose arrays cannot be written to, one whose arrays have no strides either.
-@pytest.mark.parametrize("device", ["sparing", "frozen", "strideless", "npu"])
+@pytest.mark.parametrize("device", ["sparing", "frozen", "strideless", pytest.param("npu", marks=pytest.mark.long)])
 def test_replays_on_other_devices(device, request):
     request.getfixturevalue(device if device == "npu" else f"{device}_backend")
     # The simulator compiles each kernel.

@@ -281,6 +281,7 @@ def test_doctor_examines_what_it_is_asked_about(vendor):
     assert "Array, aten, cpu, " in done.stderr and " numpy.ndarray, " in done.stderr
 
 
+@pytest.mark.long
 def test_no_kernel_of_the_projects_own_is_a_fault_and_none_is_missing():
     code = """
 import dispatch_core as dc

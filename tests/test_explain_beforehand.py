@@ -141,6 +141,7 @@ print(json.dumps([count, wrong]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["core", "tensors", "grads"])
 def test_an_explanation_beforehand_is_what_the_call_does(what, tmp_path):
     """On raw arrays without a frontend, on tensors, and on tensors that require grad."""

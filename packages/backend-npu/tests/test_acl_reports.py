@@ -78,6 +78,7 @@ def closed(simulator):
     runtime.finalize(force=True)
 
 
+@pytest.mark.long
 @pytest.mark.no_pipeline(reason="it opens pipelines of its own")
 @pytest.mark.parametrize("limit", [None, 60.0])
 def test_every_failure_is_reported(closed, monkeypatch, limit):

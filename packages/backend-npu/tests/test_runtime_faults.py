@@ -56,6 +56,7 @@ def counted(simulator):
     runtime.finalize(force=True)
 
 
+@pytest.mark.long
 def test_every_call_may_fail(simulator, counted):
     assert counted > 50
     told = []

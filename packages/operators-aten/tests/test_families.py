@@ -19,6 +19,7 @@ def _write(word: str, value: str, wide: bool) -> str:
     return "\n".join([f"  {word:<9} {lines[0]}", *(f"        {line}" for line in lines[1:])])
 
 
+@pytest.mark.long
 @given(st.data(), _NAMES, st.lists(_NAMES, min_size=1, max_size=4, unique=True), st.booleans())
 def test_a_block_that_was_written_is_read_as_it_was(data, family, overloads, wide):
     def draw(words):

@@ -108,6 +108,7 @@ def outcome(rule, args, kwargs):
     return [repr(meta) for meta in found] if isinstance(found, (list, tuple)) else repr(found)
 
 
+@pytest.mark.long
 @settings(max_examples=1500)
 @given(calls())
 def test_a_cached_rule_answers_as_the_plain_one_does(call):
@@ -150,6 +151,7 @@ def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
 BY_TYPE = tuple(name for name in OPERATORS if reads_types_only(functional_of(name) or name))
 
 
+@pytest.mark.long
 @settings(max_examples=1500)
 @given(calls(BY_TYPE), st.data())
 def test_a_rule_of_which_numbers_count_by_type_does_not_look_at_their_values(call, data):
