@@ -62,6 +62,14 @@ def test_the_variable_turns_it_off(distribution, monkeypatch, value):
     )
 
 
+def test_a_word_that_is_neither_yes_nor_no_is_named(distribution, monkeypatch):
+    distribution(lambda: fail(AssertionError("it was asked for")))
+    monkeypatch.setenv("DISPATCH_NATIVE", "maybe")
+    is_on, remark = describe_front()
+    assert not is_on
+    assert "DISPATCH_NATIVE is 'maybe', which is neither yes nor no" in remark
+
+
 def test_a_module_that_is_not_built_or_broken_is_left_out(distribution, monkeypatch):
     distribution(lambda: fail(ModuleNotFoundError("no _front")))
     assert describe_front() == (False, "")

@@ -31,9 +31,9 @@ ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
 #: The types in it that others belong to where ``issubclass`` or ``isinstance`` say so.
 _OPEN: Final[dict[type, ArrayType]] = {}
 #: The types in it whose values represent a backend's arrays → the mask of these.
+_STAND_INS: Final[dict[type, int]] = {}
 #: The function that returns an argument with its arrays computed, once there are values that wait for theirs.
 WAITING: Final[list[Callable[[Any], Any]]] = []
-_STAND_INS: Final[dict[type, int]] = {}
 #: dispatch key → the array types that kernels under it return.
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
 #: device name → dispatch key, and back.

@@ -17,15 +17,14 @@ Note [A compiled front]
 
 from __future__ import annotations
 
-import os
 from types import ModuleType
 from typing import Any, Final
 
+from ..surroundings.extensions import find_extension
+
 LAYOUT: Final = 1
 """The number that the distribution has to carry, too: of the specs that plans and targets are made of."""
-VARIABLE: Final = "DISPATCH_NATIVE"
 DISTRIBUTION: Final = "dispatch-calls-native"
-_OFF: Final = frozenset({"0", "false", "no", "off"})
 #: The module, or None, and a sentence about it; empty before the first look.
 _found: Final[list[tuple[ModuleType | None, str]]] = []
 
@@ -43,37 +42,15 @@ def describe_front() -> tuple[bool, str]:
 
 
 def _look() -> tuple[ModuleType | None, str]:
-    try:
-        from dispatch_calls_native import find_front as find  # an extra's
-    except ImportError:
-        return None, ""
-    text = os.environ.get(VARIABLE, "").strip()
-    if text.lower() in _OFF:
-        return None, f"the compiled front of calls is off, because {VARIABLE} is {text!r}"
-    try:
-        front = find()
-    except ModuleNotFoundError:
-        return None, ""  # sources that are not built
-    except ImportError as error:
-        return _refuse(f"{DISTRIBUTION} cannot be imported: {error}")
-    if front.LAYOUT != LAYOUT:
-        return _refuse(
-            f"{DISTRIBUTION} has the layout {front.LAYOUT}, and this version of dispatch-core takes {LAYOUT}."
-            " Hint: install both in one version"
-        )
     from ..devices import Device
     from ..keys import context
 
-    try:
-        front.use(context._state, Device)
-    except ImportError as error:
-        return _refuse(f"{DISTRIBUTION} cannot be used: {error}")
-    return front, f"the compiled front of {DISTRIBUTION} is on"
-
-
-def _refuse(reason: str) -> tuple[None, str]:
-    from ..surroundings.logs import Log
-
-    remark = f"the compiled front of calls is off, because {reason}"
-    Log("calls").warning("%s", remark)
-    return None, remark
+    return find_extension(
+        DISTRIBUTION,
+        "find_front",
+        LAYOUT,
+        "dispatch-core",
+        lambda front: front.use(context._state, Device),
+        on=f"the compiled front of {DISTRIBUTION} is on",
+        off="the compiled front of calls is off",
+    )

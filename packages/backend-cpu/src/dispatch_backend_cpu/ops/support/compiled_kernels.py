@@ -10,7 +10,6 @@ Note [Compiled kernels]
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -19,7 +18,7 @@ import numpy as np
 
 from dispatch_core.calls import make_code, traits_of
 from dispatch_core.frontends import WINDOWS
-from dispatch_core.surroundings.logs import Log
+from dispatch_core.surroundings.extensions import find_extension
 
 from ...arrays import Array
 from ...fp_errors import CONTEXT
@@ -28,40 +27,25 @@ from .constants import NUMBERS
 
 LAYOUT: Final = 1
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
-VARIABLE: Final = "DISPATCH_NATIVE"
 DISTRIBUTION: Final = "dispatch-backend-cpu-native"
-_OFF: Final = frozenset({"0", "false", "no", "off"})
 #: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.
 _PLAIN: Final = frozenset(map(np.dtype, "?bhilqBHILQfdFD"))
 
 
 def find_loops() -> tuple[Any, str]:
     """Return the compiled module, or None, and a sentence about it; "" where it is not there."""
-    try:
-        from dispatch_backend_cpu_native import find_loops  # an extra's
-    except ImportError:
-        return None, ""
-    text = os.environ.get(VARIABLE, "").strip()
-    if text.lower() in _OFF:
-        return None, f"compiled kernels are off, because {VARIABLE} is {text!r}"
-    try:
-        loops = find_loops()
-    except ModuleNotFoundError:
-        return None, ""  # sources that are not built
-    except ImportError as error:
-        return None, f"compiled kernels are off, because {DISTRIBUTION} cannot be imported: {error}"
-    if loops.LAYOUT != LAYOUT:
-        return None, (
-            f"compiled kernels are off, because {DISTRIBUTION} has the layout {loops.LAYOUT}, and this version of"
-            f" dispatch-backend-cpu takes {LAYOUT}. Hint: install both in one version"
-        )
-    loops.use(CONTEXT, WINDOWS, make_code)
-    return loops, f"compiled kernels of {DISTRIBUTION} are on"
+    return find_extension(
+        DISTRIBUTION,
+        "find_loops",
+        LAYOUT,
+        "dispatch-backend-cpu",
+        lambda loops: loops.use(CONTEXT, WINDOWS, make_code),
+        on=f"compiled kernels of {DISTRIBUTION} are on",
+        off="compiled kernels are off",
+    )
 
 
 LOOPS, REMARK = find_loops()
-if LOOPS is None and REMARK and VARIABLE not in REMARK:
-    Log("plugins").warning("%s", REMARK)
 
 
 def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | None = (), **options: Any) -> Kernel:
