@@ -27,7 +27,7 @@ import dispatch_core as dc
 import torchlike as T
 from dispatch_calls_native import find_front
 from dispatch_core.calls import native
-from dispatch_core.calls.plans import CallPlan
+from dispatch_core.calls.native.plans import CallPlan
 from dispatch_core.operators.overloads import OpOverload, is_overload
 
 front = find_front()

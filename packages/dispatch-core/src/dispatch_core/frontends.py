@@ -212,7 +212,7 @@ def make_question(
     front = find_front()
     if front is None:
         return plain
-    from .calls.plans import layout_of
+    from .calls.native.plans import layout_of
 
     layout = layout_of(frontend)
     if layout is None:

@@ -62,7 +62,7 @@ from .traits import Runner, RunnerTraits
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.runners import DeviceChoice
-    from .plans import CallPlan
+    from .native.plans import CallPlan
 
 
 def make_first_calls(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> FirstCalls:
@@ -86,7 +86,7 @@ def make_plan(entry: OperatorEntry, adapter: SignatureAdapter | None = None) -> 
     front = find_front()
     if front is None:
         return None
-    from .plans import CallPlan  # which others do without
+    from .native.plans import CallPlan  # which others do without
 
     return CallPlan(entry, adapter, front)
 

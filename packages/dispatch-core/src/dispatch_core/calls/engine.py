@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..operators.result_watch import Watch
     from .adapters import SignatureAdapter
     from .lazy_function import FirstCalls
-    from .plans import CallPlan
+    from .native.plans import CallPlan
     from .traits import Runner
 
 

@@ -18,7 +18,7 @@ from ..tracebacks import trim_traceback
 from .emit import is_generated
 
 if TYPE_CHECKING:
-    from .plans import CallPlan
+    from .native.plans import CallPlan
 
 #: How many calls of a function are served by others, before it gets code of its own.
 FIRST_CALLS = 8

@@ -12,23 +12,23 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
-from ..arrays.protocols import RecordedCall
-from ..keys import context
-from ..keys.table import AUTOGRAD, MARKERS
-from ..tracebacks import trim_traceback
-from .adapters import SignatureAdapter, adapt_signature
-from .argument_checks import INT_LIST
-from .emit import define, make_function
-from .native import find_front
-from .overriding import CLASSES, MODES
-from .signature import CallParameter, CallSignature
+from ...arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
+from ...arrays.protocols import RecordedCall
+from ...keys import context
+from ...keys.table import AUTOGRAD, MARKERS
+from ...tracebacks import trim_traceback
+from ..adapters import SignatureAdapter, adapt_signature
+from ..argument_checks import INT_LIST
+from ..emit import define, make_function
+from ..overriding import CLASSES, MODES
+from ..signature import CallParameter, CallSignature
+from . import find_front
 
 if TYPE_CHECKING:
-    from ..operators.call_tables import Tables
-    from ..operators.entry import OperatorEntry
-    from .bodies import Body
-    from .traits import Runner
+    from ...operators.call_tables import Tables
+    from ...operators.entry import OperatorEntry
+    from ..bodies import Body
+    from ..traits import Runner
 
 #: Kinds of parameters.
 TENSOR, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER = range(

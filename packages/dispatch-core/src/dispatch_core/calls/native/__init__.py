@@ -20,7 +20,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Final
 
-from ..surroundings.extensions import find_extension
+from ...surroundings.extensions import find_extension
 
 LAYOUT: Final = 1
 """The number that the distribution has to carry, too: of the specs that plans and targets are made of."""
@@ -42,8 +42,8 @@ def describe_front() -> tuple[bool, str]:
 
 
 def _look() -> tuple[ModuleType | None, str]:
-    from ..devices import Device
-    from ..keys import context
+    from ...devices import Device
+    from ...keys import context
 
     return find_extension(
         DISTRIBUTION,
