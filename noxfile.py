@@ -257,8 +257,54 @@ def light(session: nox.Session) -> None:
 
 
 @nox.session(requires=["wheels"], default=False)
+def programs(session: nox.Session) -> None:
+    """Build the compiled packages where a compiler is; compare 2,000 random programs of each kind with them and without."""
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        session.skip("no C compiler was found")
+    _install_compiled(session)
+    _pytest(session, *_COMPARED)
+
+
+@nox.session(requires=["wheels"], default=False)
 def native(session: nox.Session) -> None:
-    """Build the compiled packages with the compiler that is there; run the tests of core, cpu and frontend with them."""
+    """Build the compiled packages with the compiler that is there; run the tests of core, cpu and frontend with them.
+
+    Then compare 20,000 random programs of each kind, with this NumPy, with its plain loops, and with the lowest version.
+    """
+    _install_compiled(session)
+    if session.posargs:
+        session.run("pytest", *session.posargs)
+        return
+    parts = ("calls-native", "backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
+    suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
+    _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
+    # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.
+    many = ["packages/backend-cpu-native/tests/test_rows.py", *_COMPARED]
+    session.env["DISPATCH_NATIVE_PROGRAMS"] = "20000"
+    _pytest(session, *many)
+    ask = "import numpy._core._multiarray_umath as m; print(*[x for x in m.__cpu_dispatch__ if m.__cpu_features__.get(x)])"
+    features = str(session.run("python", "-c", ask, silent=True)).strip()
+    session.env["NPY_DISABLE_CPU_FEATURES"] = features
+    _pytest(session, *many)
+    del session.env["NPY_DISABLE_CPU_FEATURES"]
+    (least,) = (line.partition("==")[2] for line in _lowest_versions() if line.startswith("numpy=="))
+    session.install(f"numpy=={least}")
+    _pytest(session, *many)
+    if sys.platform == "linux" and (gcc := shutil.which("gcc")):
+        calls = [f"packages/calls-native/tests/test_{name}.py" for name in ("front", "memory")]
+        _run_sanitized(session, gcc, [*many, *calls])
+
+
+#: Tests that run random programs with compiled parts and without.
+_COMPARED = [
+    "packages/calls-native/tests/test_equality.py",
+    "packages/backend-cpu-native/tests/test_equality.py",
+    "packages/backend-cpu-native/tests/test_trainings.py",
+]
+
+
+def _install_compiled(session: nox.Session) -> None:
+    """Install the wheels, and the compiled packages by the compiler that is there."""
     _install_wheels(session, "test", "demo", "jit")
     session.install(*_group("native"))
     folder = Path(session.create_tmp()) / "wheels"
@@ -271,25 +317,9 @@ def native(session: nox.Session) -> None:
     # fmt: on
     session.install("--no-compile", *map(str, sorted(folder.glob("*.whl"))))
     session.env["DISPATCH_TEST_NATIVE"] = "1"
-    if session.posargs:
-        session.run("pytest", *session.posargs)
-        return
-    parts = ("calls-native", "backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
-    suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
-    _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
-    # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.
-    bits = [f"packages/backend-cpu-native/tests/test_{name}.py" for name in ("rows", "equality")]
-    ask = "import numpy._core._multiarray_umath as m; print(*[x for x in m.__cpu_dispatch__ if m.__cpu_features__.get(x)])"
-    features = str(session.run("python", "-c", ask, silent=True)).strip()
-    session.env["NPY_DISABLE_CPU_FEATURES"] = features
-    _pytest(session, *bits)
-    del session.env["NPY_DISABLE_CPU_FEATURES"]
-    (least,) = (line.partition("==")[2] for line in _lowest_versions() if line.startswith("numpy=="))
-    session.install(f"numpy=={least}")
-    _pytest(session, *bits)
-    if sys.platform == "linux" and (gcc := shutil.which("gcc")):
-        calls = [f"packages/calls-native/tests/test_{name}.py" for name in ("front", "equality")]
-        _run_sanitized(session, gcc, [*bits, *calls])
+    loops = "from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS"
+    front = "from dispatch_core.calls.native import find_front"
+    session.run("python", "-c", f"{loops}; {front}; assert LOOPS and find_front()")  # else their tests skip themselves
 
 
 @nox.session(default=False)
