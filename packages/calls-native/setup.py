@@ -5,7 +5,7 @@ from __future__ import annotations
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-FLAGS = {"msvc": ["/O2", "/std:c11"], "unix": ["-O2", "-std=c11"]}
+FLAGS = {"msvc": ["/O2", "/std:c11"], "unix": ["-O2", "-std=c11", "-fvisibility=hidden"]}
 
 
 class Build(build_ext):
@@ -21,5 +21,11 @@ class Build(build_ext):
 PACKAGE = "dispatch_calls_native"
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=[Extension(f"{PACKAGE}._front", [f"src/{PACKAGE}/_front.c"])],
+    ext_modules=[
+        Extension(
+            f"{PACKAGE}._front",
+            [f"src/{PACKAGE}/{name}.c" for name in ("_front", "questions")],
+            depends=[f"src/{PACKAGE}/front.h"],
+        )
+    ],
 )

@@ -25,6 +25,11 @@ _UNARY = (
     "neg abs exp relu sqrt sin tanh sigmoid floor sign log square reciprocal logical_not bitwise_not detach t".split()
 )
 _FOLDS = "sum mean max min amax amin prod argmax std var any all cumsum softmax logsumexp norm".split()
+_ASKED = "size stride dim numel is_contiguous".split()
+_INDICES = (
+    "0|-1|1|7|...|:|::1|1:|:-1|::2|::-1|::0|5:2|-9:9|:2**70|None|()|0, 0|..., 0|0, ...|..., ...|None, 0|:, None|0, :, 1"
+    "|:, 1:, 0|1:, None, ..., -1|True|None, None, None|0, 0, 0, 0|1.0|'x'|0.0, 1|:1.0|[0]"
+).split("|")
 _SYMBOLS = ["+", "-", "*", "/", "//", "%", "@", "<", "==", "&", "**", ">=", "!="]
 
 
@@ -78,6 +83,8 @@ def _statements(draw: random.Random) -> list[str]:
             f"{x}.unsqueeze({draw.choice([0, -1, 4, 1])})",
             f"{x}.squeeze({draw.choice(['', '0', '-1', '(0, 1)'])})",
             f"{x}[{draw.choice(['0', '-1', '5', '...', ':2', '::2', 'None', '0, 1', ':, 0', 'True', '[0, 1]'])}]",
+            f"{x}[{draw.choice(_INDICES)}]",
+            f"{x}[{draw.choice(_INDICES)}][{draw.choice(_INDICES)}]",
             f"{x}.select({draw.choice(['0, 0', '-1, 1', '3, 0'])})",
             f"{x}.narrow(0, 0, 1)",
             f"{x}.unbind(0)",
@@ -110,6 +117,9 @@ def _statements(draw: random.Random) -> list[str]:
             f"T.gather({x}, 0, {y})",
             f"T.embedding({x}, {y})",
             f"({x}.shape, {x}.dtype, {x}.device, {x}.ndim, {x}.requires_grad)",
+            f"({x}.dim(), {x}.numel(), {x}.size(), {x}.stride(), {x}.is_contiguous(), {x}.ndimension(), {x}.nelement())",
+            f"{x}.{draw.choice(_ASKED)}({draw.choice(['', '0', '-1', '2', '-3', 'True', '1.0', 'None', 'dim=0', '2**70'])})",
+            f"T.nn.Parameter({x}).{draw.choice(_ASKED)}()",
             f"{x}.__setattr__({draw.choice(['shape', 'ndim', 'requires_grad'])!r}, {draw.choice([1, True])!r})",
             f"T.nn.Parameter({x}) * {y}",
             f"{x}.item()",

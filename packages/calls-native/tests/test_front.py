@@ -52,7 +52,7 @@ def library():
 
 def test_the_core_takes_the_extension_that_is_built():
     assert native.find_front() is front
-    assert front.LAYOUT == native.LAYOUT == 1
+    assert front.LAYOUT == native.LAYOUT == 2
     assert native.describe_front() == (True, "the compiled front of dispatch-calls-native is on")
 
 
@@ -299,17 +299,146 @@ def test_a_question_is_the_property_to_everybody_but_tensors(name):
         setattr(x, name, 1)
 
 
+@pytest.mark.parametrize("name", ["size", "stride", "dim", "ndimension", "numel", "nelement", "is_contiguous"])
+def test_a_method_that_is_a_question_is_the_function_to_everybody_but_callers(name):
+    found, x = vars(T.Tensor)[name], T.ones(2, 3)
+    python = front.python_of(found)
+    assert type(found) is front.Method
+    assert isinstance(found, FunctionType)
+    assert found.__name__ == python.__name__
+    assert found.__doc__ is python.__doc__
+    assert inspect.signature(found) == inspect.signature(python)
+    given = [(), (0,), (-1,)] if name in ("size", "stride") else [()]
+    shapes = [(), (0,), (2, 0), (2, 3), (1, 1)]
+    for each in [T.ones(shape) for shape in shapes] + [
+        x.t(),
+        x.expand(4, 2, 3),
+        T.nn.Parameter(x),
+        T.ones(2, device="meta"),
+    ]:
+        for args in given if each.ndim else [()]:
+            answered, expected = found(each, *args), python(each, *args)
+            assert answered == expected
+            assert type(answered) is type(expected)
+    with pytest.raises(TypeError):
+        found()
+    with pytest.raises(TypeError):
+        found(x, 1, 2)
+
+
+def test_a_method_that_is_a_question_leaves_other_arguments_to_python():
+    x = T.ones(2, 3)
+    assert x.size(dim=1) == 3
+    assert x.size(None) == x.shape
+    for wrong in (2, -3, 2**70):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            x.size(wrong)
+    assert not x.t().is_contiguous()
+    assert T.ones(1, 2, 1, 1).is_contiguous(memory_format=T.channels_last)
+
+
+def test_a_class_that_changes_is_looked_at_again():
+    class Plain(T.nn.Parameter):
+        pass
+
+    x = Plain(T.ones(2, 3))
+    assert [x.size(0), x.dim()] == [2, 2]
+    Plain._dispatch_data = property(lambda self: T.ones(5, 6, 7).numpy())
+    assert [x.size(0), x.dim()] == [5, 3]
+    del Plain._dispatch_data
+    assert [x.size(0), x.dim()] == [2, 2]
+
+
+INDICES = [
+    0,
+    -1,
+    slice(None),
+    slice(1, None),
+    slice(None, None, 2),
+    None,
+    ...,
+    (),
+    (0, 1),
+    (..., 0),
+    (None, 1, slice(1, 2)),
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_plain_items_are_those_of_python(index):
+    read = T.Tensor.__getitem__
+    assert type(read) is front.Item
+    python = front.python_of(read)
+    for x in (T.arange(12.0).reshape(3, 4), T.arange(12.0).reshape(4, 3).t(), T.ones(2, 3, requires_grad=True)):
+        found, expected = read(x, index), python(x, index)
+        assert found is not x
+        assert found.tolist() == expected.tolist()
+        assert found.stride() == expected.stride()
+        assert found.storage_offset() == expected.storage_offset()
+        assert found.requires_grad == expected.requires_grad
+        assert found._is_view()
+        assert found._base is expected._base
+
+
+def test_items_with_a_mode_go_to_its_handler():
+    seen = []
+
+    class Mode(T.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = T.ones(2, 3)
+    with Mode():
+        assert x[0].shape == (3,)
+    assert "__getitem__" in seen
+
+
+def test_an_error_of_an_operator_of_items_passes_the_frames_of_python():
+    library = dc.Library("aten", "IMPL")
+
+    def refuse(*args):
+        raise ValueError("on purpose")
+
+    x, shown = T.ones(2, 3), []
+    try:
+        for name in ("select.int", "slice.Tensor"):
+            library.impl(name, refuse, "CPU", allow_override=True)
+        for index in (0, slice(1, None), (0, 1), (..., slice(1, None))):
+            for on in (False, True):
+                was = front.serve(on)
+                with pytest.raises(ValueError, match="on purpose") as caught:
+                    x[index]
+                front.serve(was)
+                shown.append([each.name for each in caught.traceback])
+    finally:
+        library.close()
+    assert shown[::2] == shown[1::2]
+
+
 def test_a_question_knows_its_arguments():
-    layout, plain = front.Layout(T.Tensor, None), property(lambda self: 1)
-    for wrong in (
-        (plain,),
-        (1, layout, None, "shape", None, 0, None),
-        (plain, None, None, "shape", None, 0, None),
-        (plain, layout, None, "shape", [], 0, None),
-        (plain, layout, None, "shape", None, 1, "no_slot"),
-    ):
+    layout, plain, method = front.Layout(T.Tensor, None), property(lambda self: 1), lambda self: 1
+    good = (layout, None, "shape", None, None, None, None, 0, None)
+    for make, own in ((front.Question, (plain,)), (lambda *given: front.Method(*given, False), (method,))):
+        make(*own, good)
+        for wrong in (
+            own,
+            (1, good),
+            (*own, ()),
+            *[
+                (*own, (*good[:at], value, *good[at + 1 :]))
+                for at, value in enumerate((None, 1, 1, [], 1, 1, 1, 1.5, "no_slot"))
+                if at != 1
+            ],
+            (*own, (*good[:7], 1, None)),
+        ):
+            with pytest.raises(TypeError):
+                make(*wrong)
+    good = (method, layout, None, (), *[len] * 4, method, method)
+    front.Item(*good)
+    for at in (0, 1, 8, 9):
         with pytest.raises(TypeError):
-            front.Question(*wrong)
+            front.Item(*good[:at], 1, *good[at + 1 :])
 
 
 def test_specs_that_it_does_not_take_are_refused():

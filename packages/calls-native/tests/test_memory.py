@@ -19,7 +19,7 @@ from dispatch_core.calls.native import find_front
 
 pytestmark = pytest.mark.skipif(find_front() is None, reason="the compiled front is turned off")
 X, Y, M = T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]), T.ones(3, 3)
-G = T.ones(2).requires_grad_()
+G, P = T.ones(2).requires_grad_(), T.nn.Parameter(T.ones(2, 3))
 STATEMENTS = {
     "add": lambda: T.add(X, Y),
     "by name": lambda: T.add(input=X, other=Y, alpha=2),
@@ -34,6 +34,12 @@ STATEMENTS = {
     "t": M.t,
     "detach": M.detach,
     "item of a tensor": lambda: M[0],
+    "a range": lambda: M[1:],
+    "an item of a row": lambda: M[0][1],
+    "items by a tuple": lambda: M[None, ..., 1:, 0],
+    "all items": lambda: M[...],
+    "an index that does not fit": lambda: M[7],
+    "items of an item with a history": lambda: G[None][0],
     "unbind": lambda: M.unbind(0),
     "split": lambda: M.split(2),
     "cat": lambda: T.cat([X, Y]),
@@ -43,6 +49,17 @@ STATEMENTS = {
     "in place": lambda: X.add_(0.0),
     "a written view": lambda: M[0].mul_(1.0),
     "questions": lambda: (M.shape, M.dtype, M.device, M.ndim, M.requires_grad, G.requires_grad),
+    "questions by methods": lambda: (
+        M.size(),
+        M.size(0),
+        M.dim(),
+        M.numel(),
+        M.stride(),
+        M.stride(1),
+        M.is_contiguous(),
+    ),
+    "questions of a parameter": lambda: (P.shape, P.size(0), P.requires_grad, P.is_contiguous()),
+    "a question with a wrong index": lambda: M.size(9),
     "item": lambda: float(X[0].item()),
     "cast": lambda: X.to(T.float64),
     "grad": lambda: (G * X).sum().backward(),
@@ -111,7 +128,7 @@ for name in names:
             _testcapi.remove_mem_hooks()
     t.run(statement)
     # An engine in Python that was out of memory may leave its modes on.
-    if not any(word in name for word in ("error", "unknown", "grad")):
+    if not any(word in name for word in ("error", "unknown", "grad", "does not", "wrong")):
         statement()
 print("alive")
 """

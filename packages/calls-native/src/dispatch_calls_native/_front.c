@@ -6,14 +6,13 @@
  * Target  how the runner of one mask is run; made of a `TargetSpec`, and of use only while that very runner is in the table
  * Layout  where the objects of a frontend's class have their two attributes
  *
+ * Questions about a tensor, which no operator answers, are in `questions.c`.
+ *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <structmember.h>
+#include "front.h"
 
-#define LAYOUT 1   /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 2   /* of the specs; `dispatch_core.calls.native` has the same number */
 #define MOST 14    /* arguments of an operator */
 #define SLOTS 4    /* targets of a plan */
 #define LAYOUTS 4  /* frontends of a plan */
@@ -21,8 +20,6 @@
 #define RESULTS 6
 #define RECIPES 3  /* ways to make a view */
 #define PARTS 8    /* of the value of a view's attribute */
-
-typedef unsigned long long Mask;
 
 /* Kinds of parameters. */
 enum { TENSOR = 1, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER };
@@ -34,27 +31,16 @@ enum { FRESH = 0, VIEW, WRITTEN, PLAIN, VIEWS };
 enum { CONSTANT = 0, BASE, FIRST, CALLED, OPERATOR, REST, CHOICE, ATTRIBUTE, MADE };
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
-static PyObject *s_mask, *s_data, *s_schema_type, *s_scalar_type;
+PyObject *s_mask, *s_data;
+static PyObject *s_schema_type, *s_scalar_type;
 /* Attributes of histories; see `RecordedCall` in `dispatch_core.arrays.protocols`. */
 static PyObject *s_requires_grad, *s_edge, *s_storage, *s_version, *s_next, *s_seq, *s_meta, *s_saved, *s_versions, *s_values, *s_history, *s_shape, *s_dtype;
-static int is_on = 1;
+int is_on = 1;
 static long frontends;             /* how often there were others */
-
-#define AT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* ---- Layouts ------------------------------------------------------------------------------------------------------ */
 
-typedef struct {
-    PyObject_HEAD
-    PyTypeObject *type;
-    PyObject *mask_member, *data_member, *make; /* make: NULL where an object is made as object.__new__ does */
-    Py_ssize_t mask, data;
-} Layout;
-
-static PyTypeObject Layout_Type;
-
-/* Return a member's descriptor, borrowed, and the place of its value. */
-static PyObject *find_member(PyTypeObject *type, PyObject *name, Py_ssize_t *offset) {
+PyObject *find_member(PyTypeObject *type, PyObject *name, Py_ssize_t *offset) {
     PyObject *found = _PyType_Lookup(type, name);
     if (!found || Py_TYPE(found) != &PyMemberDescr_Type || ((PyMemberDescrObject *)found)->d_member->type != T_OBJECT_EX) {
         PyErr_Format(PyExc_TypeError, "%s has no slot %R", type->tp_name, name);
@@ -95,19 +81,20 @@ static void layout_dealloc(PyObject *self) {
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyTypeObject Layout_Type = {
+PyTypeObject Layout_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dispatch_calls_native._front.Layout",
     .tp_doc = "Where the objects of a frontend's class have their mask and their data.",
     .tp_basicsize = sizeof(Layout), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = layout_new,
     .tp_traverse = layout_traverse, .tp_clear = layout_clear, .tp_dealloc = layout_dealloc,
 };
 
-/* Return whether an object is a tensor whose two attributes are read as those of the class are. */
-static inline int is_tensor(Layout *layout, PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    if (type == layout->type) return 1;
-    return PyType_IsSubtype(type, layout->type) && type->tp_getattro == layout->type->tp_getattro
-        && _PyType_Lookup(type, s_mask) == layout->mask_member && _PyType_Lookup(type, s_data) == layout->data_member;
+/* Return whether objects of a class are tensors, and keep that it was so: a model's parameters are of one class. */
+int is_kind_of_tensor(Layout *layout, PyTypeObject *type) {
+    if (!PyType_IsSubtype(type, layout->type) || type->tp_getattro != layout->type->tp_getattro) return 0;
+    if (_PyType_Lookup(type, s_mask) != layout->mask_member || _PyType_Lookup(type, s_data) != layout->data_member) return 0;
+    layout->version = type->tp_version_tag;
+    layout->known = layout->version ? type : NULL;
+    return 1;
 }
 
 /* Return a tensor of an array, to which it takes over the reference. */
@@ -868,7 +855,7 @@ static PyTypeObject Target_Type = {
 typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
 typedef struct { Mask mask; PyObject *key; Target *target; } Slot; /* key: an object with the mask, found soonest */
 
-typedef struct {
+struct Plan {
     PyObject_HEAD
     int count, positional, star, next, layouts, last_is_number;
     Mask modes; /* keys that the context may not include */
@@ -876,7 +863,7 @@ typedef struct {
     Layout *layout[LAYOUTS];
     Parameter parameter[MOST];
     Slot slot[SLOTS];
-} Plan;
+};
 
 static PyTypeObject Plan_Type;
 
@@ -959,23 +946,6 @@ static PyTypeObject Plan_Type = {
 };
 
 /* ---- Fronts ------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *python, *make_plan, *weak;
-    Plan *plan;
-    long frontends; /* those that the plan is for; -1 before there was one */
-} Front;
-
-static PyTypeObject Front_Type;
-
-static inline int is_int(PyObject *value) {
-    int overflow;
-    if (!PyLong_CheckExact(value)) return 0;
-    PyLong_AsLongLongAndOverflow(value, &overflow);
-    return !overflow;
-}
 
 static int are_ints(PyObject *items) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++) if (!is_int(PySequence_Fast_GET_ITEM(items, i))) return 0;
@@ -1311,13 +1281,13 @@ static PyObject *front_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) 
     return (PyObject *)made;
 }
 
-static int front_traverse(PyObject *self, visitproc visit, void *arg) {
+int front_traverse(PyObject *self, visitproc visit, void *arg) {
     Front *own = (Front *)self;
     Py_VISIT(own->python); Py_VISIT(own->make_plan); Py_VISIT(own->plan);
     return 0;
 }
 
-static int front_clear(PyObject *self) {
+int front_clear(PyObject *self) {
     Front *own = (Front *)self;
     own->frontends = -1; /* a call in a finalizer goes to Python */
     Py_CLEAR(own->plan);
@@ -1325,7 +1295,7 @@ static int front_clear(PyObject *self) {
     return 0;
 }
 
-static void front_dealloc(PyObject *self) {
+void front_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     if (((Front *)self)->weak) PyObject_ClearWeakRefs(self);
     front_clear(self);
@@ -1370,148 +1340,20 @@ static PyMethodDef front_methods[] = {
 };
 
 /* `inspect.getattr_static`, by which protocols are checked from Python 3.12 on, looks at the dictionary. */
-static PyGetSetDef front_getset[] = {
+PyGetSetDef front_getset[] = {
     {"__class__", front_class, NULL, NULL, NULL},
     {"__dict__", front_attribute, NULL, NULL, "__dict__"},
     {"__doc__", front_attribute, front_set_attribute, NULL, "__doc__"},
     {NULL},
 };
 
-static PyTypeObject Front_Type = {
+PyTypeObject Front_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dispatch_calls_native._front.Front", .tp_basicsize = sizeof(Front),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_new = front_new, .tp_call = PyVectorcall_Call, .tp_vectorcall_offset = offsetof(Front, vectorcall),
     .tp_weaklistoffset = offsetof(Front, weak), .tp_descr_get = front_get, .tp_getattro = front_getattro,
     .tp_setattro = front_setattro, .tp_repr = front_repr, .tp_methods = front_methods, .tp_getset = front_getset,
     .tp_traverse = front_traverse, .tp_clear = front_clear, .tp_dealloc = front_dealloc,
-};
-
-/* ---- Questions ----------------------------------------------------------------------------------------------------- */
-
-/* A property of a frontend's class whose answer is an attribute of the array, or what a dictionary has for it; or whether a
- * tensor's history requires a gradient. Whatever it does not find at once is the answer of the property in Python. */
-typedef struct {
-    Layout *layout;
-    PyObject *array_type, *attribute, *answers; /* answers: NULL where the attribute is the answer */
-    PyObject *doc;                              /* of the property: a class of its own has no place for it */
-    Mask keys;                                  /* without which there is no history; 0 for questions about arrays */
-    Py_ssize_t state;
-} Asked;
-
-static PyTypeObject Question_Type;
-
-static inline Asked *asked_of(PyObject *self) { return (Asked *)((char *)self + PyProperty_Type.tp_basicsize); }
-
-/* Return the answer at once, or NULL, with an error or without one. */
-static PyObject *answer(Asked *asked, PyObject *tensor) {
-    if (!is_on || !asked->layout || Py_TYPE(tensor) != asked->layout->type) return NULL;
-    if (asked->keys) {
-        PyObject *mask = AT(tensor, asked->layout->mask), *state = AT(tensor, asked->state);
-        if (!mask || !PyLong_CheckExact(mask)) return NULL;
-        Mask found = PyLong_AsUnsignedLongLong(mask);
-        if (found == (Mask)-1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
-        if (!(found & asked->keys)) Py_RETURN_FALSE;
-        if (!state || PyTuple_CheckExact(state)) return NULL;
-        Py_INCREF(state);
-        PyObject *wanted = PyObject_GetAttr(state, asked->attribute);
-        Py_DECREF(state);
-        if (wanted && !PyBool_Check(wanted)) Py_CLEAR(wanted);
-        return wanted;
-    }
-    PyObject *data = AT(tensor, asked->layout->data);
-    if (!data || (PyObject *)Py_TYPE(data) != asked->array_type) return NULL;
-    Py_INCREF(data);
-    PyObject *found = PyObject_GetAttr(data, asked->attribute);
-    Py_DECREF(data);
-    if (!found || !asked->answers) return found;
-    PyObject *known = Py_XNewRef(PyDict_GetItemWithError(asked->answers, found));
-    Py_DECREF(found);
-    return known;
-}
-
-static PyObject *question_get(PyObject *self, PyObject *instance, PyObject *owner) {
-    if (instance && instance != Py_None) {
-        PyObject *found = answer(asked_of(self), instance);
-        if (found) return found;
-        /* An interrupt goes on to the caller; any other error comes again from Python. */
-        if (PyErr_Occurred()) {
-            if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
-            PyErr_Clear();
-        }
-    }
-    return PyProperty_Type.tp_descr_get(self, instance, owner);
-}
-
-static PyObject *question_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
-    PyObject *python, *layout, *array_type, *attribute, *answers, *keys, *state;
-    if (!PyArg_ParseTuple(args, "O!O!OUOO!O:Question", &PyProperty_Type, &python, &Layout_Type, &layout, &array_type, &attribute, &answers, &PyLong_Type, &keys, &state)) return NULL;
-    if (answers != Py_None && !PyDict_Check(answers)) { PyErr_SetString(PyExc_TypeError, "no dictionary of answers"); return NULL; }
-    PyObject *parts[4] = {NULL}, *made = NULL;
-    const char *names[4] = {"fget", "fset", "fdel", "__doc__"};
-    int bad = 0;
-    for (int i = 0; i < 4 && !bad; i++) bad = !(parts[i] = PyObject_GetAttrString(python, names[i]));
-    PyObject *given = bad ? NULL : PyTuple_Pack(3, parts[0], parts[1], parts[2]);
-    made = given ? PyProperty_Type.tp_new(cls, given, NULL) : NULL;
-    if (made) {
-        Asked *asked = asked_of(made);
-        if (PyProperty_Type.tp_init(made, given, NULL) < 0) Py_CLEAR(made);
-        else {
-            asked->keys = PyLong_AsUnsignedLongLongMask(keys); /* a mask with further ones is left to Python */
-            if (PyErr_Occurred() || (state != Py_None && !find_member(((Layout *)layout)->type, state, &asked->state))) Py_CLEAR(made);
-            else {
-                asked->array_type = Py_NewRef(array_type);
-                asked->attribute = Py_NewRef(attribute);
-                PyUnicode_InternInPlace(&asked->attribute);
-                asked->answers = answers == Py_None ? NULL : Py_NewRef(answers);
-                asked->layout = (Layout *)Py_NewRef(layout);
-                Py_XSETREF(asked->doc, Py_NewRef(parts[3]));
-            }
-        }
-    }
-    for (int i = 0; i < 4; i++) Py_XDECREF(parts[i]);
-    Py_XDECREF(given);
-    return made;
-}
-
-static int question_traverse(PyObject *self, visitproc visit, void *arg) {
-    Asked *asked = asked_of(self);
-    Py_VISIT(asked->layout); Py_VISIT(asked->array_type); Py_VISIT(asked->answers); Py_VISIT(asked->doc);
-    return PyProperty_Type.tp_traverse(self, visit, arg);
-}
-
-static int question_clear(PyObject *self) {
-    Asked *asked = asked_of(self);
-    Py_CLEAR(asked->layout); Py_CLEAR(asked->array_type); Py_CLEAR(asked->attribute); Py_CLEAR(asked->answers); Py_CLEAR(asked->doc);
-    return PyProperty_Type.tp_clear ? PyProperty_Type.tp_clear(self) : 0;
-}
-
-static void question_dealloc(PyObject *self) {
-    Asked *asked = asked_of(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(asked->layout); Py_CLEAR(asked->array_type); Py_CLEAR(asked->attribute); Py_CLEAR(asked->answers); Py_CLEAR(asked->doc);
-    PyObject_GC_Track(self); /* as the property's own expects it */
-    PyProperty_Type.tp_dealloc(self);
-}
-
-static PyObject *question_doc(PyObject *self, void *closure) {
-    PyObject *doc = asked_of(self)->doc;
-    return Py_NewRef(doc ? doc : Py_None);
-}
-
-static int question_set_doc(PyObject *self, PyObject *value, void *closure) {
-    Py_XSETREF(asked_of(self)->doc, Py_XNewRef(value));
-    return 0;
-}
-
-static PyGetSetDef question_getset[] = {{"__doc__", question_doc, question_set_doc, NULL, NULL}, {NULL}};
-
-static int question_init(PyObject *self, PyObject *args, PyObject *kwargs) { return 0; } /* `question_new` has done it */
-
-/* What is not said here is the property's; the size is set when the module is made. It shows itself as a property, too. */
-static PyTypeObject Question_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "property", .tp_init = question_init,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = question_new, .tp_descr_get = question_get, .tp_getset = question_getset,
-    .tp_traverse = question_traverse, .tp_clear = question_clear, .tp_dealloc = question_dealloc,
 };
 
 /* ---- The module --------------------------------------------------------------------------------------------------- */
@@ -1541,7 +1383,7 @@ static PyObject *renew(PyObject *module, PyObject *none) {
 }
 
 static int check_front(PyObject *object) {
-    if (Py_TYPE(object) == &Front_Type) return 0;
+    if (PyObject_TypeCheck(object, &Front_Type)) return 0;
     PyErr_SetString(PyExc_TypeError, "not a front");
     return -1;
 }
@@ -1618,14 +1460,13 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!*names[i].to && !(*names[i].to = PyUnicode_InternFromString(names[i].text))) return NULL;
     }
-    PyTypeObject *types[] = {&Layout_Type, &Target_Type, &Plan_Type, &Front_Type, &Question_Type};
-    const char *labels[] = {"Layout", "Target", "Plan", "Front", "Question"};
-    Question_Type.tp_base = &PyProperty_Type;
-    Question_Type.tp_basicsize = PyProperty_Type.tp_basicsize + (Py_ssize_t)sizeof(Asked);
+    PyTypeObject *types[] = {&Layout_Type, &Target_Type, &Plan_Type, &Front_Type};
+    const char *labels[] = {"Layout", "Target", "Plan", "Front"};
     PyObject *module = PyModule_Create(&definition);
-    for (int i = 0; module && i < 5; i++) {
+    for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
+    if (module && add_questions(module) < 0) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import storage_of, storage_offset, to_data
@@ -115,6 +115,7 @@ __all__ = [
     "keys_of",
     "lend",
     "look_for_classes",
+    "make_items",
     "make_question",
     "materialize",
     "materialize_value",
@@ -184,19 +185,24 @@ find_array_type: Final = ARRAY_TYPES.get
 
 def make_question(
     frontend: Frontend[Any],
-    plain: property,
+    plain: Any,
     attribute: str,
     *,
     array_type: type | None = None,
     answers: Mapping[Any, Any] | None = None,
+    beside: str | None = None,
+    unless_zero: str | None = None,
+    takes_index: bool = False,
     keys: int = 0,
     state: str | None = None,
-) -> property:
-    """Return a property of a frontend's class that a compiled front answers at once; ``plain`` itself where there is none.
+) -> Any:
+    """Return a property or a method of a frontend's class that a compiled front answers; ``plain`` itself without a front.
 
-    For a tensor of the class whose array is of ``array_type`` the answer is the ``attribute`` of the array, or what the
-    dictionary ``answers`` has for it. With ``keys`` it is False for a tensor without one of them, and else the ``attribute``
-    of its state, in the slot ``state``. Whatever is not found so is the answer of ``plain``.
+    For a tensor whose array is of ``array_type`` the answer is the ``attribute`` of the array (``"flags.writeable"`` is one
+    of an attribute), or what the dictionary ``answers`` has for it, or for the pair of it and the attribute ``beside``; not
+    for an array whose attribute ``unless_zero`` is 0. A method that ``takes_index`` may be given an int, and answers with
+    that item. With ``keys`` the answer is False for a tensor without one of them, and else the ``attribute`` of its state,
+    in the slot ``state``. Whatever is not found so is the answer of ``plain``.
 
     >>> class Flag:
     ...     __slots__ = ("_dispatch_data", "_dispatch_mask")
@@ -212,13 +218,47 @@ def make_question(
     front = find_front()
     if front is None:
         return plain
-    from .calls.native.plans import layout_of
+    from .calls.native.questions import make_answered  # which others do without
 
-    layout = layout_of(frontend)
-    if layout is None:
+    given = attribute, array_type, answers, beside, unless_zero, takes_index, keys, state
+    return make_answered(front, frontend, plain, *given)
+
+
+def make_items(
+    frontend: Frontend[Any],
+    plain: Callable[..., Any],
+    *,
+    array_type: type,
+    unless: object,
+    operators: tuple[Any, Any, Any, Any],
+    frames: tuple[Callable[..., Any], Callable[..., Any]],
+) -> Callable[..., Any]:
+    """Return a method that reads items of a tensor, of which a compiled front serves the plain ones; ``plain`` without one.
+
+    The indices are ints, slices, None and ``...``, alone or in a tuple; the tensors are of the frontend's class itself, with
+    arrays of ``array_type``; and nothing is served while the object ``unless`` is true. The ``operators`` are called as
+    ``row(tensor, dim, index)``, ``range(tensor, dim, start, stop, step)``, ``wrap(tensor, dim)`` for None, and
+    ``all(tensor)`` where every dimension is kept. Their errors pass the ``frames`` of the functions in which ``plain`` calls
+    them for a slice, and for a tuple.
+
+    >>> class Row:
+    ...     __slots__ = ("_dispatch_data", "_dispatch_mask")
+    >>> def read(row, index):
+    ...     return f"item {index}"
+    >>> rows = register_frontend("rows of an example", Row)
+    >>> found = make_items(rows, read, array_type=int, unless=(), operators=(min, min, min, min), frames=(read, read))
+    >>> found(rows.new(), 2)
+    'item 2'
+    """
+    from .calls.native import find_front
+
+    front = find_front()
+    if front is None:
         return plain
-    found: property = front.Question(plain, layout, array_type, attribute, answers, keys, state)
-    return found
+    from .calls.native.questions import make_item  # which others do without
+
+    made: Callable[..., Any] = make_item(front, frontend, plain, array_type, unless, operators, frames)
+    return made
 
 
 def renew_targets(op: OpOverload) -> None:

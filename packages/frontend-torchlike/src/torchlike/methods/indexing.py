@@ -13,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, float16
+from dispatch_core import frontends
 from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import trim_traceback
 
@@ -23,7 +24,7 @@ from ..history.transforms import FRONT
 from ..overriding.handling import PLAIN, make_override
 from ..overriding.mode_stack import ENTERED
 from ..tensors.foreign_data import is_foreign
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, frontend
 from ..values.dtypes import format_type
 
 _LONGEST_TUPLE = 32
@@ -318,6 +319,17 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         # Even ``t[...]`` is a tensor of its own.
         result = _alias(result)
     return result
+
+
+#: Ints, slices, None and ``...`` are read by a compiled front, if there is one.
+getitem = frontends.make_items(
+    frontend,
+    getitem,
+    array_type=np.ndarray,
+    unless=ENTERED,
+    operators=(_select_int, _slice_tensor, _unsqueeze, _alias),
+    frames=(_slice, _take_ranges),
+)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -25,7 +25,7 @@ from ..creation.factory_layouts import EMPTY
 from ..functions.operator_functions import FUNCTIONS, METHODS
 from ..history.device_keys import AUTOGRAD_BITS
 from ..history.differentiable import Differentiable
-from ..history.metadata import SCALAR_TYPES, SIZES
+from ..history.metadata import SCALAR_TYPES, SIZES, STRIDES
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
 from ..methods.ufuncs import call_ufunc
@@ -237,13 +237,23 @@ _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
 }
 
 
-#: Properties that a compiled front answers at once.
+_RANK: Final = {"attribute": "ndim", "array_type": np.ndarray}
+_COUNT: Final = {"attribute": "size", "array_type": np.ndarray}
+_SIZES: Final = {"attribute": "shape", "array_type": np.ndarray, "answers": SIZES}
+_STEPS: Final = {"attribute": "strides", "beside": "itemsize", "unless_zero": "size", "answers": STRIDES}
+
+
+#: Properties and methods that a compiled front answers at once.
 _ANSWERED: Final[dict[type, dict[str, dict[str, Any]]]] = {
     Tensor: {
-        "shape": {"attribute": "shape", "array_type": np.ndarray, "answers": SIZES},
+        "shape": _SIZES,
         "dtype": {"attribute": "dtype", "array_type": np.ndarray, "answers": SCALAR_TYPES},
         "device": {"attribute": "__class__", "array_type": np.ndarray, "answers": PLACES},
-        "ndim": {"attribute": "ndim", "array_type": np.ndarray},
+        **dict.fromkeys(("ndim", "dim", "ndimension"), _RANK),
+        **dict.fromkeys(("numel", "nelement"), _COUNT),
+        "size": {**_SIZES, "takes_index": True},
+        "stride": {**_STEPS, "array_type": np.ndarray, "takes_index": True},
+        "is_contiguous": {"attribute": "flags.c_contiguous", "array_type": np.ndarray},
     },
     Differentiable: {"requires_grad": {"attribute": "requires_grad", "keys": AUTOGRAD, "state": "_autograd"}},
 }
@@ -427,7 +437,8 @@ def _complete() -> None:
             made: Any = make_question(frontend, plain, **given)
             if made is not plain:
                 type.__setattr__(owner, name, made)
-                made.__set_name__(owner, name)
+                if hasattr(made, "__set_name__"):
+                    made.__set_name__(owner, name)
     publish(_list_published())
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
