@@ -92,19 +92,27 @@ def write_recorded(array: Array) -> None:
         materialize(array)
 
 
-def lend(array: Array, holder: type[Holder], held: object) -> Hashable:
-    """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``; return the key of its storage."""
+def lend(array: Array, holder: type[Holder], held: object, key: Hashable = None) -> Hashable:
+    """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``; return the key of its storage.
+
+    Callers that know the key give it.
+    """
     for materialize in BEFORE:
         materialize(array)
-    key = access.storage_of(array)
-    for known in LENT.get(key, ()):
-        if known() is held:
-            return key
+    if key is None:
+        key = access.storage_of(array)
+    known = LENT.get(key)
+    if known is not None:
+        for each in known:
+            if each() is held:
+                return key
     entry = holder(held, _forget)
     entry.key = key
     with _lock:
-        entries = LENT.get(key, ())
-        if not entries or all(each() is not held for each in entries):
+        entries = LENT.get(key)
+        if entries is None:
+            LENT[key] = (entry,)
+        elif all(each() is not held for each in entries):
             # An entry that ends between these two lines is added again: it holds nothing, and goes when it is asked.
             LENT[key] = (*entries, entry)
     return key
@@ -131,12 +139,14 @@ def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> N
     key = entry.key
     with _lock:
         # By identity: references to living arrays would compare the arrays.
-        entries = LENT.get(key, ())
-        left = len(entries) > 1 and tuple([each for each in entries if each is not entry])
-        if left:
-            LENT[key] = left
-        elif not entries or entries[0] is entry:
-            LENT.pop(key, None)
+        entries = LENT.get(key)
+        if entries is None:
+            return
+        if len(entries) == 1:
+            if entries[0] is entry:
+                del LENT[key]
+            return
+        LENT[key] = tuple([each for each in entries if each is not entry])
 
 
 def pin(array: Array, key: Hashable = None) -> None:

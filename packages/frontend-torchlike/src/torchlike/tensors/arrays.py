@@ -34,11 +34,13 @@ from ..values.argument_types import DeviceLike
 from ..values.devices import as_device
 from ..values.layouts import refuse_layout
 from .overriding_classes import is_wrapper, read_slots
-from .tensor import Tensor, wrap
+from .tensor import Tensor, frontend, wrap
 
 _ndarray: Final[Any] = np.ndarray
 _PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device.parse("cpu")
+#: The mask of the cpu's tensors without gradients, layers and layouts.
+_PLAIN: Final = DispatchKey.CPU.value | frontend.marker
 #: id of an array that the user gave → a reference to the view of it that all windows of its memory refer to.
 _sources: Final[dict[int, ref[np.typing.NDArray[Any]]]] = {}
 
@@ -94,7 +96,7 @@ def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
         shown = _open_window(view, array)
         if shown is not None:
             if flags.writeable:
-                lend(shown, _BorrowedArray, view)
+                lend(shown, _BorrowedArray, view, id(array))
             return shown
     strides, itemsize = _mend_idle_strides(array), array.itemsize
     for stride in strides:
@@ -164,7 +166,8 @@ def lend_out(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
         interface = array.__array_interface__
         interface["strides"] = array.strides
         given = np.asarray(Window(array, interface))
-    pin(array, lend(array, _LentArray, given) if array.flags.writeable else None)
+    key = id(array) if array.base is None else None  # as `memory_of` finds it
+    pin(array, lend(array, _LentArray, given, key) if array.flags.writeable else key)
     return given
 
 
@@ -215,6 +218,8 @@ def refuse_wrapper(tensor: Tensor, name: str) -> None:
 def read_elements(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     try:
+        if type(tensor) is Tensor and tensor._dispatch_mask == _PLAIN:
+            return host.get(tensor)
         if type(tensor) is not Tensor:
             refuse_wrapper(tensor, "reading the elements")
         refuse_layout(tensor, "reading the elements as one array")
@@ -241,6 +246,9 @@ def read_printable(tensor: Tensor) -> np.typing.NDArray[Any]:
 def _get_shareable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
     try:
+        if type(tensor) is Tensor and tensor._dispatch_mask == _PLAIN:
+            _check_shareable(tensor)
+            return host.get(tensor)
         if type(tensor) is not Tensor:
             refuse_wrapper(tensor, ".numpy()")
         refuse_layout(tensor, "numpy()")
@@ -293,12 +301,13 @@ def from_numpy(ndarray: np.typing.NDArray[Any]) -> Tensor:
     >>> array
     array([1., 1.])
     """
-    if not isinstance(ndarray, np.ndarray):
+    if not isinstance(ndarray, _ndarray):
         raise TypeError(
             f"expected np.ndarray (got {type(ndarray).__name__})\n"
             "Hint: as_tensor takes lists, numbers and other libraries' arrays"
         )
-    check_dtype(ndarray)
+    if not _is_known(ndarray.dtype):
+        check_dtype(ndarray)
     return wrap(_device_put()(borrow(ndarray), device=_CPU))
 
 

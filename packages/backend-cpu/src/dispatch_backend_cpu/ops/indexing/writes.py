@@ -18,7 +18,7 @@ from dispatch_aten.variants import inplace_of
 
 from ...arrays import Array, check_writable, describe, empty_strided, is_row_major
 from ...fp_errors import ignore_fp_errors, quietly
-from ...kernel_table import KernelTable
+from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, conform, infer_output, output_rule
 from ..pointwise.kernels import name_fill
 from ..support.places import add_slices, apply_at, as_vector, check_along, check_rows, is_outside, locate
@@ -39,6 +39,31 @@ def _are_lines(self: Array, dim: int, index: Array, source: Any) -> bool:
         and index.ndim == 1
         and index.shape == source.shape
     )
+
+
+def _quick_inplace(general: Kernel, store: Callable[[Array, Array, Array], object]) -> Kernel:
+    """Make the kernel of an operator in place, which calls ``store`` for lines in memory of their own, and their places."""
+
+    def kernel(self: Array, dim: int, index: Array, source: Any, alpha: Any = 1) -> Array:
+        if (
+            alpha == 1
+            and _are_lines(self, dim, index, source)
+            and self.base is None
+            and index.base is None
+            and source.base is None
+            and self is not index
+            and self is not source
+            and self.flags.writeable
+            and not is_outside(index, 0, self.shape[0])
+        ):
+            store(self, index, source)
+            return self
+        found: Array = (
+            general(self, dim, index, source) if alpha == 1 else general(self, dim, index, source, alpha=alpha)
+        )
+        return found
+
+    return kernel
 
 
 def _both_forms(name: str, write: Callable[..., None]) -> None:
@@ -72,7 +97,8 @@ def _both_forms(name: str, write: Callable[..., None]) -> None:
 
     named = dc.KernelTraits(stands_for=lambda: write)
     KERNELS(name)(named(kernel))
-    KERNELS(inplace_name)(named(inplace))
+    store = _OF_LINES.get(name)
+    KERNELS(inplace_name)(named(inplace if store is None else _quick_inplace(inplace, store)))
 
 
 def _scatter(store: Callable[[Array, Any, Any], None]) -> Callable[..., None]:
@@ -171,6 +197,12 @@ _WRITES: Final[dict[str, Callable[..., None]]] = {
     "index_copy": _index_copy,
     "index_fill.int_Scalar": _index_fill,
     "index_fill.int_Tensor": _index_fill,
+}
+#: How those write whose source has the shape of the index, where all have one dimension.
+_OF_LINES: Final[dict[str, Callable[[Array, Array, Array], object]]] = {
+    "scatter.src": _store,
+    "scatter_add": partial(quietly, np.add.at),
+    "index_add": partial(quietly, np.add.at),
 }
 for _name, _write in _WRITES.items():
     _both_forms(_name, _write)

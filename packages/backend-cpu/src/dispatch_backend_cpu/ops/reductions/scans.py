@@ -19,6 +19,7 @@ from ...arrays import Array, is_row_major
 from ...fp_errors import ignore_fp_errors, quietly
 from ...kernel_table import Kernel, KernelTable, computed_by
 from ...output_specs import OutputSpec, half_as_float, output_rule
+from ..support.constants import number
 from ..support.rule_kernels import cast, check_overlap, make_kernel, write
 from .ordering import as_rows, from_rows, has_nan
 
@@ -32,13 +33,15 @@ _MANY: Final = 4096
 _HUGE, _BLOCK = 16384, 1024
 #: The dtypes in which torch's scans on a CPU accumulate others.
 _WIDE: Final = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
-#: The dtypes of which a scan is of the same dtype.
-_PLAIN: Final = frozenset(map(np.dtype, "fdlFD"))
 
 
 def _wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that a scan adds or multiplies in."""
     return _WIDE.get(dtype.char, half_as_float(dtype))
+
+
+#: The dtypes of which a scan is of the same dtype → those that it adds or multiplies in.
+_PLAIN: Final = {dtype: _wide_dtype(dtype) for dtype in map(np.dtype, "fdlFD")}
 
 
 def _accumulate(ufunc: Any, a: Array, axis: int, wide: np.dtype[Any]) -> Array:
@@ -53,7 +56,7 @@ def _accumulate(ufunc: Any, a: Array, axis: int, wide: np.dtype[Any]) -> Array:
         found = a.astype(wide)
         ufunc.accumulate(found, axis, None, found)
     if ufunc is np.add and a.dtype.kind in "fc" and not (a.ndim == 1 and a.size and found.item(0)):
-        found += 0
+        np.add(found, number(0, found), found)
     return found if found.dtype is a.dtype else found.astype(a.dtype)
 
 
@@ -89,9 +92,9 @@ def _quick_scan(name: str, ufunc: Any) -> Kernel:
     general = make_kernel(name, _scan(ufunc), in_float=True)
 
     def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
-        count = self.ndim
-        if dtype is None and self.dtype in _PLAIN and -count <= dim < count and self.size and is_row_major(self):
-            return quietly(_accumulate, ufunc, self, dim % count, _wide_dtype(self.dtype))
+        count, wide = self.ndim, _PLAIN.get(self.dtype)
+        if wide is not None and dtype is None and -count <= dim < count and self.size and is_row_major(self):
+            return quietly(_accumulate, ufunc, self, dim % count, wide)
         found: Array = general(self, dim, dtype=dtype)
         return found
 
