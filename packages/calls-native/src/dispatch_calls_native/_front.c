@@ -6,13 +6,13 @@
  * Target  how the runner of one mask is run; made of a `TargetSpec`, and of use only while that very runner is in the table
  * Layout  where the objects of a frontend's class have their two attributes
  *
- * Questions about a tensor, which no operator answers, are in `questions.c`.
+ * Questions about a tensor, which no operator answers, are in `questions.c`; backward is in `backward.c`.
  *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 2   /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 3   /* of the specs; `dispatch_core.calls.native` has the same number */
 #define MOST 14    /* arguments of an operator */
 #define SLOTS 4    /* targets of a plan */
 #define LAYOUTS 4  /* frontends of a plan */
@@ -1466,7 +1466,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && add_questions(module) < 0) Py_CLEAR(module);
+    if (module && (add_questions(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -36,6 +36,8 @@ extern int is_on;
 PyObject *find_member(PyTypeObject *type, PyObject *name, Py_ssize_t *offset);
 /* Ready the types of `questions.c`, and add them to the module. */
 int add_questions(PyObject *module);
+/* Ready the type of `backward.c`, and add it. */
+int add_backward(PyObject *module);
 /* The parts of a front that types derived from it use. */
 int front_traverse(PyObject *self, visitproc visit, void *arg);
 int front_clear(PyObject *self);

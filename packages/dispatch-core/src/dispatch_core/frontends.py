@@ -115,6 +115,7 @@ __all__ = [
     "keys_of",
     "lend",
     "look_for_classes",
+    "make_backward",
     "make_items",
     "make_question",
     "materialize",
@@ -258,6 +259,24 @@ def make_items(
     from .calls.native.questions import make_item  # which others do without
 
     made: Callable[..., Any] = make_item(front, frontend, plain, array_type, unless, operators, frames)
+    return made
+
+
+def make_backward(**parts: object) -> Callable[..., Any] | None:
+    """Return a function that runs backward in compiled code; None where no compiled front is installed.
+
+    The ``parts`` are those that torchlike's engine gives: the front's does as that one. The function returns None, or
+    ``NotImplemented`` before it has done anything.
+
+    >>> make_backward is not None
+    True
+    """
+    from .calls.native import find_front
+
+    front = find_front()
+    if front is None:
+        return None
+    made: Callable[..., Any] = front.Backward(**parts)
     return made
 
 

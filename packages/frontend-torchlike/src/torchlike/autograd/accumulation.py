@@ -30,7 +30,7 @@ from ..tensors.tensor import bare
 _CONTIGUOUS: Final = 0
 _PIPELINE: Final = DispatchKey.Pipeline.value
 #: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
-_accumulating: Final = forkable(Order.GENERATOR)
+accumulating: Final = forkable(Order.GENERATOR)
 
 
 def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> None:
@@ -45,7 +45,7 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
         return
     if tensor is not None:
         see_gradient(tensor)
-    with _accumulating:
+    with accumulating:
         before = leaf.grad
         grad: Any = grads[0]
         if before is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core.frontends import has_masks
+from dispatch_core.frontends import CAPTURING, has_masks
 
 from ..history.captures import check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
@@ -102,6 +102,16 @@ def execute(
     return found
 
 
+@cache
+def _find_compiled() -> Callable[..., Any] | None:
+    """Return the engine in compiled code, or None."""
+    from .compiled_engine import make_compiled
+
+    return make_compiled(
+        run_hooks=_run_hooks, run_post_hooks=_run_post_hooks, fit=_fit_gradient, finish_leaf=_finish_leaf
+    )
+
+
 class _Captures:
     """The edges whose gradients are asked for, instead of those of all leaves."""
 
@@ -122,6 +132,9 @@ def _execute(
     gradients are returned (None where a gradient never arrives).
     """
     is_checked, refuses_nan = anomaly_mode.get()
+    if wanted is None and not (is_checked or CAPTURING or Leaf.was_cut) and (compiled := _find_compiled()) is not None:
+        if compiled(roots, keep_graph, create_graph, create_graph or has_masks(), run) is None:
+            return []
     order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
     run.order, run.leaves = order, waiting
     buffers: _Buffers = {}
@@ -275,10 +288,7 @@ def _check_shape(grad: Tensor | None, changed: Tensor) -> Tensor:
 def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
     results = node.apply(grads)
     if node.post_hooks is not None:
-        for hook in list(node.post_hooks.values()):
-            changed = hook(tuple(results), tuple(grads))
-            if changed is not None:
-                results = changed if isinstance(changed, tuple) else (changed,)
+        results = _run_post_hooks(node, results, grads)
     for edge, grad in zip(node.next, results, strict=True):
         if edge is None:
             continue
@@ -306,6 +316,15 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
             _add_gradient(buffers, edge, grad)
         else:
             buffers[single] = [grad]
+
+
+def _run_post_hooks(node: Node, results: tuple[Any, ...], grads: list[Tensor | None]) -> tuple[Any, ...]:
+    """Return the results of a node's call as the hooks after it leave them."""
+    for hook in list((node.post_hooks or {}).values()):
+        changed = hook(tuple(results), tuple(grads))
+        if changed is not None:
+            results = changed if isinstance(changed, tuple) else (changed,)
+    return results
 
 
 def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:

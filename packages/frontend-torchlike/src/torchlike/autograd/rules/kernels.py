@@ -132,9 +132,9 @@ def _make_recording_kernel(op: Any, mask: int, derivative: Derivative, scope: di
     body: dict[str, object] = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
     body |= make_attributes(derivative.saved_names, derivative.values)
     if derivative.saved_inputs or derivative.saved_results:
-        body["release"] = _release
+        body["release"] = release_saved
     elif derivative.frees_values:
-        body["release"] = _release_values
+        body["release"] = release_values
     cls = type(format_node_name(op.name, derivative.number), (Recorded,), body)
     scope |= {
         **derivative.helpers,
@@ -176,9 +176,11 @@ def _make_refusal(op: Any, name: str) -> RuntimeError:
     )
 
 
-def _release(node: Any) -> None:
+def release_saved(node: Any) -> None:
+    """Free the saved tensors of a generated node."""
     node.saved = None
 
 
-def _release_values(node: Any) -> None:
+def release_values(node: Any) -> None:
+    """Free the saved numbers of one that counts them among its tensors."""
     node.values = None
