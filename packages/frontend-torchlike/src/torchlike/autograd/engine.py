@@ -132,10 +132,12 @@ def _execute(
     gradients are returned (None where a gradient never arrives).
     """
     is_checked, refuses_nan = anomaly_mode.get()
-    if wanted is None and not (is_checked or CAPTURING or Leaf.was_cut) and (compiled := _find_compiled()) is not None:
-        if compiled(roots, keep_graph, create_graph, create_graph or has_masks(), run) is None:
+    is_seen = create_graph or is_checked or has_masks()
+    if wanted is None and not (is_checked or CAPTURING or Leaf.was_cut):
+        compiled = _find_compiled()
+        if compiled is not None and compiled(roots, keep_graph, create_graph, is_seen, run) is None:
             return []
-    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
+    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], is_seen)
     run.order, run.leaves = order, waiting
     buffers: _Buffers = {}
     for edge, grad in roots:
