@@ -25,5 +25,12 @@ class Build(build_ext):
 PACKAGE = "dispatch_backend_cpu_native"
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=[Extension(f"{PACKAGE}._loops", [f"src/{PACKAGE}/_loops.c"], include_dirs=[np.get_include()])],
+    ext_modules=[
+        Extension(
+            f"{PACKAGE}._loops",
+            [f"src/{PACKAGE}/_loops.c"],
+            include_dirs=[np.get_include()],
+            depends=[f"src/{PACKAGE}/_optimizers.h"],
+        )
+    ],
 )

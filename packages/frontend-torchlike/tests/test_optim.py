@@ -177,3 +177,108 @@ def test_an_optimizer_around_another_wraps_its_own_step():
     around.step()
     assert calls == ["before", "after"]
     assert torchlike.optim.Optimizer.profile_hook_step(lambda self: 3).hooked
+
+
+def of_one_by_one(kind):
+    """Return a class of optimizers that updates each parameter by itself."""
+    return type("OneByOne", (kind,), {"update": kind.update})
+
+
+SETTINGS = [
+    (optim.Adam, {}),
+    (optim.Adam, {"weight_decay": 0.1, "maximize": True, "betas": (0.3, 0.4)}),
+    (optim.Adam, {"lr": 1, "eps": 0, "weight_decay": 1}),
+    (optim.Adam, {"amsgrad": True}),
+    (optim.Adam, {"lr": tensor(0.1)}),
+    (optim.AdamW, {}),
+    (optim.SGD, {}),
+    (optim.SGD, {"lr": 0}),
+    (optim.SGD, {"weight_decay": 1, "maximize": True}),
+    (optim.SGD, {"momentum": 0.9, "dampening": 0.5, "weight_decay": 0.1}),
+    (optim.SGD, {"momentum": 1, "nesterov": True}),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_a_step_for_all_parameters_has_the_bits_of_steps_one_by_one(kind, settings):
+    found = []
+    for each in (kind, of_one_by_one(kind)):
+        torchlike.manual_seed(0)
+        sizes = [(3, 4), (5,), (), (0, 2), (7,), (2000,)]
+        params = [torchlike.randn(size, requires_grad=True) for size in sizes]
+        params += [torchlike.randn(3, dtype=torchlike.float64, requires_grad=True)]
+        params += [torchlike.randn(4, 3).t().requires_grad_(), torchlike.randn(3, dtype=torchlike.float16)]
+        optimizer = each([params[:4], params[4:]][0], **settings)
+        optimizer.add_param_group({"params": params[4:], "lr": 0.5})
+        for number in range(4):
+            for place, param in enumerate(params):
+                # One has no gradient at first, so it is a step behind.
+                param.grad = None if place == 1 and number < 2 else torchlike.randn(param.shape, dtype=param.dtype)
+            versions = [param._version for param in params]
+            optimizer.step()
+            assert [after > before for before, after in zip(versions, (p._version for p in params), strict=True)] == [
+                param.grad is not None for param in params
+            ]
+        found.append([param.detach().numpy().tobytes() for param in params])
+        found[-1] += [
+            (name, value.numpy().tobytes(), value.dtype)
+            for param in params
+            for name, value in optimizer.state[param].items()
+        ]
+    assert found[0] == found[1]
+
+
+def test_a_mode_sees_each_operator_of_a_step():
+    from torchlike.utils._python_dispatch import TorchDispatchMode
+
+    names = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            names.append(function.name())
+            return function(*args, **(kwargs or {}))
+
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.Adam([w])
+    w.grad = tensor([1.0])
+    optimizer.step()
+    with Mode():
+        optimizer.step()
+    assert names[:2] == ["aten::lerp_.Scalar", "aten::mul_.Tensor"] and "prims::adam_" not in names, names
+
+
+def test_a_step_that_fails_changes_neither_parameters_nor_counts():
+    first, second = tensor([1.0], requires_grad=True), tensor([1.0], requires_grad=True)
+    optimizer = optim.Adam([first, second])
+    for param in (first, second):
+        param.grad = tensor([1.0])
+    optimizer.step()
+    before = first.item(), second.item()
+    kept = optimizer.state[second].pop("exp_avg_sq")
+    with pytest.raises(KeyError):
+        optimizer.step()
+    optimizer.state[second]["exp_avg_sq"] = kept
+    assert (first.item(), second.item()) == before
+    assert [optimizer.state[param]["step"].item() for param in (first, second)] == [1, 1]
+
+
+def test_a_captured_step_is_one_operator_for_all_parameters():
+    params = [torchlike.ones(3).requires_grad_() for _ in range(4)]
+    optimizer = optim.Adam(params)
+
+    @torchlike.capture
+    def run(grad):
+        for param in params:
+            param.grad = grad * 2
+        optimizer.step()
+
+    for _ in range(5):
+        run(torchlike.ones(3))
+    assert optimizer.state[params[0]]["step"].item() == 5
+    other = [torchlike.ones(3).requires_grad_() for _ in range(4)]
+    optimizer = optim.Adam(other)
+    for _ in range(5):
+        for param in other:
+            param.grad = torchlike.ones(3) * 2
+        optimizer.step()
+    assert [param.tolist() for param in params] == [param.tolist() for param in other]

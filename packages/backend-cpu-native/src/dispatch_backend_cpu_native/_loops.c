@@ -24,6 +24,7 @@
 #include <structmember.h>
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
+#include <math.h>
 #include <string.h>
 
 #ifdef __FAST_MATH__
@@ -31,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 1
+#define LAYOUT 2
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -543,6 +544,8 @@ static PyObject *serve_number_into(Kernel *k, PyObject *const *args, Py_ssize_t 
     return Py_NewRef(args[0]);
 }
 
+#include "_optimizers.h"
+
 /* --------------------------------------------------------------------------------------------------------------- folds */
 
 /* Fold all elements, or along dimension `dim`, in the order in which NumPy goes through such an array: elements that lie
@@ -852,7 +855,8 @@ static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
     {"mm", serve_mm, 2}, {"mv", serve_mv, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
     {"transpose", serve_transpose, 3}, {"select", serve_select, 3}, {"slice", serve_slice, -1},
     {"permute", serve_permute, 2}, {"unsqueeze", serve_unsqueeze, 2}, {"squeeze", serve_squeeze, 1},
-    {"squeeze dim", serve_squeeze_dim, 2}, {"expand", serve_expand, 2}, {NULL, NULL, 0},
+    {"squeeze dim", serve_squeeze_dim, 2}, {"expand", serve_expand, 2},
+    {"adam", serve_adam, -1}, {"sgd", serve_sgd, -1}, {NULL, NULL, 0},
 };
 
 static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -1088,7 +1092,7 @@ PyMODINIT_FUNC PyInit__loops(void) {
     if (!name_of_dtype || !name_of_alpha || !name_of_beta || PyType_Ready(&KernelType) < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module) return NULL;
-    if (PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 || PyModule_AddIntMacro(module, LAYOUT) < 0 ||
+    if (find_arithmetic(module) < 0 || PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 || PyModule_AddIntMacro(module, LAYOUT) < 0 ||
         PyModule_AddStringConstant(module, "FLAGS", LOOPS_FLAGS) < 0) {
         Py_DECREF(module);
         return NULL;

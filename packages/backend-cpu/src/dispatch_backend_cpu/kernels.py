@@ -7,6 +7,7 @@ from typing import Final
 
 from . import creation, plain_creation, random
 from .kernel_table import Kernel, KernelTable
+from .ops.networks import optimizers
 from .ops.pointwise import inplace
 from .ops.pointwise import kernels as pointwise
 from .ops.short_ways import outs as short_outs
@@ -40,5 +41,9 @@ SPECIALIZED: Final[dict[str, Kernel]] = {**pointwise.SPECIALIZED, **inplace.SPEC
 SHORT_WAYS: Final = {**short_ways.SHORT_WAYS, **short_outs.make_short_outs(KERNELS)}
 """Functions for plain calls of operators that the backend has no kernels of."""
 
-PRIMS: Final[dict[str, Kernel]] = {"device_get": copy.device_get, "device_put": copy.device_put}
+PRIMS: Final[dict[str, Kernel]] = {
+    "device_get": copy.device_get,
+    "device_put": copy.device_put,
+    **optimizers.PRIMS,
+}
 """The kernels of the ``prims`` namespace."""

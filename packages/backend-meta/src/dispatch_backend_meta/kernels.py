@@ -141,8 +141,18 @@ def _doubt_copy(data: Any, *, device: Any) -> str:
 dc.KernelTraits(doubts=_doubt_copy)(_device_put)
 
 
+def _write_nothing(*args: Any, **kwargs: Any) -> None:
+    """Do a step of an optimizer, which gives nothing and leaves shapes as they are."""
+
+
+_RULES: Final[dict[str, _Kernel]] = {
+    row.name: cached_rule(f"prims::{row.name}", _to_fresh) for row in _PRIMS if f"prims::{row.name}" in RULES
+}
 PRIMS: Final[dict[str, _Kernel]] = {
+    **_RULES,
     "device_get": _refuse("prims::device_get"),
     "device_put": _device_put,
-} | {row.name: cached_rule(f"prims::{row.name}", _to_fresh) for row in _PRIMS if f"prims::{row.name}" in RULES}
+    "adam_": _write_nothing,
+    "sgd_": _write_nothing,
+}
 """The kernels of the ``prims`` namespace."""

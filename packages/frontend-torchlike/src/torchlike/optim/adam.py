@@ -7,6 +7,7 @@ from typing import Any
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
+from .at_once import step_adam
 from .numbers import make_number, multiply, read_number, to_plain, write_number
 from .optimizer import Optimizer
 from .settings import check_pair, check_settings, collect_settings
@@ -17,6 +18,7 @@ class Adam(Optimizer):
 
     _zeros = ("exp_avg", "exp_avg_sq")
     _instead = ", please consider SparseAdam instead"
+    _at_once = step_adam
 
     def __init__(
         self,

@@ -70,6 +70,8 @@ class _RequiredParameter:
 
 
 required: Final = _RequiredParameter()
+#: The methods of an optimizer that make a step: a class that has its own makes its steps by them.
+_OF_STEPS: Final = frozenset({"update", "make_state", "_update_one", "_has_state"})
 _global_optimizer_pre_hooks, _global_optimizer_post_hooks = STEP_HOOKS
 
 
@@ -89,6 +91,13 @@ class Optimizer(Hooks):
     #: Whether gradients may be sparse, and the rest of the error if not.
     _takes_sparse: ClassVar[bool] = False
     _instead: ClassVar[str] = ""
+    #: Makes the step for all parameters of a group by one operator, or leaves them to `_update_one`: see `at_once`.
+    _at_once: ClassVar[Callable[[Any, Any, dict[str, Any], Any], bool] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if _OF_STEPS & vars(cls).keys() and "_at_once" not in vars(cls):
+            cls._at_once = None
 
     @api_boundary
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -229,6 +238,8 @@ class Optimizer(Hooks):
             found = [(param, grad) for param in group["params"] if (grad := param.grad) is not None]
             for _, grad in found:
                 self._check_layout(grad, group)
+            if found and self._at_once is not None and self._at_once(found, group, lr):
+                continue
             for param, grad in found:
                 self._update_one(param, grad, group, lr)
 
@@ -246,10 +257,7 @@ class Optimizer(Hooks):
         state: dict[str, Any] = {}
         step = 0.0
         if self._has_state(group):
-            state = self.state[param]
-            if not state:
-                # All or nothing: a step that fails for want of memory can be taken again.
-                state |= {**({"step": make_number(0.0)} if self._counts else {}), **self.make_state(param, grad, group)}
+            state = self.state[param] or self._begin_state(param, grad, group)
             if self._counts:
                 step = read_number(state["step"]) + 1
                 write_number(state, "step", step)
@@ -268,6 +276,12 @@ class Optimizer(Hooks):
             numbers.keep()
         else:
             self.update(param, grad, state, group, step, lr)
+
+    def _begin_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """Make a parameter's state, all or nothing: a step that fails for want of memory can be taken again."""
+        state: dict[str, Any] = self.state[param]
+        state |= {**({"step": make_number(0.0)} if self._counts else {}), **self.make_state(param, grad, group)}
+        return state
 
     def _has_state(self, group: dict[str, Any]) -> bool:
         return True

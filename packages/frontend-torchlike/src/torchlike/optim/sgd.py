@@ -7,6 +7,7 @@ from typing import Any
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
+from .at_once import step_sgd
 from .numbers import read_number
 from .optimizer import Optimizer
 from .settings import check_settings, collect_settings
@@ -26,6 +27,7 @@ class SGD(Optimizer):
 
     _counts = False
     _takes_sparse = True
+    _at_once = step_sgd
 
     def __init__(
         self,

@@ -7215,6 +7215,9 @@ class _aten:
     zero_: _aten_zero_
     zeros: _aten_zeros
     zeros_like: _aten_zeros_like
+class _prims_adam_(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Sequence[Any], grads: Sequence[Any], exp_avgs: Sequence[Any], exp_avg_sqs: Sequence[Any], *, step: builtins.float, lr: builtins.float, beta1: builtins.float, beta2: builtins.float, weight_decay: builtins.float, eps: builtins.float, decoupled: builtins.bool, maximize: builtins.bool) -> None: ...
 class _prims_broadcast_to(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, shape: Sequence[builtins.int]) -> Any: ...
@@ -7230,6 +7233,9 @@ class _prims_permute(OpOverloadPacket):
 class _prims_reshape(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, shape: Sequence[builtins.int]) -> Any: ...
+class _prims_sgd_(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Sequence[Any], grads: Sequence[Any], momentum_buffers: Sequence[Any], *, lr: builtins.float, momentum: builtins.float, dampening: builtins.float, weight_decay: builtins.float, nesterov: builtins.bool, maximize: builtins.bool) -> None: ...
 class _prims_slice(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, dim: builtins.int, start: builtins.int, end: builtins.int, step: builtins.int) -> Any: ...
@@ -7240,11 +7246,13 @@ class _prims_take(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, index: Any) -> Any: ...
 class _prims:
+    adam_: _prims_adam_
     broadcast_to: _prims_broadcast_to
     device_get: _prims_device_get
     device_put: _prims_device_put
     permute: _prims_permute
     reshape: _prims_reshape
+    sgd_: _prims_sgd_
     slice: _prims_slice
     slice_scatter: _prims_slice_scatter
     take: _prims_take

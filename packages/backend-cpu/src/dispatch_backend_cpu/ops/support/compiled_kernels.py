@@ -25,7 +25,7 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DISTRIBUTION: Final = "dispatch-backend-cpu-native"
 #: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.

@@ -11,6 +11,8 @@ from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes import RULES, contiguous
 from dispatch_core.frontends import to_data
 
+from .optimizers import adam_step, sgd_step
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -58,4 +60,6 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "broadcast_to": _by_view("broadcast_to", "expand"),
     "take": _take,
     "slice_scatter": _slice_scatter,
+    "adam_": adam_step,
+    "sgd_": sgd_step,
 }
