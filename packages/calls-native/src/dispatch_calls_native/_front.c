@@ -161,7 +161,7 @@ static PyTypeObject Target_Type;
 /* Return the array of a tensor, or the arrays of a list, or any other value, as a new reference. */
 static PyObject *unwrap(Layout *layout, int kind, PyObject *value) {
     if (kind == TENSOR || (kind == OPTIONAL_TENSOR && value != Py_None)) {
-        PyObject *data = is_tensor(layout, value) ? AT(value, layout->data) : NULL;
+        PyObject *data = Py_TYPE(value) == layout->type || is_tensor(layout, value) ? AT(value, layout->data) : NULL;
         return data ? Py_NewRef(data) : PyObject_GetAttr(value, s_data);
     }
     if (kind != LIST && kind != OPTIONAL_LIST) return Py_NewRef(value);
@@ -853,7 +853,9 @@ static PyTypeObject Target_Type = {
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
 
 typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
-typedef struct { Mask mask; PyObject *key; Target *target; } Slot; /* key: an object with the mask, found soonest */
+/* key: an object with the mask, of the tensors, by which it is found soonest; index: the table's own key, which is found there
+ * without a comparison: the mask, or the pair of it and a state of the context. */
+typedef struct { Mask mask; PyObject *key, *state, *index; Target *target; } Slot;
 
 struct Plan {
     PyObject_HEAD
@@ -911,7 +913,7 @@ static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
 static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
     Plan *own = (Plan *)self;
     for (int i = 0; i < MOST; i++) { Py_VISIT(own->parameter[i].value); Py_VISIT(own->parameter[i].one); }
-    for (int i = 0; i < SLOTS; i++) Py_VISIT(own->slot[i].target);
+    for (int i = 0; i < SLOTS; i++) { Py_VISIT(own->slot[i].target); Py_VISIT(own->slot[i].state); Py_VISIT(own->slot[i].index); }
     for (int i = 0; i < LAYOUTS; i++) Py_VISIT(own->layout[i]);
     Py_VISIT(own->table); Py_VISIT(own->masked); Py_VISIT(own->numbers); Py_VISIT(own->alone); Py_VISIT(own->plain); Py_VISIT(own->elsewhere);
     Py_VISIT(own->make_target);
@@ -919,7 +921,11 @@ static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
 }
 
 static void drop_targets(Plan *own) {
-    for (int i = 0; i < SLOTS; i++) { own->slot[i].mask = 0; Py_CLEAR(own->slot[i].key); Py_CLEAR(own->slot[i].target); }
+    for (int i = 0; i < SLOTS; i++) {
+        Slot before = own->slot[i];
+        own->slot[i] = (Slot){0};
+        Py_XDECREF(before.key); Py_XDECREF(before.state); Py_XDECREF(before.index); Py_XDECREF(before.target);
+    }
 }
 
 static int plan_clear(PyObject *self) {
@@ -1076,8 +1082,24 @@ static int bind(Plan *plan, PyObject **values, PyObject **own, int *owned, Masks
     return masks->only != NULL;
 }
 
+/* Return the key of a table that equals another object, as a new reference; that object where there is none. */
+static PyObject *find_own_key(PyObject *table, PyObject *key) {
+    PyObject *own, *value;
+    Py_ssize_t at = 0;
+    Py_hash_t hash = PyObject_Hash(key);
+    while (hash != -1 && PyDict_Next(table, &at, &own, &value)) {
+        if (Py_TYPE(own) != Py_TYPE(key) || PyObject_Hash(own) != hash) continue;
+        Py_INCREF(own);
+        if (PyObject_RichCompareBool(own, key, Py_EQ) > 0) return own;
+        Py_DECREF(own);
+        break; /* another of the same hash, or an error */
+    }
+    PyErr_Clear();
+    return Py_NewRef(key);
+}
+
 /* Return the target of a runner, made at first need, as a new reference; NULL without an error where Python serves the call. */
-static Target *find_target(Plan *plan, Mask mask, PyObject *key, PyObject *runner) {
+static Target *find_target(Plan *plan, Mask mask, PyObject *key, PyObject *state, PyObject *index, PyObject *runner) {
     for (int i = 0; i < SLOTS; i++) {
         Slot *slot = &plan->slot[i];
         if (slot->target && slot->target->runner == runner && slot->mask == mask) return (Target *)Py_NewRef(slot->target);
@@ -1091,13 +1113,13 @@ static Target *find_target(Plan *plan, Mask mask, PyObject *key, PyObject *runne
         Py_DECREF(made); /* Python serves the call */
         return NULL;
     }
+    PyObject *own = find_own_key(state == Py_None ? plan->table : plan->masked, index);
     int at = -1;
     for (int i = 0; i < SLOTS && at < 0; i++) if (!plan->slot[i].target) at = i;
     if (at < 0) { at = plan->next; plan->next = (plan->next + 1) % SLOTS; }
     Slot before = plan->slot[at];
-    plan->slot[at] = (Slot){mask, Py_NewRef(key), (Target *)Py_NewRef(made)};
-    Py_XDECREF(before.key);
-    Py_XDECREF(before.target);
+    plan->slot[at] = (Slot){mask, Py_NewRef(key), Py_NewRef(state), own, (Target *)Py_NewRef(made)};
+    Py_XDECREF(before.key); Py_XDECREF(before.state); Py_XDECREF(before.index); Py_XDECREF(before.target);
     return target;
 }
 
@@ -1146,37 +1168,40 @@ static int has_mode(Plan *plan, PyObject *state) {
     return (included & plan->modes) != 0;
 }
 
-/* Return the runner of a call, borrowed from a table, and the mask that it was found by. */
-static PyObject *find_runner(Plan *plan, Masks *masks, PyObject *state, PyObject **key) {
-    if (masks->is_mixed) {
-        for (int i = 0; i < SLOTS && !*key; i++) if (plan->slot[i].key && plan->slot[i].mask == masks->mask) *key = Py_NewRef(plan->slot[i].key);
-        if (!*key && !(*key = PyLong_FromUnsignedLongLong(masks->mask))) return NULL;
-    } else {
-        *key = Py_NewRef(masks->only);
-        for (int i = 0; i < SLOTS && !masks->mask; i++) if (plan->slot[i].key == masks->only) masks->mask = plan->slot[i].mask;
-        if (!masks->mask && !read_mask(masks->only, &masks->mask)) return NULL;
+/* Return the slot of a call's masks, if there is one, for any state or for this one. */
+static inline Slot *find_slot(Plan *plan, Masks *masks, PyObject *state) {
+    for (int i = 0; i < SLOTS; i++) {
+        Slot *slot = &plan->slot[i];
+        int is_same = masks->is_mixed ? slot->mask == masks->mask : slot->key == masks->only;
+        if (is_same && slot->key && (!state || slot->state == state)) return slot;
     }
-    if (!masks->mask) return NULL;
-    if (state == Py_None) return PyDict_GetItemWithError(plan->table, *key);
-    PyObject *index = PyTuple_Pack(2, *key, state);
-    if (!index) return NULL;
-    PyObject *found = PyDict_GetItemWithError(plan->masked, index);
-    Py_DECREF(index);
-    return found;
+    return NULL;
+}
+
+/* Return the runner of a call, held; the mask, and the key that it was found by in a table, which are held, too. */
+static PyObject *find_runner(Plan *plan, Masks *masks, PyObject *state, PyObject **key, PyObject **index) {
+    Slot *slot = find_slot(plan, masks, state);
+    if (slot) {
+        *key = Py_NewRef(slot->key);
+        *index = Py_NewRef(slot->index);
+        masks->mask = slot->mask;
+    } else {
+        if (!masks->is_mixed && !read_mask(masks->only, &masks->mask)) return NULL;
+        if (!masks->mask) return NULL;
+        *key = masks->is_mixed ? PyLong_FromUnsignedLongLong(masks->mask) : Py_NewRef(masks->only);
+        if (*key) *index = state == Py_None ? Py_NewRef(*key) : PyTuple_Pack(2, *key, state);
+        if (!*index) return NULL;
+    }
+    return Py_XNewRef(PyDict_GetItemWithError(state == Py_None ? plan->table : plan->masked, *index));
 }
 
 /* Serve a call that is bound; `*is_served` is 0 where Python does, before anything was done. */
 static PyObject *serve(Plan *plan, PyObject **values, Masks *masks, PyObject *state, int *is_served) {
-    PyObject *key = NULL, *result = NULL, *runner = find_runner(plan, masks, state, &key);
-    if (!runner) {
-        *is_served = PyErr_Occurred() != NULL;
-        Py_XDECREF(key);
-        return NULL;
-    }
-    Py_INCREF(runner);
-    Target *target = find_target(plan, masks->mask, key, runner);
-    Py_DECREF(key);
-    Py_DECREF(runner);
+    PyObject *key = NULL, *index = NULL, *result = NULL, *runner = find_runner(plan, masks, state, &key, &index);
+    Target *target = runner ? find_target(plan, masks->mask, key, state, index, runner) : NULL;
+    Py_XDECREF(key);
+    Py_XDECREF(index);
+    Py_XDECREF(runner);
     if (!target || target->way == ASIDE) {
         *is_served = PyErr_Occurred() != NULL;
         Py_XDECREF(target);
@@ -1220,7 +1245,7 @@ static PyObject *front_call(PyObject *self, PyObject *const *args, size_t flags,
     int owned = 0, is_served = 0;
     if (PyContextVar_Get(state_var, NULL, &state) < 0) { is_served = 1; goto done; }
     if (state != Py_None && has_mode(plan, state)) goto done;
-    if (!names && state == Py_None) {
+    if (!names) {
         /* Calls that another function serves. */
         PyObject *other = NULL;
         if (given == 2 && plan->numbers && (PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1]))) other = plan->numbers;

@@ -14,6 +14,7 @@ import numpy as np
 from ...arrays import Array
 from ...fp_errors import run
 from ..linear_algebra import matmul
+from ..support.compiled_kernels import native
 from ..support.reduce_ufuncs import SUM
 
 GradientFields = tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[str, ...]], tuple[str, ...]]
@@ -26,6 +27,19 @@ def _multiply(a: Array, b: Array) -> Any:
     return a.dot(b) if a.flags.forc and b.flags.forc else np.matmul(a, b)
 
 
+def _dot(a: Array, b: Array) -> Any:
+    return run(np.ndarray.dot, a, b)
+
+
+def _plus(bias: Array, a: Array, b: Array) -> Any:
+    return run(matmul.product_plus, a, b, bias)
+
+
+#: Products of two matrices that lie without gaps, and of a layer; see Note [Compiled kernels].
+_DOT: Final = native("mm", _dot, None, _BLAS)
+_PLUS: Final = native("addmm", _plus, np.add, _BLAS)
+
+
 def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
     shape, dtype = input.shape, input.dtype
     if dtype not in _BLAS or weight.dtype is not dtype or weight.ndim != 2 or len(shape) < 2:
@@ -34,9 +48,9 @@ def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
         return NotImplemented
     flat = input if len(shape) == 2 else input.reshape(-1, shape[-1])
     if bias is None:
-        found = run(_multiply, flat, weight.T)
+        found = _DOT(flat, weight.T) if flat.flags.c_contiguous else run(np.matmul, flat, weight.T)
     elif bias.dtype is dtype and bias.shape == weight.shape[:1]:
-        found = run(matmul.product_plus, flat, weight.T, bias)
+        found = _PLUS(bias, flat, weight.T)
     else:
         return NotImplemented
     return (found if flat is input else found.reshape(*shape[:-1], -1)), (flat, weight, shape)
@@ -87,7 +101,7 @@ def _matmul(self: Array, other: Array) -> Any:
         if not other.flags.forc:
             return NotImplemented
         flat = self if len(left) == 2 else self.reshape(-1, left[-1])
-        found = run(np.ndarray.dot, flat, other)
+        found = _DOT(flat, other)
         return (found if flat is self else found.reshape(*left[:-1], right[1])), (flat, other, left)
     if left[:-2] != right[:-2]:
         return NotImplemented
@@ -143,7 +157,7 @@ def _add_product(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -
         return NotImplemented
     if shape not in (mat2.shape[1:], (mat1.shape[0], mat2.shape[1])):
         return NotImplemented
-    return run(matmul.product_plus, mat1, mat2, self), (mat1, mat2, len(shape) == 1)
+    return _PLUS(self, mat1, mat2), (mat1, mat2, len(shape) == 1)
 
 
 def _add_product_slopes(kept: Any, grad: Array, wanted: tuple[Any, ...]) -> Any:
