@@ -13,20 +13,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import parser
+from harness import list_built, parser
 
 HERE = Path(__file__).parent
-#: The modules that C is compiled to.
-COMPILED = ("dispatch_backend_cpu_native._loops", "dispatch_calls_native._front")
-
-
-def _list_built() -> list[str]:
-    """Return the compiled modules that are there."""
-    return [name for name in COMPILED if find_spec(name.partition(".")[0]) and find_spec(name)]
 
 
 def _measure(script: str, switch: str, repeats: int) -> list[dict[str, Any]]:
@@ -62,7 +54,7 @@ def main() -> None:
     options.add_argument("scripts", nargs="*", default=["calls"], help="calls, breadth or steps")
     options.add_argument("--turns", type=int, default=2, help="how often each of the two processes runs")
     given = options.parse_args()
-    built = _list_built()
+    built = list_built()
     if not built:
         print("no compiled package is built: see packages/backend-cpu-native")
         return

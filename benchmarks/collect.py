@@ -1,8 +1,9 @@
 """Runs benchmarks and keeps their figures for the documents: ``python benchmarks/collect.py``.
 
 It writes ``benchmarks/results.json``: ratios to torch's time (of ``dispatch``, to that of other dispatchers), the versions
-that they are of, the day, the machine's kind. Arguments are the names of benchmarks to run again; the figures of the others
-stay. ``python tools/figures.py`` writes them into the pages then.
+that they are of, the day, the machine's kind. Where the compiled packages are built, rows of ``BOTH`` also have the ratio
+with them, ``compiled``. Arguments are the names of benchmarks to run again; the figures of the others stay.
+``python tools/figures.py`` writes them into the pages then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any, Final
 
+from harness import list_built
+
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE / "results.json"
 #: Benchmark → its options beside ``--json``.
@@ -31,18 +34,13 @@ RUNS: Final = {
 }
 #: Benchmark → the environments that it runs in, one after another; without one, it runs once.
 ENVIRONMENTS: Final = {"pipeline": ({"DISPATCH_CPU_JIT": "0"}, {"DISPATCH_CPU_JIT": "10"})}
+#: Benchmarks that run without the compiled packages and with them.
+BOTH: Final = frozenset({"breadth", "calls", "pipeline", "steps"})
 VERSIONS: Final = ("dispatch-core", "jax", "multipledispatch", "numba", "numpy", "plum-dispatch", "torch")
 
 
 def collect(name: str) -> dict[str, Any]:
     """Return the day, the versions and the rows of a benchmark, which runs in processes of its own."""
-    rows = []
-    for variables in ENVIRONMENTS.get(name, ({},)):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "rows.json"
-            command = [sys.executable, str(HERE / f"bench_{name}.py"), *RUNS[name], "--json", str(path)]
-            subprocess.run(command, check=True, env={**os.environ, **variables})
-            rows += json.loads(path.read_text(encoding="utf-8"))
     kept = [
         {
             "name": " ".join(row["name"].split()),
@@ -50,13 +48,28 @@ def collect(name: str) -> dict[str, Any]:
             "ratio": float(f"{row['ratio']:.3g}"),
             "goal": row["goal"],
         }
-        for row in rows
+        for row in _measure(name, DISPATCH_NATIVE="0")
     ]
+    if name in BOTH and list_built():
+        for row, compiled in zip(kept, _measure(name), strict=True):
+            row["compiled"] = float(f"{compiled['ratio']:.3g}")
     machine = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
     installed = {each.name for each in distributions()}
     versions = {"Python": platform.python_version()} | {each: version(each) for each in VERSIONS if each in installed}
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
     return {"day": day, "machine": machine, "versions": versions, "options": " ".join(RUNS[name]), "rows": kept}
+
+
+def _measure(name: str, **switches: str) -> list[dict[str, Any]]:
+    """Return the rows of a benchmark in each of its environments."""
+    rows = []
+    for variables in ENVIRONMENTS.get(name, ({},)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.json"
+            command = [sys.executable, str(HERE / f"bench_{name}.py"), *RUNS[name], "--json", str(path)]
+            subprocess.run(command, check=True, env={**os.environ, **variables, **switches})
+            rows += json.loads(path.read_text(encoding="utf-8"))
+    return rows
 
 
 def main() -> None:

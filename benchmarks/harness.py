@@ -11,7 +11,11 @@ import statistics
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
+
+#: The modules that C is compiled to.
+COMPILED = ("dispatch_backend_cpu_native._loops", "dispatch_calls_native._front")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,11 @@ def _row(
     least, middle = times(min), times(statistics.median)
     bound = None if measure.floor is None else min(floor) + measure.dispatch
     return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal, bound, measure.group)
+
+
+def list_built() -> list[str]:
+    """Return the modules of the compiled packages that are there."""
+    return [name for name in COMPILED if find_spec(name.partition(".")[0]) and find_spec(name)]
 
 
 def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentParser:

@@ -73,6 +73,15 @@ def test_the_least_and_the_greatest_of_rows_and_words_are_written(tool):
     assert tool.write("<!-- day of steps --><!-- / -->") == f"<!-- day of steps -->{RESULTS['steps']['day']}<!-- / -->"
 
 
+def test_figures_with_the_compiled_packages_have_a_word_before_their_row(tool, monkeypatch):
+    rows = [{"name": "a", "ratio": 2.0, "compiled": 0.5}, {"name": "b", "ratio": 3.0, "compiled": 0.7}]
+    monkeypatch.setattr(tool.benchmark_pages, "results", lambda: {"calls": {"rows": rows}})
+    assert tool.figure("calls", "a") == "2.00"
+    assert tool.figure("calls", "compiled a") == "0.50"
+    assert tool.figure("calls", "compiled max *") == "0.70"
+    assert tool.benchmark_pages.TABLES["calls"]().endswith("| a | 2.00 / 0.50 |\n| b | 3.00 / 0.70 |")
+
+
 def test_a_table_has_a_line_for_each_program(tool):
     text = tool.write("<!-- table: steps -->\n<!-- end of table -->\n")
     lines = [line for line in text.splitlines() if line.startswith("|")]

@@ -122,7 +122,7 @@ def test_sections_and_examples_of_docstrings_become_markdown(tool):
 
 
 def test_a_chart_has_a_bar_for_each_ratio_on_its_side_of_torchs_line(tool):
-    picture = ET.fromstring(tool("benchmark_pages").chart("Two", {"a": 0.5, "b & c": 3.0}))
+    picture = ET.fromstring(tool("benchmark_pages").chart("Two", {"a": (0.5,), "b & c": (3.0,)}))
     (line,) = (each for each in picture.iter("line") if each.get("class") == "one")
     one = float(line.get("x1"))
     bars = {each.get("class"): (float(each.get("x")), float(each.get("width"))) for each in picture.iter("rect")}
@@ -132,13 +132,28 @@ def test_a_chart_has_a_bar_for_each_ratio_on_its_side_of_torchs_line(tool):
     assert picture.get("aria-label") == "Two"
 
 
+def test_a_chart_has_a_second_bar_for_compiled_packages(tool):
+    picture = ET.fromstring(tool("benchmark_pages").chart("Both", {"a": (2.0, 0.5), "b": (3.0,)}))
+    bars = list(picture.iter("rect"))
+    assert [each.get("class") for each in bars] == ["slower", "faster", "slower"]
+    tops = [float(each.get("y")) for each in bars]
+    assert tops == sorted(tops)
+    assert float(bars[1].get("height")) < float(bars[0].get("height"))
+    texts = [each.text for each in picture.iter("text")]
+    assert [each for each in texts if each in {"a", "compiled", "b", "2.00", "0.50", "3.00"}] == [
+        *("a", "2.00", "compiled", "0.50", "b", "3.00")
+    ]
+    assert tool("benchmark_pages").shown((2.0, 0.5)) == "2.00 / 0.50"
+
+
 def test_the_figures_of_the_site_tell_the_machines_kind_and_nothing_else_about_it(root):
     results = json.loads((root / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     assert sorted(results) == ["arrays", "breadth", "calls", "dispatch", "pipeline", "steps"]
     for kept in results.values():
         assert sorted(kept) == ["day", "machine", "options", "rows", "versions"]
         assert re.fullmatch(r"\w+ on \w+, \d+ cores", kept["machine"])
-        assert all(sorted(row) == ["goal", "group", "name", "ratio"] and row["ratio"] > 0 for row in kept["rows"])
+        assert all(sorted(row.keys() - {"compiled"}) == ["goal", "group", "name", "ratio"] for row in kept["rows"])
+        assert all(row["ratio"] > 0 and row.get("compiled", 1) > 0 for row in kept["rows"])
 
 
 def test_files_of_the_repository_have_pages(tool, root):

@@ -2,8 +2,9 @@
 
 ``--check`` writes nothing and lists the differences. A page names a figure in a comment behind it, which GitHub and the site
 leave out: ``0.44<!-- figure: steps: digits, Adam, captured -->``. After the benchmark comes a row, or ``day``, ``machine``,
-``min PATTERN`` and ``max PATTERN``, the least and the greatest figure of the rows that fit. A table stands between
-``<!-- table: NAME -->`` and ``<!-- end of table -->``: the names are those of ``TABLES`` in ``tools/site/benchmark_pages``.
+``min PATTERN`` and ``max PATTERN``, the least and the greatest figure of the rows that fit; ``compiled`` before a row or a
+pattern means the figure with the compiled packages. A table stands between ``<!-- table: NAME -->`` and
+``<!-- end of table -->``: the names are those of ``TABLES`` in ``tools/site/benchmark_pages``.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ def pages(root: Path = ROOT) -> list[Path]:
 
 def figure(benchmark: str, row: str) -> str:
     """Return a figure as pages show it. Raises KeyError for a benchmark or row that is not kept."""
-    kept = benchmark_pages.results()[benchmark]
-    ratios = {each["name"]: each["ratio"] for each in kept["rows"]}
+    beginning, _, rest = row.partition(" ")
+    column, row = ("compiled", rest) if beginning == "compiled" else ("ratio", row)
+    ratios = {each["name"]: each[column] for each in benchmark_pages.results()[benchmark]["rows"] if column in each}
     choice, _, pattern = row.partition(" ")
     if choice in {"min", "max"}:
         found = [ratio for name, ratio in ratios.items() if fnmatchcase(name, pattern)]
         if not found:
             raise KeyError(f"no row of {benchmark} fits {pattern!r}")
-        return benchmark_pages.shown(min(found) if choice == "min" else max(found))
-    return benchmark_pages.shown(ratios[row])
+        return benchmark_pages.shown((min(found) if choice == "min" else max(found),))
+    return benchmark_pages.shown((ratios[row],))
 
 
 def write(text: str) -> str:

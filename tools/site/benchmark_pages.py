@@ -1,5 +1,7 @@
 """Tables and charts of the figures that ``benchmarks/collect.py`` has kept: times as multiples of torch's, which is 1.
 
+Rows that were measured with the compiled packages, too, show both: ``0.77 / 0.26``.
+
 The charts are made when the site is built; the tables stand in the pages, where GitHub shows them (``tools/figures.py``).
 """
 
@@ -15,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 __all__ = ["TABLES", "calls", "groups", "results", "rows", "shown", "steps"]
+
+#: The ratio without the compiled packages, and with them where that was measured.
+Ratios = tuple[float, ...]
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results.json"
 SIZES = ("1", "1,000", "1,000,000")
@@ -57,29 +62,33 @@ def groups() -> str:
 def rows() -> str:
     """Return the tables of every call, by group, in blocks that open."""
     parts = []
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, dict[str, Ratios]]] = {}
     for row in results()["breadth"]["rows"]:
         call, size = _split(row["name"])
-        found.setdefault(row["group"], {}).setdefault(call, {})[size] = row["ratio"]
+        found.setdefault(row["group"], {}).setdefault(call, {})[size] = _ratio(row)
     for group, each in found.items():
-        lines = [(f"`{call}`", *(shown(sizes.get(size)) for size in SIZES)) for call, sizes in each.items()]
+        lines = [(f"`{call}`", *map(sizes.get, SIZES)) for call, sizes in each.items()]
         text = _table(("call", *SIZES), lines).replace("\n", "\n    ")
         parts.append(f'??? note "{group}: {len(each)} calls"\n\n    {text}')
     return "\n\n".join(parts)
 
 
-def _ratios(benchmark: str) -> dict[str, float]:
-    return {row["name"]: row["ratio"] for row in results()[benchmark]["rows"]}
+def _ratio(row: Mapping[str, Any]) -> Ratios:
+    return (row["ratio"], row["compiled"]) if "compiled" in row else (row["ratio"],)
 
 
-def _means() -> dict[str, dict[str, float]]:
+def _ratios(benchmark: str) -> dict[str, Ratios]:
+    return {row["name"]: _ratio(row) for row in results()[benchmark]["rows"]}
+
+
+def _means() -> dict[str, dict[str, Ratios]]:
     """Return the geometric mean of each group of calls for each size."""
-    by_group: dict[str, dict[str, list[float]]] = {}
+    by_group: dict[str, dict[str, list[Ratios]]] = {}
     for row in results()["breadth"]["rows"]:
         _, size = _split(row["name"])
-        by_group.setdefault(row["group"], {}).setdefault(size, []).append(row["ratio"])
+        by_group.setdefault(row["group"], {}).setdefault(size, []).append(_ratio(row))
     return {
-        group: {size: statistics.geometric_mean(found) for size, found in sizes.items()}
+        group: {size: tuple(map(statistics.geometric_mean, zip(*found, strict=True))) for size, found in sizes.items()}
         for group, sizes in by_group.items()
     }
 
@@ -90,12 +99,12 @@ def _table_of_calls() -> str:
 
 def _table_of_groups() -> str:
     titles = ("group of calls", *(f"{size} element{'s' * (size != '1')}" for size in SIZES))
-    return _table(titles, [(group, *(shown(sizes.get(size)) for size in SIZES)) for group, sizes in _means().items()])
+    return _table(titles, [(group, *map(sizes.get, SIZES)) for group, sizes in _means().items()])
 
 
 def _table_of_steps() -> str:
     """Return a line for each program, with a column for each way to run its step."""
-    by_program: dict[str, dict[str, float]] = {}
+    by_program: dict[str, dict[str, Ratios]] = {}
     for name, ratio in _ratios("steps").items():
         program, _, way = name.rpartition(", ")
         by_program.setdefault(program, {})[way] = ratio
@@ -119,7 +128,7 @@ def _table_of_chains() -> str:
 
 def _table_of_dispatch() -> str:
     """Return a line for each call of a packet, with a column for each dispatcher beside it, its only overload the last."""
-    by_call: dict[str, dict[str, float]] = {}
+    by_call: dict[str, dict[str, Ratios]] = {}
     for name, ratio in _ratios("dispatch").items():
         call, _, pair = name.partition(": packet / ")
         if pair:
@@ -128,12 +137,15 @@ def _table_of_dispatch() -> str:
     return _table(("call", *others), [(call, *map(found.get, others)) for call, found in by_call.items()])
 
 
-def chart(title: str, ratios: Mapping[str, float]) -> str:
-    """Return bars on a logarithmic axis, as SVG in the page's own colours; the line is torch's time."""
-    least = math.floor(math.log2(min(0.5, *ratios.values())))
-    most = math.ceil(math.log2(max(2, *ratios.values())))
+def chart(title: str, ratios: Mapping[str, Ratios]) -> str:
+    """Return bars on a logarithmic axis, as SVG in the page's own colours; the line is torch's time.
+
+    The second bar of a row, a thinner one, is that with the compiled packages.
+    """
+    every = [ratio for each in ratios.values() for ratio in each]
+    least, most = math.floor(math.log2(min(0.5, *every))), math.ceil(math.log2(max(2, *every)))
     one = _place(1, least, most)
-    height = HEIGHT * len(ratios) + 24
+    height = sum(len(each) for each in ratios.values()) * HEIGHT + 24
     parts = [
         f'<svg class="chart" viewBox="0 0 {NAMES + BARS + 50} {height}" role="img" aria-label="{html.escape(title)}">',
     ]
@@ -142,14 +154,19 @@ def chart(title: str, ratios: Mapping[str, float]) -> str:
         label = f"{2**power}" if power >= 0 else f"1/{2**-power}"
         parts.append(f'<line class="{"one" if power == 0 else "grid"}" x1="{x}" x2="{x}" y1="0" y2="{height - 18}"/>')
         parts.append(f'<text x="{x}" y="{height - 4}" text-anchor="middle">{label}</text>')
-    for number, (name, ratio) in enumerate(ratios.items()):
-        y, x = number * HEIGHT, _place(ratio, least, most)
+    lines = [(name, place, ratio) for name, each in ratios.items() for place, ratio in enumerate(each)]
+    for number, (name, place, ratio) in enumerate(lines):
+        y, x = number * HEIGHT - 4 * place, _place(ratio, least, most)
         kind, (left, right) = ("faster" if ratio <= 1 else "slower"), sorted((one, x))
         width, middle = max(1.5, right - left), y + HEIGHT / 2 + 4
-        parts.append(f'<text x="{NAMES - 8}" y="{middle}" text-anchor="end">{html.escape(name)}</text>')
-        parts.append(f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{width:.1f}" height="{HEIGHT - 8}" rx="2"/>')
+        label, edge = ("compiled", 6) if place else (name, 4)
+        parts.append(f'<text x="{NAMES - 8}" y="{middle}" text-anchor="end">{html.escape(label)}</text>')
+        bar = f'x="{left}" y="{y + edge}" width="{width:.1f}" height="{HEIGHT - 2 * edge}" rx="2"'
+        parts.append(f'<rect class="{kind}" {bar}/>')
         end = ("end", left - 5) if ratio <= 1 else ("start", right + 5)
-        parts.append(f'<text class="value" x="{end[1]:.1f}" y="{middle}" text-anchor="{end[0]}">{shown(ratio)}</text>')
+        parts.append(
+            f'<text class="value" x="{end[1]:.1f}" y="{middle}" text-anchor="{end[0]}">{shown((ratio,))}</text>'
+        )
     return "\n".join([*parts, "</svg>"])
 
 
@@ -164,9 +181,9 @@ def _split(name: str) -> tuple[str, str]:
     return call, size
 
 
-def shown(ratio: float | None) -> str:
-    """Return a ratio with two decimal places; one of ten and more without."""
-    return "" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+def shown(ratios: Ratios | None) -> str:
+    """Return ratios with two decimal places; those of ten and more without."""
+    return " / ".join(f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios or ())
 
 
 def _table(titles: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
@@ -177,7 +194,7 @@ def _table(titles: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return shown(value) if value is None or isinstance(value, float) else str(value).replace("|", "\\|")
+    return shown(value) if value is None or isinstance(value, tuple) else str(value).replace("|", "\\|")
 
 
 #: The tables that pages name in ``<!-- table: NAME -->``.
