@@ -149,7 +149,7 @@ def compatibility(session: nox.Session) -> None:
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="600", DISPATCH_TEST_SECONDS="10")
-    session.env.update(DISPATCH_EXPLAINED_CALLS="250", DISPATCH_HOSTILE_CALLS="2500")
+    session.env.update(DISPATCH_EXPLAINED_CALLS="250", DISPATCH_HOSTILE_CALLS="2500", DISPATCH_TEST_CHAINS="50")
     _run_suite(session, "not texts and not long", inside_pipelines=True)
 
 

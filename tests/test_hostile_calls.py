@@ -23,7 +23,7 @@ hostile_calls = pytest.importorskip("hostile_calls", reason="the process limits 
 
 SCRIPT = Path(__file__).with_name("hostile_calls.py")
 SEED = os.environ.get("DISPATCH_HOSTILE_SEED") or "1"
-CALLS = os.environ.get("DISPATCH_HOSTILE_CALLS") or "600"
+CALLS = os.environ.get("DISPATCH_HOSTILE_CALLS") or "400"
 
 
 def test_only_documented_errors_leave_public_calls():

@@ -19,7 +19,7 @@ import pytest
 import torchlike
 
 #: How many programs are tried; more in a run of its own. Each version of Python has others.
-PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "200"))
+PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "100"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 10
 #: Larger results are dropped: outer products of outer products would take all memory.
@@ -551,7 +551,7 @@ def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkey
 
     monkeypatch.setattr(guards, "find", counted)
     # How many come again as they were depends on the programs alone, so they are the same on every Python.
-    count = max(PROGRAMS // 20, 20)
+    count = max(PROGRAMS // 20, 10)
     for seed in range(1_100_000, 1_100_000 + count):
         for _ in range(5):
             compare(seed, 12 + seed % 30)

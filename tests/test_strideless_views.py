@@ -2,6 +2,7 @@
 
 import abc
 import copy
+import os
 import pickle
 from contextlib import nullcontext
 
@@ -12,12 +13,14 @@ import dispatch_core as dc
 import torchlike
 from torchlike import nn, optim
 
+#: How many chains a test draws; more in a run of its own.
+CHAINS = int(os.environ.get("DISPATCH_TEST_CHAINS", "20"))
 pytestmark = [pytest.mark.usefixtures("strideless_backend"), pytest.mark.no_pipeline(reason="opens its own")]
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_chains_of_views_with_writes_hold_the_values_of_the_cpu(in_pipeline):
-    for seed in range(50):
+    for seed in range(CHAINS):
         sizes, chain = make_chain(seed)
         expected = run_chain("cpu", sizes, chain)
         with dc.pipeline() if in_pipeline else nullcontext() as pipe:
@@ -32,7 +35,7 @@ def test_chains_of_views_with_writes_hold_the_values_of_the_cpu(in_pipeline):
 
 @pytest.mark.parametrize("device", ["cpu", "strideless"])
 def test_chains_of_views_hold_the_same_values_without_writes(device):
-    for seed in range(30):
+    for seed in range(CHAINS):
         sizes, chain = make_chain(seed)
         expected = run_chain(device, sizes, chain)
         found = torchlike.func.functionalize(lambda sizes=sizes, chain=chain: run_chain(device, sizes, chain))()
@@ -52,7 +55,7 @@ def test_copies_between_devices_pass_function_transforms():
 
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_gradients_through_chains_are_those_of_the_cpu(in_pipeline):
-    for seed in range(20):
+    for seed in range(CHAINS // 2):
         sizes, chain = make_chain(seed + 1000)
         grads = []
         for device in ("cpu", "strideless"):

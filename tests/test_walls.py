@@ -8,10 +8,12 @@ import graphlib
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +86,7 @@ def _trees_are_let_go_of():
     gc.disable()
     yield
     parse.cache_clear()
+    nodes.cache_clear()
     gc.enable()
 
 
@@ -121,6 +124,15 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool, bool]]:
 @cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(tree: ast.AST) -> dict[type[ast.AST], list[Any]]:
+    """Return the nodes of a tree by their classes; walking a tree again for each rule takes most of a run."""
+    found: dict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in ast.walk(tree):
+        found[type(node)].append(node)
+    return found
 
 
 @cache
@@ -232,20 +244,19 @@ def attributes(path: Path) -> list[tuple[str, str, str]]:
     others = {top for top in WALLS if top != package}
     modules = {module for top in others for module in modules_of(top)}
     bound = {}
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                bound[alias.asname or top] = alias.name if alias.asname else top
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+    for node in nodes(parse(path))[ast.Import]:
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            bound[alias.asname or top] = alias.name if alias.asname else top
+    for node in nodes(parse(path))[ast.ImportFrom]:
+        if not node.level:
             bound |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     found = []
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Attribute):
-            first, *rest = dotted_name(node.value).split(".")
-            module = ".".join([bound.get(first, ""), *rest])
-            if module in modules:
-                found.append((f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr))
+    for node in nodes(parse(path))[ast.Attribute]:
+        first, *rest = dotted_name(node.value).split(".")
+        module = ".".join([bound.get(first, ""), *rest])
+        if module in modules:
+            found.append((f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr))
     return found
 
 
@@ -259,20 +270,19 @@ def private_names(package: str) -> set[str]:
     """Return the private names that a package gives attributes and methods, those of the protocol of tensors left out."""
     found = set()
     for path in modules_of(package).values():
-        for node in ast.walk(parse(path)):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.add(node.attr)
-            elif isinstance(node, ast.ClassDef):
-                found |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
-                found |= {each.target.id for each in node.body if isinstance(each, ast.AnnAssign)}
+        known = nodes(parse(path))
+        found |= {node.attr for node in known[ast.Attribute] if isinstance(node.ctx, ast.Store)}
+        for node in known[ast.ClassDef]:
+            found |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+            found |= {each.target.id for each in node.body if isinstance(each, ast.AnnAssign)}
     return {name for name in found if re.match("_(?!_|dispatch_)", name)}
 
 
 def private_uses(tree: ast.AST, names: set[str]) -> list[str]:
     """Return the attributes with one of some names that a tree takes, by ``getattr`` and its like, too."""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in names]
+    found = [node for node in nodes(tree)[ast.Attribute] if node.attr in names]
     found = [node for node in found if dotted_name(node.value) != "self"]  # a subclass has its base's methods
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "attr" in dotted_name(node.func)]
+    calls = [node for node in nodes(tree)[ast.Call] if "attr" in dotted_name(node.func)]
     found += [call for call in calls for each in call.args if isinstance(each, ast.Constant) and each.value in names]
     return [f"{node.lineno}: {ast.unparse(node)}" for node in found]
 
@@ -310,14 +320,14 @@ def _scope(node: ast.AST) -> list[ast.AST]:
 def function_attributes(tree: ast.AST) -> list[str]:
     """Return the attributes that functions are given where they are defined, under their names or another of the same."""
     found = []
-    for scope in [tree, *[node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]]:
-        nodes = _scope(scope)
-        functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-        for node in nodes:
+    for scope in [tree, *nodes(tree)[ast.FunctionDef]]:
+        inner = _scope(scope)
+        functions = {node.name for node in inner if isinstance(node, ast.FunctionDef)}
+        for node in inner:
             if isinstance(node, ast.Assign | ast.AnnAssign) and dotted_name(node.value) in functions:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 functions |= {each.id for each in targets if isinstance(each, ast.Name)}
-        stores = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+        stores = [node for node in inner if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
         found += [ast.unparse(node) for node in stores if dotted_name(node.value) in functions - {""}]
     return [name for name in found if name.rpartition(".")[2] not in OF_FUNCTIONS]
 

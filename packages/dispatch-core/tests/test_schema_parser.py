@@ -454,7 +454,7 @@ def mutations(draw):
     return text
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(mutations() | st.text())
 @example('f(str x=""""") -> ()')
 @example("f(str x='\\")
@@ -473,7 +473,7 @@ def test_malformed_text_gives_a_schema_error_and_nothing_else(text):
         assert_shows_its_place(fault, text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(mutations())
 def test_what_a_library_refuses_to_define_leaves_nothing_behind(text):
     registry = Registry()
