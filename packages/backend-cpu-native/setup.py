@@ -23,14 +23,12 @@ class Build(build_ext):
 
 
 PACKAGE = "dispatch_backend_cpu_native"
+FOLDER = f"src/{PACKAGE}"
+#: The parts of the one file that is compiled.
+PARTS = [f"{FOLDER}/_rows.h", f"{FOLDER}/_losses.h", f"{FOLDER}/_optimizers.h"]
 setup(
     cmdclass={"build_ext": Build},
     ext_modules=[
-        Extension(
-            f"{PACKAGE}._loops",
-            [f"src/{PACKAGE}/_loops.c"],
-            include_dirs=[np.get_include()],
-            depends=[f"src/{PACKAGE}/_optimizers.h"],
-        )
+        Extension(f"{PACKAGE}._loops", [f"{FOLDER}/_loops.c"], include_dirs=[np.get_include()], depends=PARTS)
     ],
 )

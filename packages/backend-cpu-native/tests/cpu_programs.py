@@ -96,7 +96,7 @@ class Program:
         alike = [each for each in self.tensors if each.dtype is a.dtype and each.shape[-1:] == a.shape[-1:]]
         b = draw.choice(alike if draw.random() < 0.7 else self.tensors)
         dim, number = draw.choice([0, 1, -1, 2, -2, 5]), draw.choice(NUMBERS)
-        kind = draw.randrange(16)
+        kind = draw.randrange(18)
         if kind == 0:
             return getattr(torchlike, draw.choice(UNARY))(a)
         if kind == 1:
@@ -146,6 +146,17 @@ class Program:
             ]
             both = [partial(torchlike.lerp, a, b, factor), partial(torchlike.addcmul, a, b, b, value=factor)]
             return draw.choice([*(partial(each, a) for each in formulas), *both])()
+        if kind == 16:
+            F, eps = torchlike.nn.functional, draw.choice([1e-5, 0.1])
+            layers = [partial(F.softmax, a, dim), partial(F.log_softmax, a, -1), partial(F.softmax, a, -1)]
+            layers += [partial(F.layer_norm, a, draw.choice([a.shape[-1:], a.shape, (3,)]), eps=eps)]
+            layers += [partial(F.layer_norm, a, b.shape[-1:], b.detach()[(0,) * (b.dim() - 1)], None, eps)]
+            return draw.choice(layers)()
+        if kind == 17:
+            F, reduction = torchlike.nn.functional, draw.choice(["mean", "sum", "none"])
+            loss = draw.choice([F.cross_entropy, F.nll_loss])
+            target = torchlike.randint(-1, 5, a.shape[:1]) % draw.choice([3, 3, 3, 7])
+            return loss(a, target, reduction=reduction)
         if kind == 13:
             size = draw.choice([(2, *a.shape), (-1,), (4, 3), (2, 3, 4), (1, 1, 64), (3, 4)])
             views = [partial(a.expand, size), partial(a.unsqueeze, dim), a.squeeze, partial(a.squeeze, dim)]

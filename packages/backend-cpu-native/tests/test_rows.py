@@ -51,6 +51,9 @@ PAIRS += [
     ((3, 4), (2, 3, 4)),
     ((1, 6), (6,)),
     ((6,), (6, 1)),
+    ((33, 31), (33, 1)),
+    ((64, 64), (64,)),
+    ((8,), (5, 8)),
 ]
 
 
@@ -189,7 +192,9 @@ def test_a_ufunc_of_two_arrays(name, number):
         a, b = values(dtype, one, 3), values(dtype, two, 4)
         compare(name, a, b, served=None, numpy=lambda a=a, b=b: ufunc(a, b))
     a = values(dtype, (3, 5), 5)
-    compare(name, a, a[0].copy(), served=True)
+    with np.errstate(all="ignore"):
+        has_nan = bool((ufunc(a, a[0]) != ufunc(a, a[0])).any())
+    compare(name, a, a[0].copy(), served=not has_nan)
     compare(name, a, a, served=True)
 
 

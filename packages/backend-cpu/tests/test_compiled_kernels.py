@@ -50,8 +50,8 @@ def test_a_module_of_another_layout_is_refused_by_name(distribution):
     loops, remark = compiled_kernels.find_loops()
     assert loops is None
     assert remark == (
-        "compiled kernels are off, because dispatch-backend-cpu-native has the layout 2, and this version of"
-        " dispatch-backend-cpu takes 1. Hint: install both in one version"
+        f"compiled kernels are off, because dispatch-backend-cpu-native has the layout {LAYOUT + 1}, and this version of"
+        f" dispatch-backend-cpu takes {LAYOUT}. Hint: install both in one version"
     )
 
 

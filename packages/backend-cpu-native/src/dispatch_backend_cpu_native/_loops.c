@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 2
+#define LAYOUT 3
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -73,9 +73,12 @@ struct Kernel {
     char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
     char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
-    PyObject *maker;                     /* of chains */
-    int arity, variants;                 /* of these: the number of arrays, and of variants */
+    PyObject *maker;                     /* of chains and of formulas of rows */
+    int arity, variants;                 /* of these: the number of arrays or of arguments, and of variants */
     Variant *variant;
+    struct RowsVariant *of_rows;
+    PyObject *marks, *mark[TYPES];       /* by type: an argument that stands for it */
+    char roles[16];                      /* of a formula of rows: of its arguments */
     char *constant[2][TYPES];            /* by type: an element that the loop takes besides */
 };
 
@@ -166,6 +169,22 @@ static PyObject *serve_bounded(Kernel *k, PyObject *const *args, Py_ssize_t n, P
     return r;
 }
 
+/* Whether there is a nan. Where an operand is broadcast NumPy may copy it and go through all rows at once, according to its
+ * version; of two nans the loop may give the other one then. All else is the same. */
+static int has_nan(PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    int type = PyArray_TYPE(a), found = 0;
+    npy_intp count = PyArray_SIZE(a) * (type == NPY_CFLOAT || type == NPY_CDOUBLE ? 2 : 1);
+    if (type == NPY_FLOAT || type == NPY_CFLOAT) {
+        float *x = (float *)PyArray_BYTES(a);
+        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
+    } else if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
+        double *x = (double *)PyArray_BYTES(a);
+        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
+    }
+    return found;
+}
+
 /* Rows of one operand, each with the other: with its elements, where that has the last dimensions alone, or with one of them. */
 static PyObject *by_rows(Kernel *k, PyArrayObject *a, PyArrayObject *b, int type) {
     int is_first = PyArray_NDIM(a) > PyArray_NDIM(b) || (PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_SIZE(a) >= PyArray_SIZE(b));
@@ -187,6 +206,7 @@ static PyObject *by_rows(Kernel *k, PyArrayObject *a, PyArrayObject *b, int type
         char *at[3] = {is_first ? row : other, is_first ? other : row, data_of(r) + i * length * each};
         run(k, type, at, length, steps);
     }
+    if (has_nan(r)) Py_CLEAR(r);
     return r;
 }
 
@@ -628,6 +648,9 @@ static PyObject *serve_fold_along(Kernel *k, PyObject *const *args, Py_ssize_t n
     return fold(k, a, 0, (int)dim, n == 3 && args[2] == Py_True);
 }
 
+#include "_rows.h"
+#include "_losses.h"
+
 /* ------------------------------------------------------------------------------------------------------------ products */
 
 static inline int is_packed(PyArrayObject *a) { return PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS) || PyArray_CHKFLAGS(a, NPY_ARRAY_F_CONTIGUOUS); }
@@ -849,7 +872,8 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
-    {"unary", serve_unary, 1}, {"chain", serve_chain, -1}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
+    {"unary", serve_unary, 1}, {"chain", serve_chain, -1}, {"rows", serve_rows, -1},
+    {"nll", serve_nll, 5}, {"nll gradient", serve_nll_gradient, 7}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
     {"clamp", serve_clamp, 3}, {"clamp min", serve_clamp_min, 2}, {"clamp max", serve_clamp_max, 2}, {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
     {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},
     {"mm", serve_mm, 2}, {"mv", serve_mv, 2}, {"addmm", serve_addmm, -1}, {"view", serve_view, 2}, {"alias", serve_alias, 1}, {"t", serve_t, 1},
@@ -934,13 +958,13 @@ misfit:
 }
 
 static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options) {
-    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", "arity", "maker", NULL};
-    const char *way;
-    PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL, *maker = NULL;
+    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", "arity", "maker", "roles", "marks", NULL};
+    const char *way, *roles = "";
+    PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL, *maker = NULL, *marks = NULL;
     Py_ssize_t most = MOST;
     int swapped = 0, mean = 0, arity = 0, which = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!nppiO:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
-                                     &constants, &most, &swapped, &mean, &arity, &maker)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!nppiOsO!:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
+                                     &constants, &most, &swapped, &mean, &arity, &maker, &roles, &PyDict_Type, &marks)) return NULL;
     while (ways[which].name && strcmp(ways[which].name, way)) which++;
     if (!ways[which].name) return PyErr_Format(PyExc_ValueError, "there is no way %s to serve a kernel's calls", way);
     if (!PyCallable_Check(python)) return PyErr_Format(PyExc_TypeError, "a kernel is callable, not %R", python);
@@ -961,6 +985,17 @@ static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options
         if (!k->variant) {
             Py_DECREF(k);
             return PyErr_NoMemory();
+        }
+    }
+    if (k->way == serve_rows) {
+        if (!maker || !marks) {
+            Py_DECREF(k);
+            return PyErr_Format(PyExc_TypeError, "a formula of rows has a maker, roles and marks");
+        }
+        k->maker = Py_NewRef(maker);
+        if (set_roles(k, roles, marks) < 0) {
+            Py_DECREF(k);
+            return NULL;
         }
     }
     int is_fold = k->way == serve_fold || k->way == serve_fold_along;
@@ -985,7 +1020,12 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(k->ufunc);
     Py_VISIT(k->constants);
     Py_VISIT(k->maker);
-    for (int i = 0; i < k->variants; i++) {
+    Py_VISIT(k->marks);
+    for (int i = 0; k->of_rows && i < k->variants; i++) {
+        Py_VISIT(k->of_rows[i].options);
+        Py_VISIT(k->of_rows[i].found);
+    }
+    for (int i = 0; k->variant && i < k->variants; i++) {
         Py_VISIT(k->variant[i].options);
         Py_VISIT(k->variant[i].found);
     }
@@ -1000,7 +1040,14 @@ static void dealloc(PyObject *self) {
     Py_XDECREF(k->ufunc);
     Py_XDECREF(k->constants);
     Py_XDECREF(k->maker);
-    for (int i = 0; i < k->variants; i++) {
+    Py_XDECREF(k->marks);
+    for (int i = 0; k->of_rows && i < k->variants; i++) {
+        for (int type = 0; type < TYPES; type++) free_rows(k->of_rows[i].rows[type]);
+        Py_XDECREF(k->of_rows[i].options);
+        Py_XDECREF(k->of_rows[i].found);
+    }
+    PyMem_Free(k->of_rows);
+    for (int i = 0; k->variant && i < k->variants; i++) {
         for (int type = 0; type < TYPES; type++) free_chain(k->variant[i].chain[type]);
         Py_XDECREF(k->variant[i].options);
         Py_XDECREF(k->variant[i].found);

@@ -16,16 +16,15 @@ from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, half_as_float, infer_output
 from ..pointwise.numpy_formulas import select
 from ..reductions.norms import euclidean_distances
+from ..support.compiled_kernels import native, native_fold, native_rows
 from ..support.constants import NUMBERS, number
 from ..support.fast_paths import attempt
-from ..support.reduce_ufuncs import MAX, MIN, SUM, row_maxima
+from ..support.reduce_ufuncs import FEW_TO_TURN, MAX, MIN, SUM, row_maxima
 from ..support.rule_kernels import cast, formula_in_tiles, make_kernel
 
 KERNELS: Final = KernelTable()
 
 _MEAN, _SUM = 1, 2
-#: From so many elements on, maxima of short rows are worth a look at the shape.
-_MANY: Final = 512
 
 
 def _widen(a: Array, spec: OutputSpec) -> Array:
@@ -35,13 +34,13 @@ def _widen(a: Array, spec: OutputSpec) -> Array:
 
 def exponents(a: Array, axis: int) -> Any:
     """Return the exponentials of an array over their sum along a dimension."""
-    powers = np.exp(a - (row_maxima(a, axis) if a.size >= _MANY else MAX(a, axis, None, None, True)))
+    powers = np.exp(a - (row_maxima(a, axis) if a.size >= FEW_TO_TURN else MAX(a, axis, None, None, True)))
     powers /= SUM(powers, axis, None, None, True)
     return powers
 
 
 def logarithms(a: Array, axis: int) -> Any:
-    shifted = a - (row_maxima(a, axis) if a.size >= _MANY else MAX(a, axis, None, None, True))
+    shifted = a - (row_maxima(a, axis) if a.size >= FEW_TO_TURN else MAX(a, axis, None, None, True))
     shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
 
@@ -52,7 +51,7 @@ def _softmax_kernel(name: str, compute: Callable[[Array, int], Any]) -> Kernel:
         return compute(a, wrap_dim(dim, self.ndim)) if a.size else a
 
     when = "self.dtype in NUMBERS and not half_to_float and self.size and -(n := self.ndim) <= dim < n"
-    return attempt(
+    kernel = attempt(
         "self, dim, half_to_float",
         f"{when} and self.flags.c_contiguous",
         "run(compute, self, dim)",
@@ -60,6 +59,7 @@ def _softmax_kernel(name: str, compute: Callable[[Array, int], Any]) -> Kernel:
         operands="self",
         compute=compute,
     )
+    return native_rows(kernel, lambda tape, a: compute(a, -1), "fd0")
 
 
 def softmax_slope(grad: Array, output: Array, axis: int) -> Any:
@@ -76,7 +76,7 @@ def _softmax_backward(name: str, compute: Callable[[Array, Array, int], Any]) ->
         return compute(_widen(grad, spec), _widen(output, spec), wrap_dim(dim, grad.ndim))
 
     when = "(dtype := output.dtype) in NUMBERS and grad_output.dtype is dtype and input_dtype is SCALARS[dtype]"
-    return attempt(
+    kernel = attempt(
         "grad_output, output, dim, input_dtype",
         f"{when} and grad_output.shape == output.shape and output.size and -(n := output.ndim) <= dim < n"
         " and grad_output.flags.c_contiguous and output.flags.c_contiguous",
@@ -86,6 +86,7 @@ def _softmax_backward(name: str, compute: Callable[[Array, Array, int], Any]) ->
         compute=compute,
         SCALARS=_SCALARS,
     )
+    return native_rows(kernel, lambda tape, grad, output: compute(grad, output, -1), "ffdt", _SCALARS)
 
 
 _SCALARS: Final = {dtype: dtype_of(np.empty(0, dtype)) for dtype in NUMBERS}
@@ -361,7 +362,7 @@ _ROWS: Final = (
     "self.ndim == 2 and self.dtype in NUMBERS and self.size and target.dtype is INT64 and target.shape == self.shape[:1]"
     " and (weight is None or (weight.dtype is self.dtype and weight.shape == self.shape[1:]))"
 )
-KERNELS["nll_loss_backward"] = attempt(
+_nll_backward: Final = attempt(
     "grad_output, self, target, weight, reduction, ignore_index, total_weight",
     f"{_ROWS} and grad_output.dtype is self.dtype is total_weight.dtype and total_weight.size == 1"
     " and grad_output.shape == (() if reduction else target.shape)",
@@ -370,7 +371,7 @@ KERNELS["nll_loss_backward"] = attempt(
     compute=nll_slope,
     INT64=np.dtype(np.int64),
 )
-KERNELS["nll_loss_forward"] = attempt(
+_nll_forward: Final = attempt(
     "self, target, weight, reduction, ignore_index",
     f"{_ROWS} and self.flags.c_contiguous",
     "run(compute, self, target, weight, reduction, ignore_index)",
@@ -378,3 +379,5 @@ KERNELS["nll_loss_forward"] = attempt(
     compute=nll_of_places,
     INT64=np.dtype(np.int64),
 )
+KERNELS["nll_loss_backward"] = native("nll gradient", _nll_backward, None, NUMBERS)
+KERNELS["nll_loss_forward"] = native_fold(_nll_forward, np.add, NUMBERS, "nll")

@@ -15,6 +15,7 @@ import numpy as np
 from ...arrays import Array
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import half_as_float
+from ..support.compiled_kernels import native_rows
 from ..support.constants import number
 from ..support.reduce_ufuncs import SUM
 from ..support.rule_kernels import cast, make_kernel
@@ -89,26 +90,36 @@ def standardize(
     Mean and deviation are rounded to the dtype ``rounded`` before the input is normalized.
     """
     dtype = half_as_float(input.dtype)
+    factor, summand = (None if each is None else cast(each, dtype).reshape(cut.weight) for each in (weight, bias))
+    if rounded is not None and rounded.itemsize >= dtype.itemsize:
+        rounded = None
     wide = cast(input, dtype).reshape(cut.shape)
+    out, mean, variance, rstd = standardize_cut(cut, wide, factor, summand, eps, rounded)
+    return out.reshape(input.shape), mean, variance, rstd
+
+
+def standardize_cut(
+    cut: Any, wide: Array, factor: Array | None, summand: Array | None, eps: float, rounded: np.dtype[Any] | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Do the same for arrays that are cut already, in the dtype to compute in."""
     elements = number(cut.elements, wide)
     mean = cut.to_statistics(wide) / elements
     out = wide - mean.reshape(cut.statistics)
     variance = cut.to_statistics(out, out) / elements
     rstd = number(1, wide) / np.sqrt(variance + number(eps, wide))
-    if rounded is not None and rounded.itemsize < dtype.itemsize:
-        mean, rstd = (each.astype(rounded).astype(dtype) for each in (mean, rstd))
+    if rounded is not None:
+        mean, rstd = (each.astype(rounded).astype(wide.dtype) for each in (mean, rstd))
         np.subtract(wide, mean.reshape(cut.statistics), out=out)
     scale = rstd.reshape(cut.statistics)
-    if weight is not None:
-        factor = cast(weight, dtype).reshape(cut.weight)
+    if factor is not None:
         if 4 * max(scale.size, 1) * factor.size <= out.size or cut.statistics == cut.weight:
             scale = scale * factor
         else:
             out *= factor
     out *= scale
-    if bias is not None:
-        out += cast(bias, dtype).reshape(cut.weight)
-    return out.reshape(input.shape), mean, variance, rstd
+    if summand is not None:
+        out += summand
+    return out, mean, variance, rstd
 
 
 def differentiate(
@@ -128,27 +139,51 @@ def differentiate(
     """
     dtype = half_as_float(input.dtype)
     slope = cast(grad, dtype).reshape(cut.shape)
-    none = np.empty(0, dtype)
-    found = [none, none, none]
+    arrays: list[Array | None] = [None] * 4
     if mask[0] or mask[1]:
-        scale = cast(rstd, dtype).reshape(cut.statistics)
-        normal = cast(input, dtype).reshape(cut.shape) - cast(mean, dtype).reshape(cut.statistics)
+        arrays[:3] = (
+            cast(input, dtype).reshape(cut.shape),
+            cast(mean, dtype).reshape(cut.statistics),
+            cast(rstd, dtype).reshape(cut.statistics),
+        )
+    if mask[0] and weight is not None:
+        arrays[3] = cast(weight, dtype).reshape(cut.weight)
+    found = differentiate_cut(cut, mask, slope, *arrays, is_fixed=is_fixed)
+    first, second, third = (np.empty(0, dtype) if each is None else each for each in found)
+    return first.reshape(input.shape) if mask[0] else first, second, third
+
+
+def differentiate_cut(
+    cut: Any,
+    mask: Sequence[bool],
+    slope: Array,
+    wide: Any,
+    mean: Any,
+    scale: Any,
+    factor: Array | None,
+    *,
+    is_fixed: bool = False,
+) -> list[Any]:
+    """Do the same for arrays that are cut already, in the dtype to compute in; None for what ``mask`` does not ask for."""
+    found: list[Any] = [None, None, None]
+    if mask[0] or mask[1]:
+        normal = wide - mean
         normal *= scale
         if mask[1]:
             found[1] = cut.to_weight(slope, normal)
         if mask[0]:
-            steep = slope if weight is None else slope * cast(weight, dtype).reshape(cut.weight)
+            steep = slope if factor is None else slope * factor
             if not is_fixed:
-                count = dtype.type(cut.elements)
+                count = number(cut.elements, normal)
                 level = (cut.to_statistics(steep) / count).reshape(cut.statistics)
                 tilt = (cut.to_statistics(steep, normal) / count).reshape(cut.statistics)
                 normal *= tilt
                 normal += level
                 steep = np.subtract(steep, normal, out=normal)
-            found[0] = np.multiply(steep, scale, out=normal).reshape(input.shape)
+            found[0] = np.multiply(steep, scale, out=normal)
     if mask[2]:
         found[2] = cut.to_weight(slope)
-    return found[0], found[1], found[2]
+    return found
 
 
 def _native_layer_norm(
@@ -294,3 +329,35 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "native_batch_norm_backward": _native_batch_norm_backward,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+
+
+class _CutOfRows:
+    """Stands for a cut in the trace of a formula, whose symbols know what broadcasts."""
+
+    def __init__(self, tape: Any) -> None:
+        self._tape = tape
+        self.elements = tape.length
+        self.statistics, self.weight = "p", "s"
+
+    def to_statistics(self, array: Any, other: Any = None) -> Any:
+        return SUM(array, (1,)) if other is None else self._tape.products("ps,ps->p", array, other)
+
+    def to_weight(self, array: Any, other: Any = None) -> Any:
+        return SUM(array, (0,)) if other is None else self._tape.products("ps,ps->s", array, other)
+
+
+def _normalize_rows(tape: Any, a: Any, weight: Any, bias: Any, eps: float) -> Any:
+    out, mean, _, rstd = standardize_cut(_CutOfRows(tape), a, weight, bias, eps)
+    return out, mean, rstd
+
+
+def _differentiate_rows(
+    tape: Any, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Sequence[bool]
+) -> Any:
+    return differentiate_cut(_CutOfRows(tape), mask, grad, a, mean, rstd, weight)
+
+
+KERNELS["native_layer_norm"] = native_rows(KERNELS["native_layer_norm"], _normalize_rows, "fnvvo")
+KERNELS["native_layer_norm_backward"] = native_rows(
+    KERNELS["native_layer_norm_backward"], _differentiate_rows, "ffnccvvm"
+)

@@ -25,7 +25,7 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DISTRIBUTION: Final = "dispatch-backend-cpu-native"
 #: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.
@@ -122,18 +122,68 @@ def _trace_one(
     return [np.ascontiguousarray(each.constant) for each in constants], steps
 
 
-def native_fold(kernel: Kernel, ufunc: Any, dtypes: Iterable[Any], *, along: bool, mean: bool = False) -> Kernel:
-    """Do the same for a fold of all elements, or along one dimension; with ``mean`` it is divided by their number."""
+def native_fold(
+    kernel: Kernel, ufunc: Any, dtypes: Iterable[Any], way: str = "fold", *, along: bool = False, mean: bool = False
+) -> Kernel:
+    """Do the same for a fold of all elements, or along one dimension; with ``mean`` it is divided by their number.
+
+    Another ``way`` is one that folds, too.
+    """
     if LOOPS is None or not isinstance(ufunc, np.ufunc):
         return kernel
-    constants = {}
-    if ufunc.identity is not None:
-        for dtype in _PLAIN.intersection(dtypes):
-            # NumPy begins a sum of floats with either zero, according to its version: the sum of -0.0 has its sign.
-            first = np.full(1, -0.0 if ufunc.identity == 0 and dtype.kind in "fc" else ufunc.identity, dtype)
-            if dtype.kind == "c" and ufunc.identity == 0:
-                first[0] = complex(-0.0, -0.0)
-            if (start := np.asarray(ufunc.reduce(first))).dtype is dtype:
-                constants[dtype.num] = (start,)
-    way = "fold along" if along else "fold"
-    return native(way, kernel, ufunc, dtypes, constants=constants, mean=mean)
+    found = {dtype: _start(ufunc, dtype) for dtype in _PLAIN.intersection(dtypes)}
+    constants = {dtype.num: (start,) for dtype, start in found.items() if start is not None}
+    return native("fold along" if along else way, kernel, ufunc, dtypes, constants=constants, mean=mean)
+
+
+def _start(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Array | None:
+    """Return the element with which NumPy begins a fold; None where it is the first of the array."""
+    if ufunc.identity is None:
+        return None
+    # NumPy begins a sum of floats with either zero, according to its version: the sum of -0.0 has its sign.
+    first = np.full(1, -0.0 if ufunc.identity == 0 and dtype.kind in "fc" else ufunc.identity, dtype)
+    if dtype.kind == "c" and ufunc.identity == 0:
+        first[0] = complex(-0.0, -0.0)
+    start: Array = np.asarray(ufunc.reduce(first))
+    return start if start.dtype is dtype else None
+
+
+def native_rows(kernel: Kernel, formula: Callable[..., Any], roles: str, marks: dict[Any, Any] | None = None) -> Kernel:
+    """Do the same for a formula of rows, for float32 and float64; see `row_tape`.
+
+    The ``roles`` are those of the arguments: ``f`` an array, the first of which gives the shape; ``d`` the dimension, which
+    is the last, or ``n`` the shape of a row, of which there is one; then ``c`` an array of one element for each row, ``v``
+    one of the shape of a row, or None; ``0`` a False; ``t`` the mark of the dtype, of ``marks``; ``m`` three bools; ``o`` an
+    option.
+    The formula is called with a tape, the arrays (those of ``v`` may be None), bools and options.
+    """
+    if LOOPS is None:
+        return kernel
+    numbers = {dtype.num: mark for dtype, mark in (marks or {}).items()}
+    maker = partial(_trace_rows, formula, roles)
+    return native("rows", kernel, None, NUMBERS, roles=roles, marks=numbers, maker=maker)
+
+
+#: The bits of a compiled kernel's key: of an array that is there by the place of the argument, from here on three bools.
+_BOOLS: Final = 12
+
+
+def _trace_rows(formula: Callable[..., Any], roles: str, key: int, options: tuple[Any, ...]) -> dict[int, Any]:
+    """Return the formula with some options by the number of the dtype, as a compiled kernel takes it."""
+    from . import row_tape  # only where kernels are compiled
+
+    known = frozenset({None, *(each for each in vars(np).values() if isinstance(each, np.ufunc))})
+    layouts = {"f": row_tape.FULL, "c": row_tape.COLUMN, "v": row_tape.ROW}
+    given = [
+        None if role == "v" and not key >> place & 1 else layouts[role]
+        for place, role in enumerate(roles)
+        if role in layouts
+    ]
+    bools = [[bool(key >> _BOOLS + index & 1) for index in range(3)]] if "m" in roles else []
+    found: dict[int, Any] = {}
+    for dtype in NUMBERS:
+        starts = {(np.add, dtype): _start(np.add, dtype), (np.multiply, dtype): _start(np.multiply, dtype)}
+        traced = row_tape.trace_rows(formula, given, (*bools, *options), dtype, starts, known)
+        if traced is not None:
+            found[dtype.num] = traced
+    return found

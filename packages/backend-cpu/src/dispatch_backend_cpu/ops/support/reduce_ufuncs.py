@@ -19,16 +19,24 @@ ANY: Final[Any] = np.logical_or.reduce
 ALL: Final[Any] = np.logical_and.reduce
 
 
-def row_maxima(a: Array, axis: int) -> Any:
-    """Return the maxima along a dimension, which stays; of many short rows by turning them, which NumPy folds faster."""
+def row_maxima(a: Any, axis: int) -> Any:
+    """Return the maxima along a dimension, which stays; of many short rows by turning them, which NumPy folds faster.
+
+    A symbol that stands for the array records the same.
+    """
+    if not isinstance(a, np.ndarray):
+        return a.row_maxima(axis)
     shape = a.shape
-    if axis in (-1, len(shape) - 1) and (length := shape[-1]) <= _SHORT and a.size >= 48 * length:
+    if axis in (-1, len(shape) - 1) and (length := shape[-1]) <= SHORT_TO_TURN and a.size >= ROWS_TO_TURN * length:
         turned = np.ascontiguousarray(a.reshape(-1, length).T)
         return MAX(turned, 0).reshape(*shape[:-1], 1)
     return MAX(a, axis, None, None, True)
 
 
-_SHORT: Final = 64
+#: From so many elements on, maxima of rows are worth a look at the shape: these rows are turned, if they are so many.
+FEW_TO_TURN: Final = 512
+SHORT_TO_TURN: Final = 64
+ROWS_TO_TURN: Final = 48
 
 
 def product_of(a: Array, axes: None) -> Any:
