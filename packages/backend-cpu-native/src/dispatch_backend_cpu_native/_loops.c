@@ -303,10 +303,10 @@ static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyOb
     npy_intp count = PyArray_SIZE(a);
     if (type == NPY_FLOAT) {
         float *out = (float *)data_of(r), *in = (float *)PyArray_BYTES(a), *gradient = (float *)PyArray_BYTES(g);
-        for (npy_intp i = 0; i < count; i++) out[i] = in[i] <= 0 ? 0 : gradient[i];
+        for (npy_intp i = 0; i < count; i++) { float each = gradient[i]; out[i] = in[i] <= 0 ? 0 : each; } /* read in any case, so that compilers need no branch */
     } else {
         double *out = (double *)data_of(r), *in = (double *)PyArray_BYTES(a), *gradient = (double *)PyArray_BYTES(g);
-        for (npy_intp i = 0; i < count; i++) out[i] = in[i] <= 0 ? 0 : gradient[i];
+        for (npy_intp i = 0; i < count; i++) { double each = gradient[i]; out[i] = in[i] <= 0 ? 0 : each; }
     }
     return r;
 }
