@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -325,9 +326,12 @@ def _install_compiled(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def binaries(session: nox.Session) -> None:
-    """Build the wheels of the compiled packages for this system and every Python into ``dist/``, by cibuildwheel."""
+    """Build the compiled packages' wheels for this system and every Python into ``dist/``; on one system, their sources."""
     session.install(*_group("binaries"))
+    shutil.rmtree(DIST, ignore_errors=True)
     for package in COMPILED:
+        if (sys.platform, platform.machine()) == ("linux", "x86_64"):
+            session.run("python", "-m", "build", "--sdist", "--outdir", str(DIST), str(package))
         # Each processor on a machine of its own.
         env = {"CIBW_ARCHS_LINUX": "auto64"}
         session.run("cibuildwheel", "--output-dir", str(DIST), str(package), env=env)
@@ -435,8 +439,8 @@ def typing(session: nox.Session) -> None:
     checked = [*(str(path.relative_to(ROOT)) for path in SOURCES), VENDOR, "noxfile.py"]
     session.run("mypy", *checked, *session.posargs)
     # What other systems lack is found by their types; each has a cache of its own, or it would be made again each time.
-    for platform in ("win32", "darwin"):
-        there = ["--platform", platform, "--no-warn-unreachable", "--cache-dir", f".mypy_cache/{platform}"]
+    for system in ("win32", "darwin"):
+        there = ["--platform", system, "--no-warn-unreachable", "--cache-dir", f".mypy_cache/{system}"]
         session.run("mypy", *there, *checked, *session.posargs)
     # As users have the packages, by mypy and pyright.
     session.run("python", "tools/check_types.py")

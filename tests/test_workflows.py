@@ -176,7 +176,7 @@ def test_a_release_is_started_by_hand_and_published_without_a_password():
     publish = jobs(path)["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert publish["environment"] == "pypi"
-    assert publish["needs"] == "build"
+    assert publish["needs"] == ["build", "binaries"]
     assert publish["steps"][-1]["uses"].startswith("pypa/gh-action-pypi-publish@")
 
 
