@@ -319,9 +319,11 @@ def _install_compiled(session: nox.Session) -> None:
     # fmt: on
     session.install("--no-compile", *map(str, sorted(folder.glob("*.whl"))))
     session.env["DISPATCH_TEST_NATIVE"] = "1"
-    loops = "from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS"
+    loops = "from dispatch_backend_cpu.ops.support.compiled_kernels import DRAWS, LOOPS"
     front = "from dispatch_core.calls.native import find_front"
-    session.run("python", "-c", f"{loops}; {front}; assert LOOPS and find_front()")  # else their tests skip themselves
+    session.run(
+        "python", "-c", f"{loops}; {front}; assert LOOPS and DRAWS and find_front()"
+    )  # else their tests skip themselves
 
 
 @nox.session(default=False)

@@ -1,4 +1,4 @@
-"""Build the extension; everything else stands in ``pyproject.toml``."""
+"""Build the extensions; everything else stands in ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ PARTS = [f"{FOLDER}/_rows.h", f"{FOLDER}/_losses.h", f"{FOLDER}/_optimizers.h"]
 setup(
     cmdclass={"build_ext": Build},
     ext_modules=[
-        Extension(f"{PACKAGE}._loops", [f"{FOLDER}/_loops.c"], include_dirs=[np.get_include()], depends=PARTS)
+        Extension(f"{PACKAGE}.{name}", [f"{FOLDER}/{name}.c"], include_dirs=[np.get_include()], depends=parts)
+        for name, parts in (("_loops", PARTS), ("_draws", []))
     ],
 )

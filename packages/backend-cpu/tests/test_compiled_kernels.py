@@ -55,6 +55,15 @@ def test_a_module_of_another_layout_is_refused_by_name(distribution):
     )
 
 
+def test_draws_go_with_the_kernels_and_are_missed_by_name(distribution, monkeypatch, caplog):
+    monkeypatch.setattr(compiled_kernels, "LOOPS", None)
+    assert compiled_kernels.find_draws() is None
+    monkeypatch.setattr(compiled_kernels, "LOOPS", SimpleNamespace())
+    distribution(lambda: None)
+    assert compiled_kernels.find_draws() is None
+    assert "compiled draws are off, because dispatch-backend-cpu-native has no find_draws" in caplog.text
+
+
 @pytest.mark.parametrize("value", ["0", "off", " False "])
 def test_the_variable_turns_them_off(distribution, monkeypatch, value):
     monkeypatch.setenv("DISPATCH_NATIVE", value)

@@ -1,5 +1,5 @@
-"""Compiled kernels for small arrays on the cpu: `dispatch_backend_cpu` puts them in the place of its own."""
+"""Compiled kernels for small arrays on the cpu, and random draws: `dispatch_backend_cpu` uses them instead of its own."""
 
-from .finding import find_loops
+from .finding import find_draws, find_loops
 
-__all__ = ["find_loops"]
+__all__ = ["find_draws", "find_loops"]

@@ -12,10 +12,11 @@ from dispatch_aten.errors import OperatorError
 
 from .arrays import Array, memory_order, reinterpret
 from .mersenne_twister import MersenneTwister
-from .ops.support.constants import number
+from .ops.support.constants import NUMBERS, number
 from .output_specs import half_as_float
 
 _BLOCK: Final = 16
+_INT64: Final = np.dtype(np.int64)
 
 
 def _in_memory_order(array: Array) -> Array:
@@ -89,6 +90,24 @@ def _spread(draws: Array, bounds: _Bounds, dtype: np.dtype[Any]) -> Array:
     return exact.astype(half_as_float(dtype), copy=False).astype(dtype, copy=False)
 
 
+def fill_plain_uniform(engine: MersenneTwister, array: Array, low: float, high: float) -> None:
+    """Do as `fill_uniform` for floats or doubles without gaps."""
+    if engine.compiled is not None and low == 0 and high == 1:
+        engine.compiled.uniform(engine.capsule, array)
+        return
+    drawn = draw_uniform(engine, array.size, array.dtype, low, high)
+    array[...] = drawn if array.ndim == 1 else drawn.reshape(array.shape)
+
+
+def fill_plain_normal(engine: MersenneTwister, array: Array, mean: float, std: float) -> None:
+    """Do as `fill_normal` for floats or doubles without gaps."""
+    if engine.compiled is not None:
+        engine.spare_normal = engine.compiled.normal(engine.capsule, array, mean, std, engine.spare_normal)
+        return
+    drawn = draw_normal(engine, array.size, array.dtype, mean, std)
+    array[...] = drawn if array.ndim == 1 else drawn.reshape(array.shape)
+
+
 def fill_normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
     """Store normal numbers."""
     if array.dtype.kind == "c":
@@ -102,6 +121,10 @@ def fill_normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: f
 
 def draw_normal(engine: MersenneTwister, size: int, dtype: np.dtype[Any], mean: float = 0.0, std: float = 1.0) -> Array:
     """Return a vector of normal numbers."""
+    if engine.compiled is not None and dtype in NUMBERS and type(mean) is float and type(std) is float:
+        made = np.empty(size, dtype)
+        fill_plain_normal(engine, made, mean, std)
+        return made
     if size < _BLOCK:
         return np.array([each * std + mean for each in draw_normal_singly(engine, size)], np.float64).astype(
             dtype, copy=False
@@ -172,6 +195,11 @@ def fill_integers(engine: MersenneTwister, array: Array, low: int, high: int) ->
     """Draw from [low, high) by the remainder of a draw, a long one where the range needs it."""
     span = high - low
     if span < _LONG_RANGE:
+        if engine.compiled is not None:
+            made = np.empty(array.size, np.int64)
+            engine.compiled.integers(engine.capsule, made, low, span)
+            _fill(array, made)
+            return
         # 32 bits divide in a fraction of the time of 64.
         offsets = (engine.words(array.size).astype(np.uint32) % np.uint32(span)).astype(np.int64)
         if low:
@@ -235,6 +263,12 @@ def fill_geometric(engine: MersenneTwister, array: Array, p: float) -> None:
 def fill_permutation(engine: MersenneTwister, array: Array) -> None:
     """Shuffle by Fisher and Yates, from the front."""
     count = array.size
+    if engine.compiled is not None:
+        made = array if array.dtype is _INT64 and array.flags.carray else np.empty(count, np.int64)
+        engine.compiled.permutation(engine.capsule, made)
+        if made is not array:
+            array[...] = made
+        return
     draws = engine.words(max(count - 1, 0)) % np.arange(count, 1, -1, dtype=np.uint64)
     if count >= _LONG_SHUFFLE:
         array[...] = _shuffle(draws.view(np.int64), count)
@@ -262,7 +296,7 @@ def _shuffle(draws: Array, count: int) -> Array:
     origin = np.arange(count + 1)
     origin[np.where(partners == places, count, partners)] = places
     origin[count] = count
-    while not np.array_equal(further := origin.take(origin), origin):
+    while not np.logical_and.reduce((further := origin.take(origin)) == origin):
         origin = further
     # Steps with the same partner beside each other, in their order.
     keys = (partners << 32) | places

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from .arrays import Array
+from .ops.support.compiled_kernels import DRAWS
 
 _WORDS: Final = 624
 
@@ -14,16 +15,21 @@ _WORDS: Final = 624
 class MersenneTwister:
     """A Mersenne Twister with torch's seeding, and the normal sample that was drawn but not used.
 
-    It has no lock of its own: the caller holds the generator's.
+    It has no lock of its own: the caller holds the generator's. With compiled draws, which take its ``capsule``, the stream
+    is the same.
 
     >>> MersenneTwister(0).words(2).tolist()
     [2357136044, 2546248239]
     """
 
-    __slots__ = ("_bits", "spare_normal")
+    __slots__ = ("_bits", "capsule", "spare_normal")
+
+    #: The compiled module that fills arrays, or None.
+    compiled: ClassVar[Any] = DRAWS
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.MT19937()
+        self.capsule = self._bits.capsule
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -56,6 +62,10 @@ class MersenneTwister:
 
     def uniform(self, count: int, dtype: np.dtype[Any]) -> Array:
         """Draw from [0, 1): ``float64`` of 53 random bits, else ``float32`` of 24."""
+        if self.compiled is not None:
+            made = np.empty(count, np.float64 if dtype.char == "d" else np.float32)
+            self.compiled.uniform(self.capsule, made)
+            return made
         if count <= _FEW:
             raw = self._bits.random_raw
             if dtype.char == "d":

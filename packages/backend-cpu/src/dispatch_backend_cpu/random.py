@@ -87,17 +87,18 @@ def _inplace(name: str, draw: Draw) -> Kernel:
     return computed_by(kernel, draw)
 
 
-def _inplace_plain(draw: Fresh, is_valid: Callable[[float, float], bool], general: Kernel) -> Kernel:
-    """Make an in-place kernel of two options that stores the result of ``draw`` for plain ones, which need no rule."""
+def _inplace_plain(fill: Draw, is_valid: Callable[[float, float], bool], general: Kernel) -> Kernel:
+    """Make an in-place kernel of two options that calls ``fill`` for plain ones, which need no rule."""
 
     def kernel(self: Array, first: float = 0.0, second: float = 1.0, generator: Generator | None = None) -> Array:
-        flags = self.flags
-        is_plain = generator is None and self.dtype in NUMBERS and flags.c_contiguous and flags.writeable
-        if not is_plain or not (abs(first) < _LARGE and abs(second) < _LARGE and is_valid(first, second)):
+        if generator is not None or self.dtype not in NUMBERS or not self.flags.carray:
+            return general(self, first, second, generator=generator)
+        if (first != 0.0 or second != 1.0) and not (
+            abs(first) < _LARGE and abs(second) < _LARGE and is_valid(first, second)
+        ):
             return general(self, first, second, generator=generator)
         with _DEFAULT.lock:
-            drawn = draw(engine_of(_DEFAULT), self.size, self.dtype, first, second)
-        self[...] = drawn if self.ndim == 1 else drawn.reshape(self.shape)
+            fill(engine_of(_DEFAULT), self, first, second)
         return self
 
     return computed_by(kernel, general)
@@ -126,8 +127,8 @@ _INPLACE: Final[dict[str, Draw]] = {
     "random_.from": _random_from,
 }
 KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
-KERNELS["uniform_"] = _inplace_plain(draws.draw_uniform, operator.le, KERNELS["uniform_"])
-KERNELS["normal_"] = _inplace_plain(draws.draw_normal, lambda mean, std: std >= 0, KERNELS["normal_"])
+KERNELS["uniform_"] = _inplace_plain(draws.fill_plain_uniform, operator.le, KERNELS["uniform_"])
+KERNELS["normal_"] = _inplace_plain(draws.fill_plain_normal, lambda mean, std: std >= 0, KERNELS["normal_"])
 
 
 def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
@@ -225,6 +226,26 @@ for _name, _fresh in (("rand", draws.draw_uniform), ("randn", draws.draw_normal)
     ):
         for _overload in _forms:
             KERNELS[_overload] = _make_form(_fresh, KERNELS[_overload], _overload.endswith("generator"))
+
+
+def _permutation(general: Kernel, takes_generator: bool) -> Kernel:
+    """Make the kernel of a short permutation of whole numbers, which needs no rule."""
+
+    def kernel(n: int, *, generator: Generator | None = None, dtype: ScalarType | None = None, **options: Any) -> Array:
+        if not (0 < n < _SMALL and (dtype is None or dtype is ScalarType.Long)):
+            given = {"generator": generator} if takes_generator else {}
+            return general(n, dtype=dtype, **given, **options)
+        made = np.empty(n, np.int64)
+        source = check_generator(generator)
+        with source.lock:
+            draws.fill_permutation(engine_of(source), made)
+        return made
+
+    return computed_by(kernel, general)
+
+
+for _overload in ("randperm", "randperm.generator"):
+    KERNELS[_overload] = _permutation(KERNELS[_overload], _overload.endswith("generator"))
 
 
 @KERNELS("bernoulli", "bernoulli.p")

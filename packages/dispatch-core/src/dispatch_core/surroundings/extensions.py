@@ -27,9 +27,12 @@ def find_extension(
     (None, '')
     """
     try:
-        found = getattr(import_module(distribution.replace("-", "_")), find)
+        package = import_module(distribution.replace("-", "_"))
     except ImportError:
         return None, ""
+    found = getattr(package, find, None)
+    if found is None:
+        return _refuse(off, f"{distribution} has no {find}. Hint: install it and {owner} in one version")
     text = os.environ.get(VARIABLE, "").strip()
     try:
         if text and not parse_boolean(VARIABLE, text):

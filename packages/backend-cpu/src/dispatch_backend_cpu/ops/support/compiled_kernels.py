@@ -27,6 +27,8 @@ from .constants import NUMBERS
 
 LAYOUT: Final = 3
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
+DRAWS_LAYOUT: Final = 1
+"""The same of the functions that draw."""
 DISTRIBUTION: Final = "dispatch-backend-cpu-native"
 #: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.
 _PLAIN: Final = frozenset(map(np.dtype, "?bhilqBHILQfdFD"))
@@ -45,7 +47,23 @@ def find_loops() -> tuple[Any, str]:
     )
 
 
+def find_draws() -> Any:
+    """Return the compiled module of random draws, or None; they are on and off with the compiled kernels."""
+    if LOOPS is None:
+        return None
+    return find_extension(
+        DISTRIBUTION,
+        "find_draws",
+        DRAWS_LAYOUT,
+        "dispatch-backend-cpu",
+        lambda draws: draws.use(np.log, np.sqrt, np.cos, np.sin),
+        on="compiled draws are on",
+        off="compiled draws are off",
+    )[0]
+
+
 LOOPS, REMARK = find_loops()
+DRAWS: Final = find_draws()
 
 
 def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | None = (), **options: Any) -> Kernel:
