@@ -25,7 +25,7 @@ class Build(build_ext):
 PACKAGE = "dispatch_backend_cpu_native"
 FOLDER = f"src/{PACKAGE}"
 #: The parts of the one file that is compiled.
-PARTS = [f"{FOLDER}/_rows.h", f"{FOLDER}/_losses.h", f"{FOLDER}/_optimizers.h"]
+PARTS = [f"{FOLDER}/_{name}.h" for name in ("halves", "losses", "optimizers", "rows")]
 setup(
     cmdclass={"build_ext": Build},
     ext_modules=[

@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 3
+#define LAYOUT 4
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -71,6 +71,7 @@ struct Kernel {
     PyObject *python, *ufunc, *constants, *weak;
     npy_intp most;                       /* elements of an operand */
     char swapped, keeps_sum;             /* the operands' order, and whether a fold is no mean */
+    char halves;                         /* whether 16-bit floats are served: see `_halves.h` */
     char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
     PyObject *maker;                     /* of chains and of formulas of rows */
@@ -142,12 +143,37 @@ static int read_type(PyObject *number) {
     return (int)type;
 }
 
+typedef union { float f; double d; npy_int64 i; } Number;
+
+/* Write a Python number in an array's type; return whether that is as NumPy does it, and exact for whole numbers. */
+static inline int take_number(PyObject *x, int type, Number *number) {
+    int overflow = 0;
+    if (type == NPY_INT64) {
+        if (!PyLong_CheckExact(x)) return 0;
+        number->i = PyLong_AsLongLongAndOverflow(x, &overflow);
+        return !overflow;
+    }
+    double value;
+    if (PyFloat_CheckExact(x)) value = PyFloat_AS_DOUBLE(x);
+    else if (PyLong_CheckExact(x)) {
+        long long whole = PyLong_AsLongLongAndOverflow(x, &overflow);
+        if (overflow || whole > EXACT || whole < -EXACT) return 0;
+        value = (double)whole;
+    } else return 0;
+    if (type == NPY_FLOAT) number->f = (float)value;
+    else if (type == NPY_DOUBLE) number->d = value;
+    else return 0;
+    return 1;
+}
+
+#include "_halves.h"
+
 /* -------------------------------------------------------------------------------------------------------- element-wise */
 
 static PyObject *serve_unary(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = as_array(args[0]);
     int type = a ? type_of(k, a) : -1;
-    if (type < 0) return NULL;
+    if (type < 0) return a ? narrow_unary(k, a) : NULL;
     PyObject *r = make_array(k->out[type], PyArray_NDIM(a), PyArray_DIMS(a));
     if (!r) return NULL;
     char *at[2] = {PyArray_BYTES(a), data_of(r)};
@@ -214,7 +240,8 @@ static PyObject *serve_binary(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
     PyArrayObject *a = as_array(args[0]), *b = as_array(args[1]), *like = a;
     if (!a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
     int type = type_of(k, a);
-    if (type < 0 || type_of(k, b) < 0) return NULL;
+    if (type < 0) return narrow_binary(k, a, b, 0);
+    if (type_of(k, b) < 0) return NULL;
     npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, size, 0};
     if (!have_one_shape(a, b)) {
         if (PyArray_NDIM(b) == 0) steps[1] = 0;
@@ -229,34 +256,12 @@ static PyObject *serve_binary(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
     return r;
 }
 
-typedef union { float f; double d; npy_int64 i; } Number;
-
-/* Write a Python number in an array's type; return whether that is as NumPy does it, and exact for whole numbers. */
-static inline int take_number(PyObject *x, int type, Number *number) {
-    int overflow = 0;
-    if (type == NPY_INT64) {
-        if (!PyLong_CheckExact(x)) return 0;
-        number->i = PyLong_AsLongLongAndOverflow(x, &overflow);
-        return !overflow;
-    }
-    double value;
-    if (PyFloat_CheckExact(x)) value = PyFloat_AS_DOUBLE(x);
-    else if (PyLong_CheckExact(x)) {
-        long long whole = PyLong_AsLongLongAndOverflow(x, &overflow);
-        if (overflow || whole > EXACT || whole < -EXACT) return 0;
-        value = (double)whole;
-    } else return 0;
-    if (type == NPY_FLOAT) number->f = (float)value;
-    else if (type == NPY_DOUBLE) number->d = value;
-    else return 0;
-    return 1;
-}
-
 static PyObject *serve_number(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = as_array(args[0]);
     int type = a ? type_of(k, a) : -1;
     Number number;
-    if (type < 0 || !take_number(args[1], type, &number)) return NULL;
+    if (type < 0) return a ? narrow_number(k, a, args[1], 0) : NULL;
+    if (!take_number(args[1], type, &number)) return NULL;
     PyObject *r = make_array(k->out[type], PyArray_NDIM(a), PyArray_DIMS(a));
     if (!r) return NULL;
     char *at[3] = {PyArray_BYTES(a), (char *)&number, data_of(r)};
@@ -538,8 +543,9 @@ static PyObject *serve_binary_into(Kernel *k, PyObject *const *args, Py_ssize_t 
     PyArrayObject *a = as_array(args[0]), *b = as_array(args[1]);
     if (!a || !b || PyArray_DESCR(a) != PyArray_DESCR(b)) return NULL;
     int type = type_of(k, a);
-    if (type < 0 || k->out[type] != type || type_of(k, b) < 0) return NULL;
     if (!PyArray_ISWRITEABLE(a) || (a != b && !(is_storage(a) && is_storage(b)))) return NULL;
+    if (type < 0) return narrow_binary(k, a, b, 1);
+    if (k->out[type] != type || type_of(k, b) < 0) return NULL;
     npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, size, size};
     if (!have_one_shape(a, b)) {
         if (PyArray_NDIM(b)) return NULL;
@@ -556,8 +562,10 @@ static PyObject *serve_number_into(Kernel *k, PyObject *const *args, Py_ssize_t 
     PyArrayObject *a = as_array(args[0]);
     int type = a ? type_of(k, a) : -1;
     Number number, factor;
-    if (type < 0 || k->out[type] != type || !PyArray_ISWRITEABLE(a) || !take_number(args[1], type, &number)) return NULL;
+    if (!a || !PyArray_ISWRITEABLE(a)) return NULL;
     if (n == 3 && (!take_number(args[2], NPY_INT64, &factor) || factor.i != 1)) return NULL;
+    if (type < 0) return narrow_number(k, a, args[1], 1);
+    if (k->out[type] != type || !take_number(args[1], type, &number)) return NULL;
     char *at[3] = {PyArray_BYTES(a), (char *)&number, PyArray_BYTES(a)};
     npy_intp size = PyArray_ITEMSIZE(a), steps[3] = {size, 0, size};
     run(k, type, at, PyArray_SIZE(a), steps);
@@ -958,13 +966,13 @@ misfit:
 }
 
 static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options) {
-    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", "arity", "maker", "roles", "marks", NULL};
+    static char *names[] = {"way", "python", "ufunc", "types", "constants", "most", "swapped", "mean", "arity", "maker", "roles", "marks", "halves", NULL};
     const char *way, *roles = "";
     PyObject *python, *ufunc = Py_None, *types = NULL, *constants = NULL, *maker = NULL, *marks = NULL;
     Py_ssize_t most = MOST;
-    int swapped = 0, mean = 0, arity = 0, which = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!nppiOsO!:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
-                                     &constants, &most, &swapped, &mean, &arity, &maker, &roles, &PyDict_Type, &marks)) return NULL;
+    int swapped = 0, mean = 0, arity = 0, halves = 0, which = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, options, "sO|OOO!nppiOsO!i:Kernel", names, &way, &python, &ufunc, &types, &PyDict_Type,
+                                     &constants, &most, &swapped, &mean, &arity, &maker, &roles, &PyDict_Type, &marks, &halves)) return NULL;
     while (ways[which].name && strcmp(ways[which].name, way)) which++;
     if (!ways[which].name) return PyErr_Format(PyExc_ValueError, "there is no way %s to serve a kernel's calls", way);
     if (!PyCallable_Check(python)) return PyErr_Format(PyExc_TypeError, "a kernel is callable, not %R", python);
@@ -1002,6 +1010,7 @@ static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options
     k->most = most < MOST ? most : MOST;
     if (is_fold && k->most > MOST_FOLDED) k->most = MOST_FOLDED;
     k->swapped = (char)swapped;
+    k->halves = (char)halves;
     k->keeps_sum = !mean;
     k->python = Py_NewRef(python);
     k->ufunc = Py_NewRef(ufunc);
@@ -1110,8 +1119,8 @@ static PyObject *facts(PyObject *module, PyObject *x) {
     }
     int which = 0;
     while (ways[which].way != k->way) which++;
-    return types ? Py_BuildValue("{sssOsOsNsnsnsO}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
-                                 "most", (Py_ssize_t)k->most, "arity", (Py_ssize_t)k->arity, "maker", k->maker ? k->maker : Py_None) : NULL;
+    return types ? Py_BuildValue("{sssOsOsNsnsnsOsi}", "way", ways[which].name, "python", k->python, "ufunc", k->ufunc, "types", types,
+                                 "most", (Py_ssize_t)k->most, "arity", (Py_ssize_t)k->arity, "maker", k->maker ? k->maker : Py_None, "halves", k->halves) : NULL;
 }
 
 static PyMethodDef functions[] = {
@@ -1133,6 +1142,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__loops(void) {
     import_array();
     import_umath();
+    find_conversions();
     name_of_dtype = PyUnicode_InternFromString("dtype");
     name_of_alpha = PyUnicode_InternFromString("alpha");
     name_of_beta = PyUnicode_InternFromString("beta");

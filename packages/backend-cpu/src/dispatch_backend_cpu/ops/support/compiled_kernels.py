@@ -25,13 +25,23 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DRAWS_LAYOUT: Final = 1
 """The same of the functions that draw."""
 DISTRIBUTION: Final = "dispatch-backend-cpu-native"
-#: The dtypes with loops of their own; the 16-bit and the longest floats are left to Python.
+#: The dtypes with loops of their own; the longest floats are left to Python, 16-bit ones are in `_HALVES`.
 _PLAIN: Final = frozenset(map(np.dtype, "?bhilqBHILQfdFD"))
+
+
+_ELEMENTWISE: Final = frozenset({"unary", "binary", "number", "binary into", "number into"})
+#: The ufuncs that give of 16-bit floats what they give of float32, rounded once more → whether a Python number is rounded
+#: to float16 before (2), and to bfloat16 (4).
+_HALVES: Final = {
+    **dict.fromkeys((np.add, np.subtract), 1 | 4),
+    **dict.fromkeys((np.multiply, np.true_divide, np.sqrt, np.floor, np.ceil, np.trunc, np.rint), 1),
+    **dict.fromkeys((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal), 1 | 2 | 4),
+}
 
 
 def find_loops() -> tuple[Any, str]:
@@ -75,6 +85,8 @@ def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | 
     if LOOPS is None or not (ufunc is None or isinstance(ufunc, np.ufunc)):
         return kernel
     served = _PLAIN if dtypes is None else _PLAIN.intersection(dtypes)
+    if way in _ELEMENTWISE and ufunc in _HALVES:
+        options["halves"] = _HALVES[ufunc]
     made: Kernel = LOOPS.Kernel(way, kernel, ufunc, sorted(dtype.num for dtype in served), **options)
     return traits_of(kernel)(made)
 
