@@ -6,35 +6,18 @@
  * Target  how the runner of one mask is run; made of a `TargetSpec`, and of use only while that very runner is in the table
  * Layout  where the objects of a frontend's class have their two attributes
  *
- * Questions about a tensor, which no operator answers, are in `questions.c`; backward is in `backward.c`.
+ * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`; questions about a tensor, which
+ * no operator answers, are in `questions.c`.
  *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 3   /* of the specs; `dispatch_core.calls.native` has the same number */
-#define MOST 14    /* arguments of an operator */
-#define SLOTS 4    /* targets of a plan */
-#define LAYOUTS 4  /* frontends of a plan */
-#define SPECIAL 3  /* kernels for one value of an argument */
-#define RESULTS 6
-#define RECIPES 3  /* ways to make a view */
-#define PARTS 8    /* of the value of a view's attribute */
-
-/* Kinds of parameters. */
-enum { TENSOR = 1, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER };
-/* Ways to run a target; an aside is a runner whose calls Python serves. */
-enum { ASIDE = 0, CALL, BODY, RECORD };
-/* Kinds of results. */
-enum { FRESH = 0, VIEW, WRITTEN, PLAIN, VIEWS };
-/* Parts of the value of a view's attribute. */
-enum { CONSTANT = 0, BASE, FIRST, CALLED, OPERATOR, REST, CHOICE, ATTRIBUTE, MADE };
+#define LAYOUT 4 /* of the specs; `dispatch_core.calls.native` has the same number */
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 PyObject *s_mask, *s_data;
 static PyObject *s_schema_type, *s_scalar_type;
-/* Attributes of histories; see `RecordedCall` in `dispatch_core.arrays.protocols`. */
-static PyObject *s_requires_grad, *s_edge, *s_storage, *s_version, *s_next, *s_seq, *s_meta, *s_saved, *s_versions, *s_values, *s_history, *s_shape, *s_dtype;
 int is_on = 1;
 static long frontends;             /* how often there were others */
 
@@ -98,7 +81,7 @@ int is_kind_of_tensor(Layout *layout, PyTypeObject *type) {
 }
 
 /* Return a tensor of an array, to which it takes over the reference. */
-static PyObject *new_tensor(Layout *layout, PyObject *mask, PyObject *data) {
+PyObject *new_tensor(Layout *layout, PyObject *mask, PyObject *data) {
     PyObject *made = layout->make ? PyObject_CallNoArgs(layout->make) : layout->type->tp_alloc(layout->type, 0);
     if (made && layout->make && Py_TYPE(made) != layout->type) {
         int bad = PyObject_SetAttr(made, s_mask, mask) < 0 || PyObject_SetAttr(made, s_data, data) < 0;
@@ -114,56 +97,9 @@ static PyObject *new_tensor(Layout *layout, PyObject *mask, PyObject *data) {
 
 /* ---- Targets ------------------------------------------------------------------------------------------------------ */
 
-/* How a kernel takes the arguments: those of the operator in another order, some of them by name. */
-typedef struct {
-    PyObject *call, *names;
-    int index, positional; /* index: the argument that the kernel is called without, or -1 */
-    PyObject *only;        /* its value */
-    signed char order[MOST];
-} Way;
-
-typedef struct { int kind; PyObject *value, *yes, *no; } Part;
-
-/* How a view of a tensor with one mask is made: a tensor with another mask and an attribute. */
-typedef struct {
-    Mask base; PyObject *mask;
-    Py_ssize_t offset;
-    int count, needs_tuple; /* of the same attribute of the base */
-    Part parts[PARTS];
-} Recipe;
-
-/* How a call is recorded for backward: see `RecordedCall`. */
-typedef struct {
-    PyObject *enabled, *below, *node, *mask, *sequence, *storage, *keep, *view, *no_history, *complete, *version, *mark, *is_differentiable,
-        *defaults, *state_name, *state_member, *find_under, *under; /* under: the target of the runner below */
-    Mask keys, usual; /* usual: the mask of a result below */
-    Py_ssize_t state;
-    int edges, saved, values, saves_result, may_be_integral, is_view;
-    signed char edge[MOST], save[MOST], always[MOST], value[MOST], is_shape[MOST];
-    unsigned users[MOST];
-} Record;
-
-typedef struct {
-    PyObject_HEAD
-    int way, count; /* count: of arguments */
-    PyObject *runner, *thrower;
-    Layout *layout;
-    Way usual, special[SPECIAL];
-    int specials, declines, is_short, itself, results, writes, recipes;
-    PyObject *prefix, *below, *array_type, *coerce, *check_view, *mask, *rebind, *written, *op, *view, *views, *several, *as_list, *refuse;
-    signed char tensors[MOST], kind[RESULTS], source[RESULTS], optional[RESULTS], write[MOST];
-    Recipe recipe[RECIPES];
-    Record *record; /* NULL for other ways */
-} Target;
-
-static PyTypeObject Target_Type;
-
 /* Return the array of a tensor, or the arrays of a list, or any other value, as a new reference. */
-static PyObject *unwrap(Layout *layout, int kind, PyObject *value) {
-    if (kind == TENSOR || (kind == OPTIONAL_TENSOR && value != Py_None)) {
-        PyObject *data = Py_TYPE(value) == layout->type || is_tensor(layout, value) ? AT(value, layout->data) : NULL;
-        return data ? Py_NewRef(data) : PyObject_GetAttr(value, s_data);
-    }
+PyObject *unwrap(Layout *layout, int kind, PyObject *value) {
+    if (kind == TENSOR || (kind == OPTIONAL_TENSOR && value != Py_None)) return array_of(layout, value);
     if (kind != LIST && kind != OPTIONAL_LIST) return Py_NewRef(value);
     PyObject *made = PyList_New(0);
     /* The length is read each time: another thread may change a list. */
@@ -178,7 +114,7 @@ static PyObject *unwrap(Layout *layout, int kind, PyObject *value) {
 }
 
 /* Return a tuple of all arguments, or of all but one. */
-static PyObject *pack(Target *target, PyObject **values, int without) {
+PyObject *pack(Target *target, PyObject **values, int without) {
     PyObject *made = PyTuple_New(target->count - (without >= 0));
     for (int i = 0, k = 0; made && i < target->count; i++) {
         if (i != without) PyTuple_SET_ITEM(made, k++, Py_NewRef(values[i]));
@@ -357,7 +293,7 @@ static PyObject *call_kernel(Target *target, PyObject **values) {
     return data;
 }
 
-static PyObject *run_body(Target *target, PyObject **values) {
+PyObject *run_body(Target *target, PyObject **values) {
     PyObject *data = call_kernel(target, values);
     if (!data) {
         if (!target->is_short || !PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
@@ -385,241 +321,10 @@ static PyObject *run_body(Target *target, PyObject **values) {
     return made;
 }
 
-/* ---- Recording ----------------------------------------------------------------------------------------------------- */
-
-/* Return whether a tensor's attributes, the state of its history with them, are in the slots of the frontend's class. */
-static inline int has_state(Target *target, PyObject *tensor) {
-    PyTypeObject *type = Py_TYPE(tensor);
-    return type == target->layout->type
-        || (is_tensor(target->layout, tensor) && _PyType_Lookup(type, target->record->state_name) == target->record->state_member);
-}
-
-/* Return whether a tensor's mask has one of the keys; -1 for an error. */
-static int has_keys(Layout *layout, PyObject *tensor, Mask keys) {
-    PyObject *mask = is_tensor(layout, tensor) ? Py_XNewRef(AT(tensor, layout->mask)) : NULL;
-    if (!mask) mask = PyObject_GetAttr(tensor, s_mask);
-    if (!mask) return -1;
-    Mask found = PyLong_Check(mask) ? PyLong_AsUnsignedLongLongMask(mask) : 0;
-    Py_DECREF(mask);
-    if (found == (Mask)-1 && PyErr_Occurred()) return -1;
-    return (found & keys) != 0;
-}
-
-/* Return where the gradient of a tensor goes, None where it needs none, as a new reference. */
-static PyObject *find_edge(Layout *layout, Record *record, PyObject *tensor) {
-    int found = tensor == Py_None ? 0 : has_keys(layout, tensor, record->keys);
-    if (found <= 0) return found < 0 ? NULL : Py_NewRef(Py_None);
-    PyObject *state = AT(tensor, record->state);
-    state = state ? Py_NewRef(state) : PyObject_GetAttr(tensor, record->state_name); /* which raises */
-    if (state && PyTuple_CheckExact(state)) {
-        found = PyTuple_GET_SIZE(state) ? has_keys(layout, PyTuple_GET_ITEM(state, 0), record->keys) : 0;
-        Py_DECREF(state);
-        if (found < 0) return NULL;
-        state = found ? PyObject_CallOneArg(record->complete, tensor) : Py_NewRef(record->no_history);
-    }
-    if (!state) return NULL;
-    PyObject *wanted = PyObject_GetAttr(state, s_requires_grad), *edge = NULL;
-    int yes = wanted ? PyObject_IsTrue(wanted) : -1;
-    Py_XDECREF(wanted);
-    if (yes == 0) edge = Py_NewRef(Py_None);
-    else if (yes > 0) edge = (PyObject *)Py_TYPE(state) == record->view ? PyObject_GetAttr(state, s_edge) : Py_NewRef(state);
-    Py_DECREF(state);
-    return edge;
-}
-
-/* Return the version of a tensor, without making a state for one that has none. */
-static PyObject *find_version(Record *record, PyObject *tensor) {
-    PyObject *state = AT(tensor, record->state);
-    if (!state || state == Py_None) return PyLong_FromLong(0);
-    if (PyTuple_CheckExact(state)) return PyObject_CallOneArg(record->version, tensor);
-    Py_INCREF(state);
-    PyObject *storage = PyObject_GetAttr(state, s_storage);
-    Py_DECREF(state);
-    if (!storage) return NULL;
-    PyObject *found = storage == Py_None ? PyLong_FromLong(0) : PyObject_GetAttr(storage, s_version);
-    Py_DECREF(storage);
-    return found;
-}
-
-/* Run what lies below the record; `*is_native` says whether the kernel was called here. */
-static PyObject *run_below(Target *target, PyObject **values, int *is_native) {
-    Record *record = target->record;
-    if (!record->under) {
-        PyObject *found = PyObject_CallNoArgs(record->find_under);
-        if (!found) return NULL;
-        /* A target like this one, of the same operator and the same frontend; None while the runner's results are compared. */
-        if (Py_TYPE(found) == Py_TYPE(target) && ((Target *)found)->count == target->count && !record->under) record->under = found;
-        else Py_DECREF(found);
-    }
-    Target *under = (Target *)record->under;
-    if (under && under->way == BODY && under->layout == target->layout) {
-        *is_native = 1;
-        Py_INCREF(under);
-        PyObject *result = run_body(under, values);
-        Py_DECREF(under);
-        return result;
-    }
-    return PyObject_Vectorcall(record->below, values, target->count, NULL);
-}
-
-/* What a node gets, all of it held. */
-typedef struct { PyObject *edges, *saved, *versions, *values; unsigned wanted; } Kept;
-
-static void drop_kept(Kept *kept) {
-    Py_CLEAR(kept->edges); Py_CLEAR(kept->saved); Py_CLEAR(kept->versions); Py_CLEAR(kept->values);
-}
-
-/* Find the edges, and which of them are wanted. */
-static int find_edges(Target *target, PyObject **values, Kept *kept) {
-    Record *record = target->record;
-    if (!(kept->edges = PyTuple_New(record->edges))) return -1;
-    for (int i = 0; i < record->edges; i++) {
-        PyObject *edge = find_edge(target->layout, record, values[record->edge[i]]);
-        if (!edge) return -1;
-        if (edge != Py_None) kept->wanted |= 1u << i;
-        PyTuple_SET_ITEM(kept->edges, i, edge);
-    }
-    return 0;
-}
-
-/* Keep the arguments that a wanted gradient uses, before the operator runs. */
-static int keep_arguments(Target *target, PyObject **values, Kept *kept) {
-    Record *record = target->record;
-    if (record->saved + record->saves_result && !(kept->saved = PyTuple_New(record->saved + record->saves_result))) return -1;
-    if (record->saved && !(kept->versions = PyTuple_New(record->saved))) return -1;
-    for (int i = 0; i < record->saved; i++) {
-        PyObject *tensor = values[record->save[i]];
-        int keeps = tensor != Py_None && (record->always[i] || (kept->wanted & record->users[i]));
-        PyObject *version = keeps ? find_version(record, tensor) : PyLong_FromLong(0);
-        if (!version) return -1;
-        PyTuple_SET_ITEM(kept->saved, i, Py_NewRef(keeps ? tensor : Py_None));
-        PyTuple_SET_ITEM(kept->versions, i, version);
-    }
-    int is_kept = record->values && !record->defaults;
-    /* The node's class holds the defaults. */
-    for (int i = 0; record->defaults && i < record->values; i++) is_kept |= values[record->value[i]] != PyTuple_GET_ITEM(record->defaults, i);
-    if (!is_kept) return 0;
-    if (!(kept->values = PyTuple_New(record->values))) return -1;
-    for (int i = 0; i < record->values; i++) {
-        PyObject *value = Py_NewRef(values[record->value[i]]);
-        if (record->is_shape[i] && value != Py_None) {
-            PyObject *data = unwrap(target->layout, TENSOR, value);
-            Py_SETREF(value, data ? PyObject_GetAttr(data, s_shape) : NULL);
-            Py_XDECREF(data);
-            if (!value) return -1;
-        }
-        PyTuple_SET_ITEM(kept->values, i, value);
-    }
-    return 0;
-}
-
-/* Return the node of a result, which it does not have yet. */
-static PyObject *make_node(Target *target, PyObject *result, Kept *kept) {
-    Record *record = target->record;
-    PyObject *seq = NULL, *data = NULL, *shape = NULL, *dtype = NULL, *meta = NULL, *storage = NULL, *node = PyObject_CallNoArgs(record->node);
-    int bad = !node || PyObject_SetAttr(node, s_next, kept->edges) < 0;
-    bad = bad || !(seq = PyIter_Next(record->sequence)) || PyObject_SetAttr(node, s_seq, seq) < 0;
-    bad = bad || !(data = unwrap(target->layout, TENSOR, result)) || !(shape = PyObject_GetAttr(data, s_shape)) || !(dtype = PyObject_GetAttr(data, s_dtype));
-    bad = bad || !(meta = PyTuple_Pack(2, shape, dtype)) || PyObject_SetAttr(node, s_meta, meta) < 0;
-    if (!bad && record->saves_result) {
-        PyObject *own = NULL;
-        storage = PyObject_CallNoArgs(record->storage);
-        bad = !storage || PyObject_SetAttr(node, s_storage, storage) < 0 || !(own = PyObject_CallFunctionObjArgs(record->keep, result, storage, NULL));
-        if (!bad) PyTuple_SET_ITEM(kept->saved, record->saved, own);
-    }
-    bad = bad || (kept->saved && PyObject_SetAttr(node, s_saved, kept->saved) < 0);
-    bad = bad || (kept->versions && PyObject_SetAttr(node, s_versions, kept->versions) < 0);
-    bad = bad || (kept->values && PyObject_SetAttr(node, s_values, kept->values) < 0);
-    if (bad && !PyErr_Occurred()) PyErr_SetString(PyExc_StopIteration, ""); /* the sequence has ended */
-    Py_XDECREF(seq); Py_XDECREF(data); Py_XDECREF(shape); Py_XDECREF(dtype); Py_XDECREF(meta); Py_XDECREF(storage);
-    if (bad) Py_CLEAR(node);
-    return node;
-}
-
-/* Give a result its history; the reference to the node is taken over. */
-static int attach(Target *target, PyObject *result, PyObject *node) {
-    Record *record = target->record;
-    if (record->is_view && has_state(target, result)) {
-        PyObject *state = Py_XNewRef(AT(result, record->state));
-        if (state && PyTuple_CheckExact(state)) {
-            Py_SETREF(state, PyObject_CallOneArg(record->complete, result));
-            if (!state) { Py_DECREF(node); return -1; }
-        }
-        if (state && (PyObject *)Py_TYPE(state) == record->view) { /* it has its keys already */
-            int bad = PyObject_SetAttr(state, s_history, node);
-            Py_DECREF(state);
-            Py_DECREF(node);
-            return bad;
-        }
-        Py_XDECREF(state);
-    }
-    if (Py_TYPE(result) == target->layout->type) {
-        PyObject *own = AT(result, target->layout->mask);
-        Py_XSETREF(AT(result, record->state), node);
-        if (own && PyLong_CheckExact(own) && PyLong_AsUnsignedLongLongMask(own) == record->usual) {
-            Py_SETREF(AT(result, target->layout->mask), Py_NewRef(record->mask));
-            return 0;
-        }
-    } else { /* a kernel's own class */
-        int bad = PyObject_SetAttr(result, record->state_name, node);
-        Py_DECREF(node);
-        if (bad < 0) return -1;
-    }
-    PyObject *mask = PyObject_GetAttr(result, s_mask), *done = NULL;
-    if (!mask) return -1;
-    int is_usual = PyLong_CheckExact(mask) && PyLong_AsUnsignedLongLongMask(mask) == record->usual;
-    Py_DECREF(mask);
-    if (is_usual) return PyObject_SetAttr(result, s_mask, record->mask);
-    done = PyObject_CallOneArg(record->mark, result);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
-/* Return whether a call is to be recorded at all; -1 for an error. */
-static int is_enabled(Record *record) {
-    PyObject *found;
-    if (PyContextVar_Get(record->enabled, NULL, &found) < 0) return -1;
-    int yes = found ? PyObject_IsTrue(found) : -1;
-    if (!found) PyErr_SetObject(PyExc_LookupError, record->enabled);
-    Py_XDECREF(found);
-    return yes;
-}
-
-static PyObject *run_record(Target *target, PyObject **values, int *is_native) {
-    Record *record = target->record;
-    for (int i = 0; i < target->count; i++) {
-        int kind = target->tensors[i];
-        if ((kind == TENSOR || (kind == OPTIONAL_TENSOR && values[i] != Py_None)) && !has_state(target, values[i]))
-            return PyObject_Vectorcall(target->runner, values, target->count, NULL);
-    }
-    int yes = is_enabled(record);
-    if (yes <= 0) return yes < 0 ? NULL : run_below(target, values, is_native);
-    Kept kept = {NULL, NULL, NULL, NULL, 0};
-    PyObject *result = NULL, *node = NULL;
-    if (find_edges(target, values, &kept) < 0) goto done;
-    if (!kept.wanted) {
-        drop_kept(&kept);
-        return run_below(target, values, is_native);
-    }
-    if (keep_arguments(target, values, &kept) < 0 || !(result = run_below(target, values, is_native))) goto done;
-    if (record->may_be_integral) {
-        PyObject *answer = PyObject_CallOneArg(record->is_differentiable, result);
-        yes = answer ? PyObject_IsTrue(answer) : -1;
-        Py_XDECREF(answer);
-        if (yes < 0) Py_CLEAR(result);
-        if (yes <= 0) goto done;
-    }
-    node = make_node(target, result, &kept);
-    if (!node || attach(target, result, node) < 0) Py_CLEAR(result);
-done:
-    drop_kept(&kept);
-    return result;
-}
-
 /* ---- Making targets of specs, which are dictionaries -------------------------------------------------------------- */
 
 /* Set `*to` to a new reference to a value, NULL for None; return -1 with an error where it is missing. */
-static int take(PyObject *spec, const char *name, PyObject **to) {
+int take_object(PyObject *spec, const char *name, PyObject **to) {
     PyObject *found = PyMapping_GetItemString(spec, name);
     if (!found) return -1;
     if (found == Py_None) Py_CLEAR(found);
@@ -627,7 +332,7 @@ static int take(PyObject *spec, const char *name, PyObject **to) {
     return 0;
 }
 
-static int take_int(PyObject *spec, const char *name, int *to) {
+int take_int(PyObject *spec, const char *name, int *to) {
     PyObject *found = PyMapping_GetItemString(spec, name);
     if (!found) return -1;
     long number = PyLong_AsLong(found);
@@ -638,7 +343,7 @@ static int take_int(PyObject *spec, const char *name, int *to) {
 }
 
 /* Read a tuple of small numbers of which none is over `limit`; `*count` is how many there are. */
-static int take_numbers(PyObject *spec, const char *name, signed char *to, int most, int limit, int *count) {
+int take_numbers(PyObject *spec, const char *name, signed char *to, int most, int limit, int *count) {
     PyObject *found = PyMapping_GetItemString(spec, name);
     if (!found) return -1;
     Py_ssize_t size = PyTuple_Check(found) ? PyTuple_GET_SIZE(found) : most + 1;
@@ -657,7 +362,7 @@ static int take_numbers(PyObject *spec, const char *name, signed char *to, int m
 
 static int take_way(PyObject *spec, int count, Way *way) {
     int found, given;
-    if (take(spec, "call", &way->call) || take(spec, "names", &way->names) || take(spec, "only", &way->only)) return -1;
+    if (take_object(spec, "call", &way->call) || take_object(spec, "names", &way->names) || take_object(spec, "only", &way->only)) return -1;
     if (take_int(spec, "index", &way->index) || take_int(spec, "positional", &way->positional)) return -1;
     if (take_numbers(spec, "order", way->order, MOST, count - 1, &found)) return -1;
     given = way->names ? (int)PyTuple_Size(way->names) : 0;
@@ -672,8 +377,8 @@ static int take_way(PyObject *spec, int count, Way *way) {
 
 static int take_recipe(PyObject *spec, PyTypeObject *type, Recipe *recipe) {
     PyObject *base = NULL, *attribute = NULL, *parts = NULL;
-    int bad = take(spec, "base", &base) || take(spec, "mask", &recipe->mask) || take(spec, "attribute", &attribute) || take(spec, "parts", &parts);
-    if (!bad && (!base || !recipe->mask || !attribute || !parts || !PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) > PARTS)) {
+    int bad = take_object(spec, "base", &base) || take_object(spec, "mask", &recipe->mask) || take_object(spec, "attribute", &attribute) || take_object(spec, "parts", &parts);
+    if (!bad && (!base || !recipe->mask || !attribute || !parts || !PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) > VIEW_PARTS)) {
         PyErr_SetString(PyExc_ValueError, "a view's spec");
         bad = 1;
     }
@@ -700,10 +405,10 @@ static int take_recipe(PyObject *spec, PyTypeObject *type, Recipe *recipe) {
 static int take_body(PyObject *spec, Target *target) {
     PyObject *layout = NULL, *usual = NULL, *specials = NULL, *recipes = NULL;
     int bad = 1, count;
-#define TAKE(name) if (take(spec, #name, &target->name)) goto done;
+#define TAKE(name) if (take_object(spec, #name, &target->name)) goto done;
     EACH_OBJECT(TAKE)
 #undef TAKE
-    if (take(spec, "layout", &layout) || take(spec, "usual", &usual) || take(spec, "specials", &specials) || take(spec, "recipes", &recipes)) goto done;
+    if (take_object(spec, "layout", &layout) || take_object(spec, "usual", &usual) || take_object(spec, "specials", &specials) || take_object(spec, "recipes", &recipes)) goto done;
     if (take_int(spec, "declines", &target->declines) || take_int(spec, "is_short", &target->is_short) || take_int(spec, "itself", &target->itself)) goto done;
     if (take_numbers(spec, "tensors", target->tensors, MOST, OPTIONAL_LIST, &count) || count != target->count) goto done;
     if (take_numbers(spec, "kinds", target->kind, RESULTS, VIEWS, &target->results)) goto done;
@@ -737,48 +442,6 @@ done:
     return bad ? -1 : 0;
 }
 
-#define EACH_OF_RECORD(DO) DO(enabled) DO(below) DO(node) DO(mask) DO(sequence) DO(storage) DO(keep) DO(view) DO(no_history) DO(complete) \
-    DO(version) DO(mark) DO(is_differentiable) DO(state_name) DO(find_under)
-
-/* Read the spec of a target that records. */
-static int take_record(PyObject *spec, Target *target) {
-    PyObject *layout = NULL, *keys = NULL, *usual = NULL, *users = NULL;
-    int bad = 1, count;
-    Record *record = target->record = PyMem_Calloc(1, sizeof(Record));
-    if (!record) { PyErr_NoMemory(); return -1; }
-#define TAKE(name) if (take(spec, #name, &record->name)) goto done; if (!record->name) goto done;
-    EACH_OF_RECORD(TAKE)
-#undef TAKE
-    if (take(spec, "defaults", &record->defaults) || take(spec, "layout", &layout) || take(spec, "keys", &keys) || take(spec, "usual", &usual)) goto done;
-    if (take(spec, "users", &users) || take_int(spec, "saves_result", &record->saves_result) || take_int(spec, "may_be_integral", &record->may_be_integral)) goto done;
-    if (take_int(spec, "is_view", &record->is_view)) goto done;
-    if (take_numbers(spec, "tensors", target->tensors, MOST, OPTIONAL_LIST, &count) || count != target->count) goto done;
-    if (take_numbers(spec, "edges", record->edge, MOST, target->count - 1, &record->edges) || !record->edges) goto done;
-    if (take_numbers(spec, "saved", record->save, MOST, target->count - 1, &record->saved)) goto done;
-    if (take_numbers(spec, "always", record->always, MOST, 1, &count) || count != record->saved) goto done;
-    if (take_numbers(spec, "values", record->value, MOST, target->count - 1, &record->values)) goto done;
-    if (take_numbers(spec, "shapes", record->is_shape, MOST, 1, &count) || count != record->values) goto done;
-    if (record->defaults && (!PyTuple_Check(record->defaults) || PyTuple_GET_SIZE(record->defaults) != record->values)) goto done;
-    if (!users || !PyTuple_Check(users) || PyTuple_GET_SIZE(users) != record->saved || !layout || Py_TYPE(layout) != &Layout_Type) goto done;
-    if (!PyContextVar_CheckExact(record->enabled) || !PyIter_Check(record->sequence) || !PyUnicode_Check(record->state_name) || !keys || !usual) goto done;
-    for (int i = 0; i < record->saved; i++) {
-        record->users[i] = (unsigned)PyLong_AsUnsignedLongMask(PyTuple_GET_ITEM(users, i));
-        if (record->save[i] < 0) goto done;
-    }
-    for (int i = 0; i < record->edges; i++) if (record->edge[i] < 0) goto done;
-    for (int i = 0; i < record->values; i++) if (record->value[i] < 0) goto done;
-    record->keys = PyLong_AsUnsignedLongLong(keys);
-    record->usual = PyLong_AsUnsignedLongLong(usual);
-    target->layout = (Layout *)Py_NewRef(layout);
-    PyUnicode_InternInPlace(&record->state_name);
-    record->state_member = Py_XNewRef(find_member(target->layout->type, record->state_name, &record->state));
-    bad = PyErr_Occurred() || take(spec, "runner", &target->runner) || take(spec, "thrower", &target->thrower);
-done:
-    if (bad && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a record's spec is not one that this front takes");
-    Py_XDECREF(layout); Py_XDECREF(keys); Py_XDECREF(usual); Py_XDECREF(users);
-    return bad ? -1 : 0;
-}
-
 static PyObject *target_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     PyObject *spec;
     if (!PyArg_ParseTuple(args, "O!:Target", &PyDict_Type, &spec)) return NULL;
@@ -789,7 +452,7 @@ static PyObject *target_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_ValueError, "a target's spec is not one that this front takes");
         bad = 1;
     }
-    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : take(spec, "runner", &made->runner) || take(spec, "thrower", &made->thrower);
+    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : take_object(spec, "runner", &made->runner) || take_object(spec, "thrower", &made->thrower);
     if (!bad && (!made->runner || !made->thrower)) {
         PyErr_SetString(PyExc_ValueError, "a target without a runner");
         bad = 1;
@@ -804,15 +467,14 @@ static int target_traverse(PyObject *self, visitproc visit, void *arg) {
     EACH_OBJECT(VISIT)
 #undef VISIT
     if (own->record) {
-#define VISIT(name) Py_VISIT(own->record->name);
-        EACH_OF_RECORD(VISIT) VISIT(defaults) VISIT(state_member) VISIT(under)
-#undef VISIT
+        int stop = traverse_record(own->record, visit, arg);
+        if (stop) return stop;
     }
     Py_VISIT(own->layout); Py_VISIT(own->usual.call); Py_VISIT(own->usual.names);
     for (int i = 0; i < SPECIAL; i++) { Py_VISIT(own->special[i].call); Py_VISIT(own->special[i].names); Py_VISIT(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
         Py_VISIT(own->recipe[i].mask);
-        for (int k = 0; k < PARTS; k++) { Part *part = &own->recipe[i].parts[k]; Py_VISIT(part->value); Py_VISIT(part->yes); Py_VISIT(part->no); }
+        for (int k = 0; k < VIEW_PARTS; k++) { Part *part = &own->recipe[i].parts[k]; Py_VISIT(part->value); Py_VISIT(part->yes); Py_VISIT(part->no); }
     }
     return 0;
 }
@@ -822,16 +484,12 @@ static int target_clear(PyObject *self) {
 #define CLEAR(name) Py_CLEAR(own->name);
     EACH_OBJECT(CLEAR)
 #undef CLEAR
-    if (own->record) {
-#define CLEAR(name) Py_CLEAR(own->record->name);
-        EACH_OF_RECORD(CLEAR) CLEAR(defaults) CLEAR(state_member) CLEAR(under)
-#undef CLEAR
-    }
+    if (own->record) clear_record(own->record);
     Py_CLEAR(own->layout); Py_CLEAR(own->usual.call); Py_CLEAR(own->usual.names); Py_CLEAR(own->usual.only);
     for (int i = 0; i < SPECIAL; i++) { Py_CLEAR(own->special[i].call); Py_CLEAR(own->special[i].names); Py_CLEAR(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
         Py_CLEAR(own->recipe[i].mask);
-        for (int k = 0; k < PARTS; k++) { Part *part = &own->recipe[i].parts[k]; Py_CLEAR(part->value); Py_CLEAR(part->yes); Py_CLEAR(part->no); }
+        for (int k = 0; k < VIEW_PARTS; k++) { Part *part = &own->recipe[i].parts[k]; Py_CLEAR(part->value); Py_CLEAR(part->yes); Py_CLEAR(part->no); }
     }
     return 0;
 }
@@ -843,7 +501,7 @@ static void target_dealloc(PyObject *self) {
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyTypeObject Target_Type = {
+PyTypeObject Target_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dispatch_calls_native._front.Target",
     .tp_doc = "How the runner of one mask is run, made of a spec.",
     .tp_basicsize = sizeof(Target), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = target_new,
@@ -874,9 +532,9 @@ static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTuple(args, "O!:Plan", &PyDict_Type, &spec)) return NULL;
     Plan *made = (Plan *)cls->tp_alloc(cls, 0);
     if (!made) return NULL;
-    int bad = take(spec, "parameters", &parameters) || take(spec, "layouts", &layouts) || take(spec, "modes", &modes)
-        || take(spec, "table", &made->table) || take(spec, "masked", &made->masked) || take(spec, "numbers", &made->numbers)
-        || take(spec, "alone", &made->alone) || take(spec, "plain", &made->plain) || take(spec, "elsewhere", &made->elsewhere) || take(spec, "make_target", &made->make_target)
+    int bad = take_object(spec, "parameters", &parameters) || take_object(spec, "layouts", &layouts) || take_object(spec, "modes", &modes)
+        || take_object(spec, "table", &made->table) || take_object(spec, "masked", &made->masked) || take_object(spec, "numbers", &made->numbers)
+        || take_object(spec, "alone", &made->alone) || take_object(spec, "plain", &made->plain) || take_object(spec, "elsewhere", &made->elsewhere) || take_object(spec, "make_target", &made->make_target)
         || take_int(spec, "positional", &made->positional) || take_int(spec, "star", &made->star);
     if (!bad) {
         bad = !parameters || !PyTuple_Check(parameters) || PyTuple_GET_SIZE(parameters) > MOST || !PyTuple_GET_SIZE(parameters)
@@ -1478,9 +1136,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__front(void) {
     struct { PyObject **to; const char *text; } names[] = {
         {&s_mask, "_dispatch_mask"}, {&s_data, "_dispatch_data"}, {&s_schema_type, "__schema_type__"}, {&s_scalar_type, "ScalarType"},
-        {&s_requires_grad, "requires_grad"}, {&s_edge, "edge"}, {&s_storage, "storage"}, {&s_version, "version"}, {&s_next, "next"},
-        {&s_seq, "seq"}, {&s_meta, "meta"}, {&s_saved, "saved"}, {&s_versions, "versions"}, {&s_values, "values"}, {&s_history, "history"}, {&s_shape, "shape"},
-        {&s_dtype, "dtype"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!*names[i].to && !(*names[i].to = PyUnicode_InternFromString(names[i].text))) return NULL;
@@ -1491,7 +1146,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (add_questions(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -6,6 +6,23 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#define MOST 14    /* arguments of an operator */
+#define SLOTS 4    /* targets of a plan */
+#define LAYOUTS 4  /* frontends of a plan */
+#define SPECIAL 3  /* kernels for one value of an argument */
+#define RESULTS 6
+#define RECIPES 3  /* ways to make a view */
+#define VIEW_PARTS 8    /* of the value of a view's attribute */
+
+/* Kinds of parameters. */
+enum { TENSOR = 1, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER };
+/* Ways to run a target; an aside is a runner whose calls Python serves. */
+enum { ASIDE = 0, CALL, BODY, RECORD };
+/* Kinds of results. */
+enum { FRESH = 0, VIEW, WRITTEN, PLAIN, VIEWS };
+/* Parts of the value of a view's attribute. */
+enum { CONSTANT = 0, BASE, FIRST, CALLED, OPERATOR, REST, CHOICE, ATTRIBUTE, MADE };
+
 typedef unsigned long long Mask;
 
 #define AT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -18,6 +35,40 @@ typedef struct {
     unsigned version; /* of the known class: any change of it or of its bases gives it another one */
 } Layout;
 
+/* How a kernel takes the arguments: those of the operator in another order, some of them by name. */
+typedef struct {
+    PyObject *call, *names;
+    int index, positional; /* index: the argument that the kernel is called without, or -1 */
+    PyObject *only;        /* its value */
+    signed char order[MOST];
+} Way;
+
+typedef struct { int kind; PyObject *value, *yes, *no; } Part;
+
+/* How a view of a tensor with one mask is made: a tensor with another mask and an attribute. */
+typedef struct {
+    Mask base; PyObject *mask;
+    Py_ssize_t offset;
+    int count, needs_tuple; /* of the same attribute of the base */
+    Part parts[VIEW_PARTS];
+} Recipe;
+
+/* How a call is recorded for backward; see `recording.c`. */
+typedef struct Record Record;
+
+typedef struct {
+    PyObject_HEAD
+    int way, count; /* count: of arguments */
+    PyObject *runner, *thrower;
+    Layout *layout;
+    Way usual, special[SPECIAL];
+    int specials, declines, is_short, itself, results, writes, recipes;
+    PyObject *prefix, *below, *array_type, *coerce, *check_view, *mask, *rebind, *written, *op, *view, *views, *several, *as_list, *refuse;
+    signed char tensors[MOST], kind[RESULTS], source[RESULTS], optional[RESULTS], write[MOST];
+    Recipe recipe[RECIPES];
+    Record *record; /* NULL for other ways */
+} Target;
+
 typedef struct Plan Plan;
 
 typedef struct {
@@ -28,12 +79,26 @@ typedef struct {
     long frontends; /* those that the plan is for; -1 before there was one */
 } Front;
 
-extern PyTypeObject Layout_Type, Front_Type, Question_Type, Method_Type, Item_Type;
+extern PyTypeObject Layout_Type, Target_Type, Front_Type, Question_Type, Method_Type, Item_Type;
 extern PyObject *s_mask, *s_data;
 extern int is_on;
 
 /* Return a member's descriptor, borrowed, and the place of its value. */
 PyObject *find_member(PyTypeObject *type, PyObject *name, Py_ssize_t *offset);
+PyObject *new_tensor(Layout *layout, PyObject *mask, PyObject *data);
+PyObject *unwrap(Layout *layout, int kind, PyObject *value);
+PyObject *pack(Target *target, PyObject **values, int without);
+PyObject *run_body(Target *target, PyObject **values);
+/* Reading specs, which are dictionaries. */
+int take_object(PyObject *spec, const char *name, PyObject **to);
+int take_int(PyObject *spec, const char *name, int *to);
+int take_numbers(PyObject *spec, const char *name, signed char *to, int most, int limit, int *count);
+/* Recording, in `recording.c`. */
+int begin_recording(void);
+int take_record(PyObject *spec, Target *target);
+int traverse_record(Record *record, visitproc visit, void *arg);
+void clear_record(Record *record);
+PyObject *run_record(Target *target, PyObject **values, int *is_native);
 /* Ready the types of `questions.c`, and add them to the module. */
 int add_questions(PyObject *module);
 /* Ready the type of `backward.c`, and add it. */
@@ -49,6 +114,12 @@ int is_kind_of_tensor(Layout *layout, PyTypeObject *type);
 static inline int is_tensor(Layout *layout, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     return type == layout->type || (type == layout->known && type->tp_version_tag == layout->version) || is_kind_of_tensor(layout, type);
+}
+
+/* Return the array of a tensor, as a new reference. */
+static inline PyObject *array_of(Layout *layout, PyObject *tensor) {
+    PyObject *data = Py_TYPE(tensor) == layout->type || is_tensor(layout, tensor) ? AT(tensor, layout->data) : NULL;
+    return data ? Py_NewRef(data) : PyObject_GetAttr(tensor, s_data);
 }
 
 static inline int is_int(PyObject *value) {

@@ -100,21 +100,33 @@ class ViewCode(Record):
 
 
 class RecordedCall(Record):
-    """How a frontend's kernel under an Autograd key records a call with one result, for compiled callers.
+    """How a frontend's kernel under an Autograd key records a call, for compiled callers.
 
-    They do as the kernel: where ``enabled`` is true in the context, they find the edges of the arguments in ``edges``. A
-    tensor whose mask has one of ``keys`` has a state, in a slot that ``attribute`` names: a tuple, of which the first item
-    is another tensor, represents a state that ``complete`` returns for the tensor, or ``no_history`` where that other one
-    has none of the keys. A state with ``requires_grad`` is the edge itself, one of the class ``view`` has it as ``edge``.
+    They do as the kernel: where ``enabled`` is true in the context, they find the edges of the arguments in ``edges``, of
+    each tensor where these are lists. A tensor whose mask has one of ``keys`` has a state, in a slot that ``attribute``
+    names: a tuple, of which the first item is another tensor, represents a state that ``complete`` returns for the tensor,
+    or ``no_history`` where that other one has none of the keys. A state with ``requires_grad`` is the edge itself, one of
+    the class ``view`` has it as ``edge``.
 
-    Where there is an edge, a ``node`` is made. Its attributes are ``next``, the edges; ``seq``, the next number of
-    ``sequence``; ``meta``, shape and dtype of the result's array; ``saved``, the arguments in ``saved`` (each with those
-    whose gradients use it) and, with ``saves_result``, what ``keep`` makes of the result and the node's new ``storage``;
-    ``versions``, those of the saved arguments, by their state's ``storage.version``, or ``version`` for a tuple; and
-    ``values``, the arguments in ``values`` and the shapes of the arrays in ``shapes``, unless all are ``defaults``. The node
-    is the state of the result. Its mask is ``mask``, if it was ``usual``; else ``mark`` gives it its keys. ``below`` is the
-    runner below. With ``may_be_integral`` a result for which ``is_differentiable`` is false has no history. With ``is_view``
-    the node is the ``history`` of a result's state of the class ``view``.
+    Where there is an edge, a ``node`` is made. Its attributes are ``next``, the edges; ``counts``, how many each argument
+    has, where there are lists; ``seq``, the next number of ``sequence``; ``meta``, shape and dtype of the result's array, or
+    ``metas`` of several ``results`` (0: a call decides how many); ``saved``, the arguments in ``saved`` (each with those
+    whose gradients use it) and the results in ``kept``; ``versions``, those of the saved arguments, by their state's
+    ``storage.version``, or ``version`` for a tuple; and ``values``, the arguments in ``values`` and facts, unless all are
+    ``defaults``. A fact in ``facts`` is an argument, or the number of a result, and its reader, None for the shape of the
+    array. A kept result is ``keep(result, storage)`` with the node's new ``storage``, or ``keep_result(result, number)``.
+
+    The node is the state of a lone result. Its mask is ``mask``, if it was ``usual``; else ``mark`` gives it its keys. With
+    ``is_view`` the node is the ``history`` of a result's state of the class ``view``. Or else ``attach`` gives the results
+    and the node to each other, for several results before any is kept. With ``may_be_integral`` a result for which
+    ``is_differentiable`` is false, which ``differentiable`` may tell by the array's dtype, has no history. ``below`` is the
+    runner below.
+
+    A call in place has a ``check`` of the tensor that is written to, before a ``copy`` of it is kept. With ``forward`` one
+    function of the arrays returns the result's array and the values that the node has as ``kept``, with the ``call`` and
+    the ``versions`` of all tensors. It may return ``NotImplemented`` or raise: then ``usual_way`` serves the call, and as
+    often as the first number in ``debt`` says, and where the argument of a pair in ``needed`` was made by a node while no
+    argument in its set has an edge.
     """
 
     enabled: Any
@@ -133,14 +145,24 @@ class RecordedCall(Record):
     version: Callable[[Any], int]
     mark: Callable[[Any], None]
     is_differentiable: Callable[[Any], bool]
+    differentiable: dict[Any, bool]
     edges: tuple[str, ...]
-    saved: tuple[tuple[str, tuple[str, ...]], ...]
-    values: tuple[str, ...]
-    shapes: tuple[str, ...]
-    defaults: tuple[Any, ...] | None
-    saves_result: bool
-    may_be_integral: bool
+    saved: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    values: tuple[str, ...] = ()
+    facts: tuple[tuple[str | int, Callable[[Any], Any] | None], ...] = ()
+    defaults: tuple[Any, ...] | None = None
+    kept: tuple[int, ...] = ()
+    results: int = 1
+    may_be_integral: bool = False
     is_view: bool = False
+    check: Callable[[Any], object] | None = None
+    copy: Callable[[Any], Any] | None = None
+    attach: Callable[[Any, Any], object] | None = None
+    keep_result: Callable[[Any, int], Any] | None = None
+    forward: Callable[..., Any] | None = None
+    usual_way: Kernel | None = None
+    debt: list[int] | None = None
+    needed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class FunctionalBlock(Protocol):

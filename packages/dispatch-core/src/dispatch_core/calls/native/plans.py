@@ -316,44 +316,49 @@ def make_record_spec(
     recording: RecordedCall, signature: CallSignature, find_under: Callable[[Runner], Any]
 ) -> dict[str, Any] | None:
     """Return how a call is recorded for backward; None where the runner is called instead."""
-    places = {parameter.name: index for index, parameter in enumerate(signature.parameters)}
-    tensors = tuple([kind_of(each) if each.tensors else 0 for each in signature.parameters])
-    frontend = FRONTENDS[recording.mask & MARKERS]
-    layout, below = layout_of(frontend), recording.below
-    if layout is None or {LIST, OPTIONAL_LIST} & {*tensors} or max(recording.mask, recording.keys) >= _MASKS:
+    places: dict[str | int, int] = {parameter.name: index for index, parameter in enumerate(signature.parameters)}
+    layout = layout_of(FRONTENDS[recording.mask & MARKERS])
+    if layout is None or max(recording.mask, recording.keys) >= _MASKS or max(recording.kept, default=0) >= _RESULTS:
         return None
-    edges = list(recording.edges)
+    edges = recording.edges
+
+    def as_bits(names: Sequence[str]) -> int:
+        return sum(1 << edges.index(name) for name in names)
+
     return {
+        **{name: getattr(recording, name) for name in _OF_RECORDING},
         "layout": layout,
-        "tensors": tensors,
-        "enabled": recording.enabled,
-        "below": below,
-        "find_under": lambda: find_under(below),
-        "node": recording.node,
-        "mask": recording.mask,
-        "usual": recording.usual,
-        "keys": recording.keys,
-        "sequence": recording.sequence,
-        "storage": recording.storage,
-        "keep": recording.keep,
-        "view": recording.view,
-        "no_history": recording.no_history,
-        "complete": recording.complete,
-        "version": recording.version,
-        "mark": recording.mark,
-        "is_differentiable": recording.is_differentiable,
+        "tensors": tuple([kind_of(each) if each.tensors else 0 for each in signature.parameters]),
+        "find_under": lambda: find_under(recording.below),
+        "usual": recording.usual_way,
+        "usual_mask": recording.usual,
         "state_name": recording.attribute,
         "edges": tuple([places[name] for name in edges]),
         "saved": tuple([places[name] for name, _ in recording.saved]),
         "always": tuple([int({*users} == {*edges}) for _, users in recording.saved]),
-        "users": tuple([sum(1 << edges.index(each) for each in users) for _, users in recording.saved]),
-        "values": tuple([places[name] for name in (*recording.values, *recording.shapes)]),
-        "shapes": tuple([0] * len(recording.values) + [1] * len(recording.shapes)),
-        "defaults": recording.defaults,
-        "saves_result": int(recording.saves_result),
+        "users": tuple([as_bits(users) for _, users in recording.saved]),
+        "values": tuple(
+            [places[name] for name in recording.values] + [places.get(name, name) for name, _ in recording.facts]
+        ),
+        "how": tuple([0] * len(recording.values) + [_how_to_read(*fact) for fact in recording.facts]),
+        "readers": tuple([None] * len(recording.values) + [reader for _, reader in recording.facts]),
         "may_be_integral": int(recording.may_be_integral),
         "is_view": int(recording.is_view),
+        "needed": tuple([edges.index(name) for name, _ in recording.needed]),
+        "needed_by": tuple([as_bits(users) for _, users in recording.needed]),
     }
+
+
+#: What the front takes over of a recording as it stands there.
+_OF_RECORDING: Final = (
+    "enabled below node mask keys sequence storage keep view no_history complete version mark is_differentiable"
+    " differentiable defaults kept results check copy attach keep_result forward debt"
+).split()
+
+
+def _how_to_read(owner: str | int, reader: object) -> int:
+    """Return the number of a way to read a fact: a shape, an answer about an argument, or one about a result."""
+    return 3 if isinstance(owner, int) else 1 if reader is None else 2
 
 
 def _make_way(

@@ -149,7 +149,7 @@ def _write_keeping(derivative: Derivative) -> list[str]:
     return lines
 
 
-def _write_attaching(derivative: Derivative) -> list[str]:
+def write_attaching(derivative: Derivative) -> list[str]:
     """Return the lines that make the node the results' history."""
     if derivative.inplace:
         return ["_turn(self, _n)" if derivative.inplace_view else "_rebase(self, _n)"]
@@ -226,9 +226,9 @@ def write_kernel_source(derivative: Derivative) -> str:
         body += ["if e_self is None and not _dtype(self).is_differentiable:", "    return _r"]
     body += _write_node(derivative)
     if derivative.inplace or derivative.outputs == 1:
-        body += [*_write_keeping(derivative), *_write_attaching(derivative)]
+        body += [*_write_keeping(derivative), *write_attaching(derivative)]
     else:
-        body += [*_write_attaching(derivative), *_write_keeping(derivative)]
+        body += [*write_attaching(derivative), *_write_keeping(derivative)]
     body += ["return _r"]
     condition = f"if {_write_condition(derivative, list(derivative.gradients))}:"
     edges = write_edges(derivative.gradients, derivative.list_inputs, derivative.optional_inputs)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from threading import RLock
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from dispatch_core.calls import define, indent, make_function
+from dispatch_core.calls import define, describe_front, indent, make_function
 from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD, DispatchKey, exclude_keys
 
@@ -32,6 +33,7 @@ from ..saved import NO_HISTORY, make_released_error, make_version_error, read_st
 from .derivative import list_parameters
 from .kernel_source import write_edges, write_version
 from .kernels import format_node_name
+from .recordings import describe_short
 
 #: How many calls go the usual way after a node was taken apart.
 _USUAL: Final = 32
@@ -257,4 +259,7 @@ def make_runner(op: Any, mask: int, gradient: Any, usual: Callable[..., Any], sh
     }
     scope |= {"_forward": gradient.forward, "_next": next, "_sequence": sequence, "_bare": bare, "View": View}
     scope |= {"AUTO": mask & AUTOGRAD, "RECORDED": below | AUTOGRAD_BITS[below], "NO_HISTORY": NO_HISTORY}
-    return make_function(_write_kernel(parameters, tensors, gradient.keeps), f"short autograd of {op.name}", scope)
+    kernel = make_function(_write_kernel(parameters, tensors, gradient.keeps), f"short autograd of {op.name}", scope)
+    if describe_front()[0]:
+        scope["_recording"] = partial(describe_short, gradient, names, scope)
+    return kernel
