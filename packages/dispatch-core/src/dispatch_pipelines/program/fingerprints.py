@@ -58,7 +58,7 @@ class ProgramFingerprint:
         self.successors: dict[int, int] = {}
         #: The context's masks at the calls.
         first = records[0] if records else None
-        self.state: context.State | None = first[5] if isinstance(first, tuple) else getattr(first, "state", None)
+        self.state: context.State | None = first[5] if type(first) is tuple else getattr(first, "state", None)
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -229,7 +229,8 @@ def _add_frees(
                     last[value.index] = place
     frees: list[list[int]] = [[] for _ in order]
     for value_index, place in last.items():
-        frees[place].append(value_index)
+        if place + 1 < len(order):  # after the last part all go
+            frees[place].append(value_index)
     for place, (nodes, run, planned) in enumerate(order):
         calls = tuple([program.nodes[index] for index in nodes])
         made = [each.index for node in calls for each in node.outputs if each is not None]

@@ -106,8 +106,11 @@ def leave(session: Session) -> bool:
 
 def _end(block: Block) -> None:
     session = block.session
-    if block in session.blocks:
-        session.blocks.remove(block)
+    blocks = session.blocks
+    if blocks and blocks[-1] is block:
+        del blocks[-1]
+    elif block in blocks:
+        blocks.remove(block)
     if not session.blocks:
         session.shut()
     block.is_open = block.takes_records = False

@@ -36,6 +36,9 @@ _FIGURES: Final = (
 ).split()
 
 
+#: The attributes that are counters, made at their first use.
+_COUNTERS: Final = frozenset({"eager", "computed", "boundaries"})
+
 #: Make an empty counter, whose own constructor takes longer than all the rest here.
 _no_counts: Final[Callable[[], Counter[Any]]] = partial(Counter.__new__, Counter)
 
@@ -73,13 +76,18 @@ class Stats:
     plan_time = 0
     impl_time = 0
 
-    def __init__(self) -> None:
-        #: (operator, reason) → calls that ran at once.
-        self.eager: Counter[tuple[str, str]] = _no_counts()
-        #: Operator → how many arrays were computed because it needed their sizes.
-        self.computed: Counter[str] = _no_counts()
-        #: Reader of values on the host → how often: an operator, or ``result`` where a value was asked for its array.
-        self.boundaries: Counter[str] = _no_counts()
+    #: (operator, reason) → calls that ran at once.
+    eager: Counter[tuple[str, str]]
+    #: Operator → how many arrays were computed because it needed their sizes.
+    computed: Counter[str]
+    #: Reader of values on the host → how often: an operator, or ``result`` where a value was asked for its array.
+    boundaries: Counter[str]
+
+    def __getattr__(self, name: str) -> Counter[Any]:
+        # Most pipelines count none of these.
+        if name not in _COUNTERS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        return self.__dict__.setdefault(name, _no_counts())
 
     @property
     def recorded_share(self) -> float:

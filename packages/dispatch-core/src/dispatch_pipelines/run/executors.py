@@ -15,7 +15,7 @@ from dispatch_core.layers.stages import active, stage, watch
 
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, describe_kernel_of, fingerprint
-from ..program.model import Node, PlanOptions
+from ..program.model import DEFAULTS, Node, PlanOptions
 from ..record.blocks import paused
 from ..record.errors import describe_call, error_of, has_poisoned_arrays, poison, step_error
 from ..record.pending import Pending, storage_key
@@ -37,7 +37,8 @@ class Executor:
     def __init__(self, options: Mapping[str, Any], stats: Stats) -> None:
         self.options, self.stats = options, stats
         #: The user's options of plans.
-        self.planning = PlanOptions(options["fuse"], options["check_indices"])
+        plain = options["fuse"] and options["check_indices"]
+        self.planning = DEFAULTS if plain else PlanOptions(options["fuse"], options["check_indices"])
         #: Whether steps run by plans: no trace of single steps is asked for.
         self.allows_plans = not options["trace"]
         #: Whether all records may run by one plan, without a report of single steps.
@@ -180,8 +181,9 @@ class PlanRun:
                     is_wrong = True
                     break
                 self._ended += 1
-                for index in part.frees:
-                    values[index] = None
+                if part.frees:
+                    for index in part.frees:
+                        values[index] = None
                 if report is not None:
                     self._publish_ended()
                     report()

@@ -123,7 +123,8 @@ class Pipeline:
                 raise
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
         finally:
-            close_display(session.options["progress"])
+            if (shown := session.options["progress"]) is not None:
+                close_display(shown)
         tidy()
 
     @api_boundary

@@ -52,9 +52,16 @@ class Limits:
         """Return whether unobservable steps are to be searched among ``count``."""
         return count >= self._many
 
-    def postpone_search(self, count: int) -> None:
-        """Search again when there are four times as many as ``count`` steps."""
-        self._many = max(MANY, 4 * count)
+    def postpone_search(self, count: int) -> Limits:
+        """Return limits by which the next search comes when there are four times as many as ``count`` steps."""
+        found = self
+        if self is NONE:  # which all pipelines without limits share
+            found = Limits(None, None)
+        found._many = max(MANY, 4 * count)
+        return found
+
+
+NONE: Final = Limits(None, None)
 
 
 def _count_bytes(step: Step) -> int:

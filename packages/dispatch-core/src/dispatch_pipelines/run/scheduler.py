@@ -25,7 +25,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays.late_arrays import IN_USE
-from dispatch_core.layers.stages import stage
+from dispatch_core.layers.stages import active, stage
 from dispatch_core.surroundings.logs import Log
 
 from ..program import guards
@@ -67,9 +67,17 @@ class Scheduler(StepQueue):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        self.executor = Executor(options, self.stats)
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
+        self._executor: Executor | None = None
+
+    @property
+    def executor(self) -> Executor:
+        """What runs the steps; made for the first of them."""
+        found = self._executor
+        if found is None:
+            found = self._executor = Executor(self.options, self.stats)
+        return found
 
     def check_limits(self) -> None:
         """Flush if the last call has reached a limit, or if the block has ended meanwhile, in another thread."""
@@ -135,14 +143,23 @@ class Scheduler(StepQueue):
 
     # Flushing.
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing has ever been recorded that a flush would look at; an open profile sees all flushes."""
+        return self._executor is None and not (self.records or self._steps or self._failed) and active.get() is None
+
     def flush(self) -> None:
         """Run every step that is observable, and drop the rest.
 
         Raises the first error that nothing has raised yet; see Note [Unread errors].
         """
+        if self.is_idle:
+            self.stats.flushes += 1
+            return
         with self.lock, stage("flush", "flush"):
             self.stats.flushes += 1
-            self.executor.publish_results()
+            if self._running:
+                self.executor.publish_results()
             late = watch_results((*self.records, *self._steps)) if IN_USE else []
             if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
                 self._flush_steps()
@@ -187,8 +204,11 @@ class Scheduler(StepQueue):
         """Run all records by one plan; return False where there can be none."""
         started = perf_counter_ns()
         try:
-            with stage("plan", "find"):
+            if active.get() is None:
                 known = self._find_whole_plan()
+            else:
+                with stage("plan", "find"):
+                    known = self._find_whole_plan()
         except TypeError:  # An argument that is not hashable.
             known = None
         stats = self.stats

@@ -106,6 +106,11 @@ class Session(Scheduler):
 
     def finish(self) -> None:
         """Flush at the end of the last block, or after it where that was interrupted."""
+        if self.is_idle:
+            _LOG.debug("flush of 0 calls: the block ends")
+            self.stats.flushes += 1
+            self.is_unfinished = self.is_open
+            return
         _LOG.debug("flush of %d calls: the block ends", self.waiting)
         try:
             self.flush()

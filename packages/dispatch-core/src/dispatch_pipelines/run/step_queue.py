@@ -16,7 +16,7 @@ from ..record.liveness import are_all_observable, observable_steps
 from ..record.pending import known_storage_key
 from ..record.stats import Stats
 from ..record.steps import RecordedCall, Step, to_step
-from .limits import Limits
+from . import limits
 from .lock import PipelineLock
 
 
@@ -43,7 +43,8 @@ class StepQueue:
         self.stats = Stats()
         #: Held while steps run; see Note [Records become steps].
         self.lock = PipelineLock()
-        self.limits = Limits(options["max_ops"], options["max_bytes"])
+        steps, size = options["max_ops"], options["max_bytes"]
+        self.limits = limits.NONE if steps is size is None else limits.Limits(steps, size)
 
     @property
     def steps(self) -> list[Step]:
@@ -93,11 +94,11 @@ class StepQueue:
         """Drop the steps that are not observable any more."""
         with self.lock:
             if not self._steps and not self.limits.has_bytes and are_all_observable(self.records[:]):
-                self.limits.postpone_search(len(self.records))
+                self.limits = self.limits.postpone_search(len(self.records))
                 return
             steps = self.steps[:]
             self.drop(steps, observable_steps(steps))
-            self.limits.postpone_search(len(self.steps))
+            self.limits = self.limits.postpone_search(len(self.steps))
 
     def drop(self, steps: Sequence[Step], chosen: Sequence[Step]) -> None:
         """Drop those of ``steps`` that are not among ``chosen``."""
