@@ -258,7 +258,7 @@ def _linspace(
     pin_memory: Any = None,
 ) -> Array:
     wanted = NUMPY_DTYPES.get(dtype or DEFAULT_DTYPE.dtype)
-    is_plain = wanted is _FLOAT32 and 1 < steps < _FEW and type(start) in _PLAIN and type(end) in _PLAIN
+    is_plain = wanted is _FLOAT32 and 0 < steps < _FEW and type(start) in _PLAIN and type(end) in _PLAIN
     if is_plain and abs(start) < _LARGE and abs(end) < _LARGE:
         return _count_from_both_ends(np.float32(start), np.float32(end), steps)
     return _linspace_generally(start, end, steps, dtype=dtype)
@@ -266,6 +266,8 @@ def _linspace(
 
 def _count_from_both_ends(first: np.float32, last: np.float32, steps: int) -> Array:
     """Do as `creation` does for ``float32``: the ends and the step are rounded, products and sums are not."""
+    if steps == 1:
+        return np.full(1, first)
     half = steps // 2
     distances = _COUNTED[: steps - half] * float((last - first) / np.float32(steps - 1))
     made = np.empty(steps, np.float32)

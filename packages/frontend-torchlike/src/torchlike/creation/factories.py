@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import Context
 from typing import Any, Final, cast
 
 import numpy as np
@@ -55,15 +56,16 @@ _ask_as_tensor: Final = make_override(lambda: as_tensor)
 
 #: Numbers below it fit into every dtype that they are given here.
 _LARGE: Final = 6e4
+_INT64: Final = np.dtype(np.int64)
 _FLOATS: Final = {ScalarType.Float: np.dtype(np.float32), ScalarType.Double: np.dtype(np.float64)}
 
 
-def _read_small(number: float, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any]] | None:
+def _read_small(number: float, dtype: ScalarType | None) -> np.ndarray[Any, Any] | None:
     """Return a small number as an array of ``dtype``, or of the one that torch infers; None where that takes more."""
     if type(number) is int and (dtype is None or dtype is ScalarType.Long):
-        return (np.array(number, np.int64),)
+        return np.array(number, _INT64)
     kind: Any = _FLOATS.get(get_default_dtype() if dtype is None else dtype)
-    return None if kind is None else (np.array(number, kind),)
+    return None if kind is None else np.array(number, kind)
 
 
 def tensor(
@@ -96,6 +98,9 @@ def tensor(
         return make_in_chunks(tensor, chunks, (data,), given)
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
+    kind = type(data)
+    if (kind is float or kind is int) and -_LARGE < data < _LARGE and (made := _read_small(data, dtype)) is not None:
+        return wrap_result(put(made, device), requires_grad)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -108,9 +113,7 @@ def tensor(
         return wrap_result(copy, requires_grad)
     if isinstance(data, np.ndarray):
         array = copy_array(data)
-    elif type(data) in (float, int) and -_LARGE < data < _LARGE and (made := _read_small(data, dtype)):
-        (array,), dtype = made, None
-    elif is_foreign(data):
+    elif kind is not list and is_foreign(data):
         found = read_foreign(data)
         if isinstance(found, Tensor):
             return wrap_result(found.to(device=device, dtype=dtype, copy=True), requires_grad)
@@ -128,9 +131,17 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
     except TypeError:
         return put(array, device).to(dtype)  # a dtype that NumPy lacks: the backend converts
     if array.dtype != wanted:
-        with np.errstate(all="ignore"):
-            array = array.astype(wanted)
+        try:
+            array = _quiet.run(array.astype, wanted)
+        except RuntimeError:  # another thread is in the context
+            with np.errstate(all="ignore"):
+                array = array.astype(wanted)
     return put(array, device)
+
+
+#: A context in which NumPy does not warn; it is entered in a fraction of the time that ``np.errstate`` takes.
+_quiet: Final = Context()
+_quiet.run(np.seterr, all="ignore")
 
 
 def _pass_class(data: Tensor) -> AbstractContextManager[object]:

@@ -23,6 +23,7 @@ from ..history.metadata import is_plain
 from ..history.transforms import FRONT
 from ..overriding.handling import PLAIN, make_override
 from ..overriding.mode_stack import ENTERED
+from ..tensors.arrays import put
 from ..tensors.foreign_data import is_foreign
 from ..tensors.tensor import Tensor, frontend
 from ..values.dtypes import format_type
@@ -332,6 +333,20 @@ getitem = frontends.make_items(
 )
 
 
+def _make_source(self: Tensor, value: complex) -> Tensor:
+    """Return a number as a tensor of the dtype and on the device of the one that it is written to."""
+    data = self._dispatch_data
+    if type(data) is np.ndarray and data.dtype in _FLOATS and type(value) is float and -_LARGE < value < _LARGE:
+        return put(np.array(value, data.dtype))
+    make = FACTORIES["scalar_tensor"] if isinstance(value, complex) else tensor
+    return make(value, dtype=self.dtype, device=self.device)
+
+
+#: Dtypes that hold every number below.
+_FLOATS: Final = frozenset(map(np.dtype, "fd"))
+_LARGE: Final = 1e30
+
+
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
     if (ENTERED or type(self) is not Tensor or type(value) not in PLAIN or type(index) not in PLAIN) and _ask_setitem(
@@ -353,8 +368,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         )
         raise TypeError(f"can't assign a {type(value).__name__} to a {format_type(self)}{hint}")
     elif left:
-        make = FACTORIES["scalar_tensor"] if isinstance(value, complex) else tensor
-        source = make(value, dtype=self.dtype, device=self.device)
+        _index_put(target, left, _make_source(self, value))
+        return
     else:
         if self.dtype is float16 or 0 in _read_strides(target):
             # Torch makes a tensor of each number. A half holds any then, and elements that share memory are not written to.

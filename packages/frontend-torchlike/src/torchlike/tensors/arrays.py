@@ -195,15 +195,17 @@ def check_dtype(array: np.typing.NDArray[Any] | np.generic) -> None:
 
 @cache
 def _device_put() -> Any:
-    return dc.ops.prims.device_put.default
+    """Return the operator as a function that makes tensors."""
+    op = dc.ops.prims.device_put.default
+    return dc.rename_arguments(op, "device_put", Tensor, lambda *args, **options: wrap(op(*args, **options)))
 
 
 def put(array: np.typing.NDArray[Any], device: DeviceLike = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
-    if array.dtype.type.__module__ != "ml_dtypes":
+    if not _is_known(array.dtype) and array.dtype.type.__module__ != "ml_dtypes":
         check_dtype(array)
-    place = as_device(device) or _CPU
-    return wrap(_device_put()(array, device=place))
+    made: Tensor = _device_put()(array, device=_CPU if device is None else as_device(device))
+    return made
 
 
 def refuse_wrapper(tensor: Tensor, name: str) -> None:
@@ -308,7 +310,8 @@ def from_numpy(ndarray: np.typing.NDArray[Any]) -> Tensor:
         )
     if not _is_known(ndarray.dtype):
         check_dtype(ndarray)
-    return wrap(_device_put()(borrow(ndarray), device=_CPU))
+    made: Tensor = _device_put()(borrow(ndarray), device=_CPU)
+    return made
 
 
 class _Address(ref["np.typing.NDArray[Any]"]):
@@ -343,7 +346,11 @@ def data_ptr(tensor: Tensor) -> int:
     """Return the address of the first element; 0 for tensors without data."""
     data = tensor._dispatch_data
     if type(data) is _ndarray and not included_mask():
-        return read_address(data)
+        known = _addresses.get(id(data))
+        if known is None or known() is not data:
+            return read_address(data)
+        write_recorded(data)
+        return known.value
     refuse_layout(tensor, "data_ptr()")
     if tensor.is_meta or is_wrapper(tensor):
         return 0

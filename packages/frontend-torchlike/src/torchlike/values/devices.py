@@ -37,8 +37,11 @@ def factory_device(value: Any) -> dc.Device | None:
 
 def as_device(value: Any) -> dc.Device | None:
     """Convert None, a name or a device, as users write them."""
+    if value is None or type(value) is device:
+        found: dc.Device | None = value
+        return found
     try:
-        return None if value is None else dc.Device.parse(value)
+        return dc.Device.parse(value)
     except Exception as error:
         trim_traceback(error)
         raise
