@@ -132,3 +132,20 @@ def test_a_history_is_found_alike_by_generated_and_by_plain_code(kind, records):
         assert generated(*values) == plain(*values) == ("recorded" if wanted else "short", values)
         seen.add(wanted)
     assert seen == ({False} if records is False else {False, True})
+
+
+@pytest.mark.parametrize("engine", [codegen, reference])
+def test_an_error_of_the_usual_way_does_not_name_that_of_a_lead(engine):
+    def arguments(*arrays):
+        raise IndexError("of the lead")
+
+    def run(*values):
+        raise ValueError("of the usual way")
+
+    registry = dc.Registry()
+    dc.Library("example", "DEF", registry=registry).define("narrow(Tensor self, int dim) -> Tensor")
+    runner = engine.make_redirect(registry.get("example::narrow"), None, arguments, run)
+    for _ in range(60):  # past the first calls, which run in plain code
+        with pytest.raises(ValueError, match="of the usual way") as caught:
+            runner(Held(np.ones(2)), 0)
+        assert caught.value.__context__ is None

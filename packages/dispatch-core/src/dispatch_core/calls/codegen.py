@@ -358,7 +358,7 @@ def make_redirect(entry: OperatorEntry, target: Runner, arguments: Runner, run: 
         "try:",
         f"    __r = __arguments({kernel_arguments(signature, 0, unwrap=True, in_order=True)})",
         "except __error:",
-        f"    return __below({own})",
+        "    __r = __declined",  # the other runner's errors are not raised on account of this one
         f"return __below({own}) if __r is __declined else __target({signature.parameters[0].word}, *__r)",
     ]
     names = {"__arguments": arguments, "__error": Exception, "__below": run, "__target": target}
