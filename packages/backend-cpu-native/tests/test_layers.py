@@ -199,6 +199,148 @@ def test_the_gradient_of_layer_norm(name, number):
     compare(name, grad, a, [6], mean[:2], mean, weight, None, [True] * 3, served=False)
 
 
+BATCHES = [
+    (16, 8),
+    (4, 3, 5),
+    (1, 2, 3),
+    (3, 1, 1),
+    (3, 1),
+    (1, 4),
+    (64, 16),
+    (2, 3, 4, 5),
+    (16, 8, 8, 8),
+    (5, 2, 33, 31),
+]
+BATCHES += [
+    (1, 1),
+    (1, 1, 7),
+    (300, 2),
+    (7, 1, 65),
+    (30, 17, 3),
+    (2, 5, 1, 1),
+    (4096, 1),
+    (9000, 2),
+    (2, 300, 4),
+    (3, 4, 4096),
+]
+BATCHES += [(2, 2, 8193)]
+
+
+def channels(a, seed):
+    return draws(a.dtype, (a.shape[1],), seed)
+
+
+@cases_of("_native_batch_norm_legit_functional")
+def test_batch_norm(name, number):
+    dtype = dtype_of(number)
+    for shape, momentum in itertools.product(BATCHES, (0.1, 0.0)):
+        for kind, a in enumerate(draws(dtype, shape, 1)):
+            weight, bias, mean, variance = (channels(a, seed)[kind] for seed in (2, 3, 4, 5))
+            for one, two in [(weight, bias), (weight, None), (None, bias), (None, None)]:
+                compare(name, a, one, two, mean, np.abs(variance), True, momentum, 1e-5)
+    a = plain(dtype, (4, 3, 5), 1)
+    weight, bias, mean, variance = (channels(a, seed)[1] for seed in (2, 3, 4, 5))
+    compare(name, a, weight, bias, mean, variance, False, 0.1, 1e-5, served=False)
+    compare(name, a, weight[:2], bias, mean, variance, True, 0.1, 1e-5, served=False)
+    compare(name, a, weight.astype("f2"), bias, mean, variance, True, 0.1, 1e-5, served=False)
+    compare(name, a, weight, bias, mean.reshape(3, 1), variance, True, 0.1, 1e-5, served=False)
+    compare(name, a[:0], weight, bias, mean, variance, True, 0.1, 1e-5, served=False)
+    last = np.ascontiguousarray(plain(dtype, (2, 4, 4, 3), 1)).transpose(0, 3, 1, 2)
+    compare(name, last, weight, bias, mean, variance, True, 0.1, 1e-5, served=False)
+    compare(name, a[:, :, ::2], weight, bias, mean, variance, True, 0.1, 1e-5, served=False)
+
+
+@cases_of("_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training")
+def test_batch_norm_of_fewer_statistics(name, number):
+    dtype, has_running = dtype_of(number), name.endswith("no_training")
+    for shape in BATCHES:
+        for kind, a in enumerate(draws(dtype, shape, 1)):
+            weight, bias, *running = (channels(a, seed)[kind] for seed in (2, 3, 4, 5))
+            for one, two in [(weight, bias), (weight, None), (None, bias), (None, None)]:
+                given = running if has_running else [True]
+                compare(name, a, one, two, *given, 0.1, 1e-5)
+
+
+@cases_of("native_batch_norm_backward")
+def test_the_gradient_of_batch_norm(name, number):
+    dtype = dtype_of(number)
+    masks = [(True, True, True), (True, False, False), (False, True, True)]
+    draw = random.Random(number)
+    for shape in BATCHES:
+        for kind, (grad, a) in enumerate(zip(draws(dtype, shape, 1), draws(dtype, shape, 2), strict=True)):
+            weight, old, variance, mean, rstd = (channels(a, seed)[kind] for seed in (3, 4, 5, 6, 7))
+            for mask in masks:
+                one = draw.choice([weight, None])
+                compare(name, grad, a, one, old, variance, mean, rstd, True, 1e-5, [*mask])
+                compare(name, grad, a, one, None, None, mean, rstd, True, 1e-5, [*mask])
+    for args in (
+        (old, np.abs(variance), mean, rstd, False),
+        (old, variance, None, rstd, True),
+        (old, variance, mean, None, True),
+        (old, variance, mean[:, None], rstd, True),
+    ):
+        compare(name, grad, a, weight, *args, 1e-5, [True] * 3, served=False)
+
+
+FLAT = [(1,), (7,), (1, 1), (3, 5), (2, 3, 4), (64, 10), (1000,), (4096,), (4097,), (70, 65), (130, 500), (3, 1, 2)]
+#: Loss → the options behind the reduction.
+LOSSES = {
+    "mse_loss": [()],
+    "huber_loss": [(1.0,), (0.3,), (2,), (1e300,)],
+    "smooth_l1_loss": [(1.0,), (0.3,), (0,), (0.0,), (1,)],
+    "soft_margin_loss": [()],
+    "l1_loss by a short way": [()],
+}
+
+
+@cases_of(*LOSSES)
+def test_losses_of_two_arrays(name, number):
+    dtype = dtype_of(number)
+    for shape, options, reduction in itertools.product(FLAT, LOSSES[name], (0, 1, 2)):
+        for a, b in zip(draws(dtype, shape, 1), draws(dtype, shape, 2), strict=True):
+            compare(name, a, b, reduction if "short" not in name else 1, *options)
+    compare(name, a, b)
+    compare(name, a, b, 1)
+    for one, two in [
+        (a, a[:1]),
+        (a[:0], a[:0]),
+        (a, np.ones(a.shape, np.float16)),
+        (a.T, b.T),
+        (a[::2], a[::2]),
+        (a[0, 0, 0], b[0, 0, 0]),
+    ]:
+        if "short" not in name:
+            compare(name, np.asarray(one), np.asarray(two), 1, served=False)
+    if name in ("huber_loss", "smooth_l1_loss"):
+        for wrong in (-1.0, "x", None):
+            compare(name, a, b, 1, wrong, served=None if wrong is None else False)
+        compare(name, a, b, 1, float("nan"), served=None)
+        compare(name, a, b, 1, True, served=None)
+
+
+@cases_of("binary_cross_entropy_with_logits")
+def test_the_cross_entropy_of_logits(name, number):
+    dtype = dtype_of(number)
+    for shape, reduction in itertools.product(FLAT, (0, 1, 2)):
+        for a, b in zip(draws(dtype, shape, 1), draws(dtype, shape, 2), strict=True):
+            compare(name, a, b, None, None, reduction)
+    compare(name, a, b, None, None)
+    compare(name, a, b, served=False)
+    compare(name, a, b, b, None, 1, served=False)
+    compare(name, a, b, None, b, 1, served=False)
+
+
+@cases_of("mse_loss_backward")
+def test_the_gradient_of_squares(name, number):
+    dtype = dtype_of(number)
+    for shape, reduction in itertools.product(FLAT, (0, 1, 2)):
+        for grad, a, b in zip(draws(dtype, (), 3), draws(dtype, shape, 1), draws(dtype, shape, 2), strict=True):
+            compare(name, np.asarray(grad), a, b, reduction)
+        compare(name, b, a, b, reduction, served=False)
+        compare(name, np.ones((1,), dtype), a, b, reduction, served=False)
+        compare(name, np.ones((), np.float16), a, b, reduction, served=False)
+
+
 def targets(rows, classes, seed):
     return np.random.default_rng([seed, rows, classes]).integers(0, classes, rows)
 
@@ -257,7 +399,7 @@ def test_the_gradient_of_negative_log_likelihood(name, number):
 
 def test_a_formula_of_rows_says_what_it_does_not_take():
     facts = COMPILED["_softmax"]
-    for roles in ("", "df", "fd?", "fcd", "f", "fd" + "o" * 12):
+    for roles in ("", "df", "fd?", "fcd", "f", "fdF", "fs", "fbd", "s", "so", "kb", "fd" + "o" * 12):
         with pytest.raises(ValueError, match="roles"):
             LOOPS.Kernel("rows", facts["python"], None, [11], roles=roles, marks={}, maker=facts["maker"])
     with pytest.raises(TypeError, match="maker"):

@@ -37,7 +37,7 @@ COMPILED = {
 COMPILED |= {
     f"{name} by a short way": LOOPS.facts(way) | {"kernel": way}
     for name, (way, _) in sorted(SHORT_WAYS.items())
-    if type(way) is LOOPS.Kernel and LOOPS.facts(way)["way"] == "chain"
+    if type(way) is LOOPS.Kernel and LOOPS.facts(way)["way"] in ("chain", "rows")
 }
 CASES = [(name, number) for name, facts in COMPILED.items() for number in facts["types"]]
 SHAPES = [(), (1,), (7,), (1, 1), (3, 5), (1, 6), (6, 1), (2, 3, 4), (64,), (33, 31), (4097,), (130, 500)]

@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 4
+#define LAYOUT 5
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -75,7 +75,8 @@ struct Kernel {
     char was_served, was_left;           /* whether calls were served, and whether one was left to Python */
     signed char loop[TYPES], out[TYPES]; /* by type: the ufunc's loop, or -1, and the type of its results */
     PyObject *maker;                     /* of chains and of formulas of rows */
-    int arity, variants;                 /* of these: the number of arrays or of arguments, and of variants */
+    int arity, variants, first, least;   /* of these: the number of arrays or of arguments, of variants, an array's place, the
+                                            least number of arguments */
     Variant *variant;
     struct RowsVariant *of_rows;
     PyObject *marks, *mark[TYPES];       /* by type: an argument that stands for it */

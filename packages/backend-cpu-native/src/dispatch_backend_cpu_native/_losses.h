@@ -19,11 +19,12 @@ static inline int take_reduction(PyObject *x, PyObject *ignored, npy_intp *reduc
 /* Of (self, target, weight, reduction, ignore_index): the ufunc adds. */
 static PyObject *serve_nll(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = as_array(args[0]);
-    int type = a ? type_of(k, a) : -1;
+    int type = a ? PyArray_TYPE(a) : -1;
     npy_intp reduction;
-    if (type < 0 || PyArray_NDIM(a) != 2 || args[2] != Py_None || !take_reduction(args[3], args[4], &reduction)) return NULL;
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || !PyArray_SIZE(a) || !is_dense(a)) return NULL;
+    if (args[2] != Py_None || !take_reduction(args[3], args[4], &reduction)) return NULL;
     npy_intp rows = PyArray_DIM(a, 0), classes = PyArray_DIM(a, 1), size = PyArray_ITEMSIZE(a);
-    if (rows > MOST_FOLDED || !k->constant[0][type] || (type != NPY_FLOAT && type != NPY_DOUBLE)) return NULL;
+    if (rows > MOST_FOLDED || k->loop[type] < 0 || !k->constant[0][type]) return NULL;
     npy_int64 *target = take_targets(args[1], rows, classes);
     if (!target) return NULL;
     union { float f[64]; double d[64]; } stack;
@@ -63,15 +64,14 @@ static PyObject *serve_nll_gradient(Kernel *k, PyObject *const *args, Py_ssize_t
     PyArrayObject *g = as_array(args[0]), *a = as_array(args[1]), *total = as_array(args[6]);
     npy_intp reduction;
     if (!g || !a || !total || PyArray_DESCR(g) != PyArray_DESCR(a) || PyArray_DESCR(total) != PyArray_DESCR(a)) return NULL;
-    int type = type_of(k, a);
-    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || args[3] != Py_None) return NULL;
+    int type = PyArray_TYPE(a);
+    if ((type != NPY_FLOAT && type != NPY_DOUBLE) || PyArray_NDIM(a) != 2 || !PyArray_SIZE(a) || !is_dense(a) || args[3] != Py_None) return NULL;
     if (!take_reduction(args[4], args[5], &reduction) || !is_dense(g) || !is_dense(total) || PyArray_SIZE(total) != 1) return NULL;
     npy_intp rows = PyArray_DIM(a, 0), classes = PyArray_DIM(a, 1);
     if (reduction ? PyArray_NDIM(g) : PyArray_NDIM(g) != 1 || PyArray_DIM(g, 0) != rows) return NULL;
     npy_int64 *target = take_targets(args[2], rows, classes);
-    PyObject *r = target ? make_array(type, 2, PyArray_DIMS(a)) : NULL;
+    PyObject *r = target ? PyArray_Zeros(2, PyArray_DIMS(a), PyArray_DescrFromType(type), 0) : NULL;
     if (!r) return NULL;
-    memset(data_of(r), 0, (size_t)PyArray_NBYTES((PyArrayObject *)r));
     npy_intp step = reduction ? 0 : 1;
     if (type == NPY_FLOAT) {
         float *out = (float *)data_of(r), *slope = (float *)PyArray_BYTES(g), divisor = *(float *)PyArray_BYTES(total);

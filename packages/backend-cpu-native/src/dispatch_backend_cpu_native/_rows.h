@@ -1,15 +1,16 @@
 /* Formulas of rows: a part of _loops.c.
  *
  * Note [Formulas of rows]
- *     An array is seen as rows of its last dimensions. A formula's values are arrays of that shape (FULL), have an element for
- *     each row (COLUMN), for each place in a row (ROW), or one (ONE). Its lines are calls of ufuncs, and folds along rows or
+ *     An array is seen as rows of its last dimensions, or as samples that have a row for each channel, or as one row. A formula's
+ *     values are arrays of that shape (FULL), have an element for each row (COLUMN), for each place in a row (ROW), or one (ONE). Its lines are calls of ufuncs, and folds along rows or
  *     across them. Folds of arrays with more elements
  *     than MOST_FOLDED, whose parts depend on NumPy's version, and sums of products are made by NumPy itself, within the
  *     backend's context. A result with a nan is left to Python, see has_nan: no nan of a formula ends in a number. Values share memory where one is no longer needed: the backend has chosen, see `row_tape`.
  *
- *     The roles of arguments: f an array, the first of which gives the shape; d the dimension, n the shape of rows, of which
- *     one comes before the next ones; c a column; v an array of the shape of rows, or None; 0 a False; t the mark of the
- *     dtype; m three bools; o an option.
+ *     The roles of arguments: f an array; b one with samples and channels, F one that is a row, one of which, if there is one,
+ *     comes first; d the dimension, n the shape of rows, else one of these; then c a column; v an array of the shape of rows, or
+ *     None; k one of the channels, or None; s one without dimensions; 0 a False; 1 a True; - None; t the mark of the dtype;
+ *     m three bools; o an option, which may be missing at the end. The first array, but for those of s, gives the shape.
  */
 #define MOST_ARGUMENTS 12
 #define MOST_PLACES 64
@@ -28,7 +29,10 @@ typedef struct {
     npy_intp many, narrow, times; /* of a fold of turned rows: see TURN */
 } Line;
 
-typedef struct { int type, layout, slot; npy_intp size; char *constant; } Place;
+/* Numbers that depend on sizes: of the elements that share a statistic. */
+enum { ELEMENTS = 1, BESSEL, TWICE_MEAN };
+
+typedef struct { int type, layout, slot, number; npy_intp size; char *constant; } Place;
 
 typedef struct {
     int places, constants, lines, slots, outs, is_flat, calls_numpy, first;
@@ -138,8 +142,9 @@ static Rows *read_rows(PyObject *given, int arrays) {
         PyObject *each = PyList_GET_ITEM(constants, i);
         Place *place = &rows->place[arrays + i];
         if (place->layout != ONE) goto misfit;
-        if (each == Py_None) { /* the number of elements of a row */
-            if (place->type != NPY_FLOAT && place->type != NPY_DOUBLE) goto misfit;
+        if (PyLong_CheckExact(each)) {
+            place->number = (int)PyLong_AsLong(each);
+            if ((place->type != NPY_FLOAT && place->type != NPY_DOUBLE) || place->number < ELEMENTS || place->number > TWICE_MEAN) goto misfit;
             continue;
         }
         PyArrayObject *array = as_array(each);
@@ -164,9 +169,9 @@ static Rows *read_rows(PyObject *given, int arrays) {
         int shape;
         if (!PyArg_ParseTuple(PyList_GET_ITEM(outs, i), "iCi", &rows->out_slot[i], &shape, &rows->out_type[i])) goto misfit;
         int slot = rows->out_slot[i];
-        const char *names = "1cvf", *at = shape > 0 && shape < 128 ? strchr(names, shape) : NULL;
+        const char *names = "1cvfk", *at = shape > 0 && shape < 128 ? strchr(names, shape) : NULL;
         if (slot < -1 || slot >= rows->slots || rows->out_type[i] < 0 || rows->out_type[i] >= TYPES) goto misfit;
-        if (slot < 0 ? shape != 'e' : !at || at - names != rows->place[rows->slot_place[slot]].layout || rows->slot_out[slot] >= 0) goto misfit;
+        if (slot < 0 ? shape != 'e' : !at || (shape == 'k' ? COLUMN : at - names) != rows->place[rows->slot_place[slot]].layout || rows->slot_out[slot] >= 0) goto misfit;
         if (slot >= 0) rows->slot_out[slot] = i;
         rows->out_shape[i] = (char)shape;
     }
@@ -180,8 +185,8 @@ misfit:
 /* The arguments of a call: see the roles in Note [Formulas of rows]. */
 typedef struct {
     PyArrayObject *full;
-    int type, kept, arrays; /* of dimensions, those before a row's */
-    npy_intp rows, length;
+    int type, kept, arrays, is_batch; /* of dimensions, those before a row's */
+    npy_intp samples, rows, length;
     unsigned key;
     Py_ssize_t options;
     char *data[MOST_ARGUMENTS];
@@ -191,9 +196,13 @@ typedef struct {
 static inline int set_rows(Given *given, int kept) {
     npy_intp *dims = PyArray_DIMS(given->full);
     given->kept = kept;
-    given->rows = given->length = 1;
+    given->samples = given->rows = given->length = 1;
     for (int i = 0; i < PyArray_NDIM(given->full); i++) *(i < kept ? &given->rows : &given->length) *= dims[i];
     return 1;
+}
+
+static inline int is_column(PyArrayObject *a, Given *given) {
+    return a && PyArray_DESCR(a) == PyArray_DESCR(given->full) && PyArray_SIZE(a) == given->rows && is_dense(a);
 }
 
 /* Read an argument by its role; return whether it is served. */
@@ -208,6 +217,21 @@ static inline int read_argument(Kernel *k, char role, PyObject *x, Given *given,
         if (a != full && (!have_one_shape(a, full) || !is_dense(a))) return 0;
         given->data[given->arrays++] = PyArray_BYTES(a);
         return 1;
+    case 'F':
+        given->data[given->arrays++] = PyArray_BYTES(full);
+        return set_rows(given, 0);
+    case 'b':
+        if (ndim < 2) return 0;
+        given->data[given->arrays++] = PyArray_BYTES(full);
+        set_rows(given, 2);
+        given->samples = PyArray_DIM(full, 0);
+        given->rows = PyArray_DIM(full, 1);
+        return given->is_batch = 1;
+    case 's':
+        a = as_array(x);
+        if (!a || PyArray_DESCR(a) != PyArray_DESCR(full) || PyArray_NDIM(a) || !is_dense(a)) return 0;
+        given->data[given->arrays++] = PyArray_BYTES(a);
+        return 1;
     case 'd':
         return take_small(x, &dim) && (dim == -1 || dim == ndim - 1) && set_rows(given, ndim - 1);
     case 'n': {
@@ -220,8 +244,15 @@ static inline int read_argument(Kernel *k, char role, PyObject *x, Given *given,
     }
     case 'c':
         a = as_array(x);
-        if (!a || PyArray_DESCR(a) != PyArray_DESCR(full) || PyArray_SIZE(a) != given->rows || !is_dense(a)) return 0;
+        if (!is_column(a, given)) return 0;
         given->data[given->arrays++] = PyArray_BYTES(a);
+        return 1;
+    case 'k':
+        if (x == Py_None) return 1;
+        a = as_array(x);
+        if (!is_column(a, given) || PyArray_NDIM(a) != 1) return 0;
+        given->data[given->arrays++] = PyArray_BYTES(a);
+        given->key |= bit;
         return 1;
     case 'v':
         if (x == Py_None) return 1;
@@ -233,6 +264,10 @@ static inline int read_argument(Kernel *k, char role, PyObject *x, Given *given,
         return 1;
     case '0':
         return x == Py_False;
+    case '1':
+        return x == Py_True;
+    case '-':
+        return x == Py_None;
     case 't':
         return x == k->mark[given->type];
     case 'm':
@@ -253,7 +288,7 @@ static inline int read_argument(Kernel *k, char role, PyObject *x, Given *given,
 static RowsVariant *find_rows(Kernel *k, Given *given) {
     for (int i = 0; i < k->variants; i++) {
         RowsVariant *variant = &k->of_rows[i];
-        int is_it = variant->key == given->key;
+        int is_it = variant->key == given->key && PyTuple_GET_SIZE(variant->options) == given->options;
         for (Py_ssize_t j = 0; is_it && j < given->options; j++) is_it = are_same(given->option[j], PyTuple_GET_ITEM(variant->options, j));
         if (is_it) return variant;
     }
@@ -284,14 +319,14 @@ static RowsVariant *make_rows(Kernel *k, Given *given) {
 }
 
 static inline npy_intp count_of(int layout, Given *given) {
-    return layout == FULL ? given->rows * given->length : layout == COLUMN ? given->rows : layout == ROW ? given->length : 1;
+    return layout == FULL ? given->samples * given->rows * given->length : layout == COLUMN ? given->rows : layout == ROW ? given->length : 1;
 }
 
 /* Call the loop once where the operands have one shape, else once for each row; rows of one element once. */
 static void call_line(Line *line, Place *place, char **data, Given *given) {
     int out = place[line->places[line->count - 1]].layout, is_mixed = 0;
     char *at[MOST_OPERANDS];
-    npy_intp steps[MOST_OPERANDS], advance[MOST_OPERANDS], count = count_of(out, given), times = 1;
+    npy_intp steps[MOST_OPERANDS], advance[MOST_OPERANDS], count = count_of(out, given), times = 1, samples = 1;
     for (int i = 0; i < line->count; i++) {
         int layout = place[line->places[i]].layout;
         is_mixed |= layout != out && layout != ONE;
@@ -301,10 +336,9 @@ static void call_line(Line *line, Place *place, char **data, Given *given) {
     }
     if (is_mixed) {
         int by_row = given->length > 1;
-        if (by_row) {
-            times = given->rows;
-            count = given->length;
-        }
+        samples = given->samples;
+        times = by_row ? given->rows : 1;
+        count = by_row ? given->length : given->rows;
         for (int i = 0; i < line->count; i++) {
             int layout = place[line->places[i]].layout;
             npy_intp size = place[line->places[i]].size;
@@ -312,14 +346,18 @@ static void call_line(Line *line, Place *place, char **data, Given *given) {
             advance[i] = !by_row ? 0 : layout == FULL ? size * count : layout == COLUMN ? size : 0;
         }
     }
-    for (npy_intp row = 0; row < times; row++) {
-        char *operands[MOST_OPERANDS];
-        npy_intp n = count;
-        for (int i = 0; i < line->count; i++) operands[i] = at[i] + row * advance[i];
-        if (line->kind == CHOOSE) choose(operands, n, steps);
-        else if (n < MOST_SHARED) line->loop(operands, &n, steps, line->data);
-        else { Py_BEGIN_ALLOW_THREADS line->loop(operands, &n, steps, line->data); Py_END_ALLOW_THREADS }
-    }
+    for (npy_intp sample = 0; sample < samples; sample++)
+        for (npy_intp row = 0; row < times; row++) {
+            char *operands[MOST_OPERANDS];
+            npy_intp n = count;
+            for (int i = 0; i < line->count; i++) {
+                operands[i] = at[i] + row * advance[i];
+                if (place[line->places[i]].layout == FULL) operands[i] += sample * times * count * place[line->places[i]].size;
+            }
+            if (line->kind == CHOOSE) choose(operands, n, steps);
+            else if (n < MOST_SHARED) line->loop(operands, &n, steps, line->data);
+            else { Py_BEGIN_ALLOW_THREADS line->loop(operands, &n, steps, line->data); Py_END_ALLOW_THREADS }
+        }
 }
 
 /* Fold each of so many groups of elements that lie side by side; or, across, such rows of groups element by element. */
@@ -372,10 +410,12 @@ static int fold_by_numpy(PyObject *fold, PyObject *array, PyObject *axis, int ty
 static int fold_or_multiply(Rows *rows, Line *line, char **data, Given *given) {
     Place *in = &rows->place[line->places[0]], *out = &rows->place[line->places[line->count - 1]];
     char *from = data[line->places[0]], *to = data[line->places[line->count - 1]];
-    npy_intp size = in->size, count = given->rows, length = given->length, both[2] = {count, length}, results = count_of(out->layout, given);
+    npy_intp size = in->size, count = given->rows, length = given->length, results = count_of(out->layout, given);
+    npy_intp dims[3] = {given->samples, count, length}, *its = given->is_batch ? dims : dims + 1;
+    int ndim = given->is_batch ? 3 : 2;
     if (line->kind == PRODUCTS) {
-        PyObject *one = wrap(in->type, 2, both, from);
-        PyObject *two = line->places[0] == line->places[1] ? Py_XNewRef(one) : wrap(in->type, 2, both, data[line->places[1]]), *found = NULL;
+        PyObject *one = wrap(in->type, ndim, its, from);
+        PyObject *two = line->places[0] == line->places[1] ? Py_XNewRef(one) : wrap(in->type, ndim, its, data[line->places[1]]), *found = NULL;
         const char *subscripts = PyUnicode_AsUTF8(line->call);
         if (one && two && subscripts) {
             PyArrayObject *operands[2] = {(PyArrayObject *)one, (PyArrayObject *)two};
@@ -385,7 +425,7 @@ static int fold_or_multiply(Rows *rows, Line *line, char **data, Given *given) {
         Py_XDECREF(two);
         return keep_result(found, in->type, results, to);
     }
-    int by_numpy = count * length > MOST_FOLDED;
+    int by_numpy = given->samples * count * length > MOST_FOLDED;
     /* TURN: the folds of many short rows are folds across the rows of the array that is turned. */
     if (line->kind == TURN && count * length >= line->many && length <= line->narrow && count >= line->times) {
         char *turned = PyMem_Malloc((size_t)(count * length * size));
@@ -404,11 +444,21 @@ static int fold_or_multiply(Rows *rows, Line *line, char **data, Given *given) {
     }
     if (by_numpy) {
         PyArrayObject *full = given->full;
-        PyObject *array = rows->is_flat ? wrap(in->type, 2, both, from) : wrap(in->type, PyArray_NDIM(full), PyArray_DIMS(full), from);
+        PyObject *array = rows->is_flat ? wrap(in->type, ndim, its, from) : wrap(in->type, PyArray_NDIM(full), PyArray_DIMS(full), from);
         return fold_by_numpy(line->call, array, line->axis, in->type, results, to);
     }
     char *start = line->count == 3 ? data[line->places[1]] : NULL;
-    if (out->layout == ONE) fold_line(line, from, start, to, 1, count * length, size, 0);
+    if (given->is_batch && count > 1) {
+        /* Each sample's rows are folded to what there is. */
+        npy_intp steps[3] = {length > 1 ? 0 : size, size, length > 1 ? 0 : size};
+        for (npy_intp i = 0; i < count; i++) memcpy(to + i * size, start, (size_t)size);
+        for (npy_intp sample = 0; sample < given->samples; sample++)
+            for (npy_intp i = 0; i < (length > 1 ? count : 1); i++) {
+                char *at[3] = {to + i * size, from + (sample * count + i) * length * size, to + i * size};
+                npy_intp n = length > 1 ? length : count;
+                line->loop(at, &n, steps, line->data);
+            }
+    } else if (out->layout == ONE || given->is_batch) fold_line(line, from, start, to, 1, count_of(FULL, given), size, 0);
     else if (out->layout == COLUMN) fold_line(line, from, start, to, count, length, size, 0);
     else if (length == 1) fold_line(line, from, start, to, 1, count, size, 0);
     else fold_line(line, from, start, to, length, count, size, 1);
@@ -421,6 +471,7 @@ static PyObject *make_out(Rows *rows, int which, Given *given) {
     switch (rows->out_shape[which]) {
     case 'e': dims[count++] = 0; break;
     case 'f': for (int i = 0; i < ndim; i++) dims[count++] = its[i]; break;
+    case 'k': dims[count++] = given->rows; break;
     case 'c': for (int i = 0; i < ndim; i++) dims[count++] = i < given->kept ? its[i] : 1; break;
     case 'v': for (int i = given->kept; i < ndim; i++) dims[count++] = its[i]; break;
     default: break;
@@ -432,8 +483,8 @@ static PyObject *run_rows(Rows *rows, Given *given) {
     PyObject *out[MOST_OPERANDS] = {NULL}, *found = NULL;
     char *memory[MOST_SLOTS], *data[MOST_PLACES], stack[ON_STACK], *scratch = stack;
     size_t needed = 0, begins[MOST_SLOTS];
-    double length = (double)given->length;
-    float short_length = (float)given->length;
+    double elements = (double)(given->samples * given->length), numbers[] = {0, elements, elements > 1 ? elements / (elements - 1) : NPY_NAN, 2.0 / elements};
+    float short_numbers[] = {0, (float)numbers[1], (float)numbers[2], (float)numbers[3]};
     int is_entered = 0, is_done = -1;
     for (int i = 0; i < rows->outs; i++)
         if (!(out[i] = make_out(rows, i, given))) goto end;
@@ -449,9 +500,9 @@ static PyObject *run_rows(Rows *rows, Given *given) {
         Place *place = &rows->place[i];
         if (place->slot >= 0) data[i] = memory[place->slot];
         else if (i < rows->first) data[i] = given->data[i];
-        else data[i] = place->constant ? place->constant : place->type == NPY_FLOAT ? (char *)&short_length : (char *)&length;
+        else data[i] = place->constant ? place->constant : place->type == NPY_FLOAT ? (char *)&short_numbers[place->number] : (char *)&numbers[place->number];
     }
-    if (rows->calls_numpy || given->rows * given->length > MOST_FOLDED) {
+    if (rows->calls_numpy || count_of(FULL, given) > MOST_FOLDED) {
         if (!quiet || PyContext_Enter(quiet) < 0) goto end;
         is_entered = 1;
     }
@@ -477,12 +528,12 @@ end:
 /* Of the arguments that the kernel's roles name. */
 static PyObject *serve_rows(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     Given given;
-    if (names || n != k->arity || !(given.full = as_array(args[0])) || !PyArray_NDIM(given.full)) return NULL;
+    if (names || n > k->arity || n < k->least || !(given.full = as_array(args[k->first])) || !PyArray_NDIM(given.full)) return NULL;
     if ((given.type = type_of(k, given.full)) < 0) return NULL;
     given.key = 0;
     given.arrays = 0;
-    given.options = 0;
-    for (int i = 0; i < k->arity; i++)
+    given.options = given.is_batch = 0;
+    for (int i = 0; i < n; i++)
         if (!read_argument(k, k->roles[i], args[i], &given, 1u << i)) return NULL;
     /* A row and a column of one element each are of one shape. */
     if (given.rows == 1 && given.length == 1 && strchr(k->roles, 'v')) return NULL;
@@ -497,12 +548,16 @@ static int set_roles(Kernel *k, const char *roles, PyObject *marks) {
     PyObject *number, *mark;
     Py_ssize_t at = 0;
     size_t count = strlen(roles);
-    size_t known = strspn(roles, "fdncv0tmo"), before = strcspn(roles, "dn"), after = strcspn(roles, "cv");
-    if (!count || count > MOST_ARGUMENTS || known != count || roles[0] != 'f' || before == count || after < before) {
+    size_t known = strspn(roles, "fbFdncvks01-tmo"), before = strcspn(roles, "dnbF"), after = strcspn(roles, "cvk"), first = strcspn(roles, "fbF");
+    if (count > MOST_ARGUMENTS || known != count || first == count || before == count || after < before ||
+        strcspn(roles + first + 1, "bF") + first + 1 != count || strspn(roles, "s") != first) {
         PyErr_Format(PyExc_ValueError, "not the roles of arguments: %s", roles);
         return -1;
     }
     strcpy(k->roles, roles);
+    k->first = (int)first;
+    k->least = (int)count;
+    while (roles[k->least - 1] == 'o') k->least--;
     k->arity = (int)count;
     k->marks = PyDict_Copy(marks);
     if (!k->marks) return -1;

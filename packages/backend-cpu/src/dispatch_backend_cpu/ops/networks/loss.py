@@ -10,6 +10,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError, OperatorError
 from dispatch_aten.shapes import wrap_dim
+from dispatch_core.calls import define, make_function
 
 from ...arrays import Array, dtype_of
 from ...kernel_table import Kernel, KernelTable
@@ -186,6 +187,13 @@ def reduce(losses: Array, reduction: int) -> Any:
     return SUM(losses, None) if reduction == _SUM else losses
 
 
+def _reduce_traced(tape: Any, losses: Any, reduction: int) -> Any:
+    """Do as `reduce` with symbols."""
+    if reduction == _MEAN:
+        return SUM(losses, None) / number(tape.elements, losses)
+    return SUM(losses, None) if reduction == _SUM else losses
+
+
 def _square_difference(a: Array, b: Array) -> Any:
     difference = a - b
     return difference * difference
@@ -232,14 +240,23 @@ def make_loss(formula: Callable[..., Any], general: Kernel, options: str = "", *
     def compute(self: Array, target: Array, reduction: int, *options: float) -> Any:
         return reduce(formula_in_tiles(formula, (self, target), options), reduction)
 
-    return attempt(
-        "self, target, reduction=1" + (f", {options}" if options else ""),
+    parameters = "self, target, reduction=1" + (f", {options}" if options else "")
+    kernel = attempt(
+        parameters,
         f"{_PLAIN} and {_DENSE} and {also}",
         f"run(compute, self, target, reduction{names})",
         general,
         operands="self, target",
         compute=compute,
     )
+
+    def trace(tape: Any, *given: Any) -> Any:
+        body = [f"return (formula(self, target{names}), reduction) if {also} else NotImplemented"]
+        text = define(f"losses({parameters})", body)
+        found = make_function(text, "losses with options", {"formula": formula}, is_shared=True)(*given)
+        return _reduce_traced(tape, *found)
+
+    return native_rows(kernel, trace, "Ff" + "o" * (1 + len([each for each in by_position.split(", ") if each])))
 
 
 #: Loss → its formula, the options behind the reduction, and which of them are right.
@@ -286,8 +303,12 @@ def _cross_entropy_with_logits(
 
 def _square_slope(grad: Array, a: Array, b: Array, reduction: int) -> Any:
     difference = a - b
-    factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
-    return factor * difference * grad
+    return number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference) * difference * grad
+
+
+def _trace_square_slope(tape: Any, grad: Any, a: Any, b: Any, reduction: int) -> Any:
+    difference = a - b
+    return number(tape.twice_mean if reduction == _MEAN else 2.0, difference) * difference * grad
 
 
 def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array, reduction: int) -> Any:
@@ -339,7 +360,7 @@ KERNELS.update({name: _loss_kernel(name, *row) for name, row in _LOSSES.items()}
 KERNELS["_softmax"] = _softmax_kernel("_softmax", exponents)
 KERNELS["_log_softmax"] = _softmax_kernel("_log_softmax", logarithms)
 
-KERNELS["binary_cross_entropy_with_logits"] = attempt(
+_from_logits: Final = attempt(
     "self, target, weight=None, pos_weight=None, reduction=1",
     f"weight is None and pos_weight is None and {_PLAIN} and {_DENSE}",
     "run(compute, self, target, reduction)",
@@ -347,10 +368,13 @@ KERNELS["binary_cross_entropy_with_logits"] = attempt(
     operands="self, target",
     compute=lambda self, target, reduction: reduce(formula_in_tiles(_with_logits, (self, target)), reduction),
 )
+KERNELS["binary_cross_entropy_with_logits"] = native_rows(
+    _from_logits, lambda tape, a, b, reduction=_MEAN: _reduce_traced(tape, _with_logits(a, b), reduction), "Ff--o"
+)
 KERNELS["_softmax_backward_data"] = _softmax_backward("_softmax_backward_data", softmax_slope)
 KERNELS["_euclidean_dist"] = make_kernel("_euclidean_dist", euclidean_distances)
 KERNELS["_log_softmax_backward_data"] = _softmax_backward("_log_softmax_backward_data", log_softmax_slope)
-KERNELS["mse_loss_backward"] = attempt(
+_squares_backward: Final = attempt(
     "grad_output, self, target, reduction",
     f"{_PLAIN} and {_DENSE} and grad_output.dtype is self.dtype and not grad_output.ndim",
     "run(compute, grad_output, self, target, reduction)",
@@ -358,6 +382,7 @@ KERNELS["mse_loss_backward"] = attempt(
     operands="grad_output, self, target",
     compute=_square_slope,
 )
+KERNELS["mse_loss_backward"] = native_rows(_squares_backward, _trace_square_slope, "sFfo")
 _ROWS: Final = (
     "self.ndim == 2 and self.dtype in NUMBERS and self.size and target.dtype is INT64 and target.shape == self.shape[:1]"
     " and (weight is None or (weight.dtype is self.dtype and weight.shape == self.shape[1:]))"

@@ -29,7 +29,7 @@ KERNELS: Final = KernelTable()
 class _Cut:
     """The shapes of input, statistics and weight that broadcast, and how elements that share one are added up."""
 
-    __slots__ = ("elements", "shape", "statistics", "to_statistics", "to_weight", "weight")
+    __slots__ = ("bessel", "elements", "shape", "statistics", "to_statistics", "to_weight", "weight")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class _Cut:
         self.shape, self.statistics, self.weight = shape, statistics, weight
         self.to_statistics, self.to_weight = _Sum(to_statistics), _Sum(to_weight)
         self.elements = max(math.prod(shape) // max(math.prod(statistics), 1), 1)
+        self.bessel = self.elements / (self.elements - 1) if self.elements > 1 else math.nan
 
 
 class _Sum:
@@ -232,13 +233,22 @@ def _batch_norm_functional(
 ) -> tuple[Array, ...]:
     cut = _cut_batch(input.shape)
     out, mean, variance, rstd = standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
-    bessel = cut.elements / (cut.elements - 1) if cut.elements > 1 else math.nan
-    unbiased = variance * number(bessel, variance)
     moved = [
-        found if (found := _move(old, new, momentum)).shape == old.shape else found.reshape(old.shape)
-        for old, new in ((running_mean, mean), (running_var, unbiased))
+        found if found.shape == old.shape else found.reshape(old.shape)
+        for found, old in zip(
+            _move_statistics(cut, running_mean, running_var, mean, variance, momentum),
+            (running_mean, running_var),
+            strict=True,
+        )
     ]
     return out, mean, rstd, *moved
+
+
+def _move_statistics(
+    cut: Any, running_mean: Array, running_var: Array, mean: Array, variance: Array, momentum: float
+) -> tuple[Any, Any]:
+    unbiased = variance * number(cut.bessel, variance)
+    return _move(running_mean, mean, momentum), _move(running_var, unbiased, momentum)
 
 
 def _batch_norm_without_training(
@@ -254,18 +264,33 @@ def _batch_norm_without_training(
     """Multiply by one factor and add one summand for each channel."""
     dtype = half_as_float(input.dtype)
     kept = np.promote_types(dtype, half_as_float(running_mean.dtype))
-    variance = cast(running_var, kept)
-    scale = number(1, variance) / np.sqrt(variance + number(eps, variance))
-    if weight is not None:
-        scale = scale * cast(weight, kept)
-    shift = -(cast(running_mean, kept) * scale)
-    if bias is not None:
-        shift = shift + cast(bias, kept)
+    factor, summand = (None if each is None else cast(each, kept) for each in (weight, bias))
     by_channel = (-1, *[1] * (input.ndim - 2))
-    out = cast(input, dtype) * scale.reshape(by_channel)
-    out += shift.reshape(by_channel)
+    out = _evaluate(
+        cast(input, dtype), factor, summand, cast(running_mean, kept), cast(running_var, kept), eps, by_channel
+    )
     nothing = np.empty(0, specs[1].array_dtype)
     return out, nothing, nothing
+
+
+def _evaluate(
+    wide: Array,
+    factor: Array | None,
+    summand: Array | None,
+    mean: Array,
+    variance: Array,
+    eps: float,
+    by_channel: tuple[int, ...],
+) -> Array:
+    scale = number(1, variance) / np.sqrt(variance + number(eps, variance))
+    if factor is not None:
+        scale = scale * factor
+    shift = -(mean * scale)
+    if summand is not None:
+        shift = shift + summand
+    out = wide * scale.reshape(by_channel)
+    out += shift.reshape(by_channel)
+    return out
 
 
 def _native_layer_norm_backward(
@@ -331,33 +356,82 @@ _COMPUTE: Final[dict[str, Kernel]] = {
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 
 
-class _CutOfRows:
+class _TracedCut:
     """Stands for a cut in the trace of a formula, whose symbols know what broadcasts."""
 
-    def __init__(self, tape: Any) -> None:
-        self._tape = tape
-        self.elements = tape.length
-        self.statistics, self.weight = "p", "s"
+    def __init__(self, tape: Any, *, is_batch: bool = False) -> None:
+        self._tape, self._is_batch = tape, is_batch
+        self.elements, self.bessel = tape.elements, tape.bessel
+        self.statistics, self.weight = ("c", "c") if is_batch else ("p", "s")
 
     def to_statistics(self, array: Any, other: Any = None) -> Any:
-        return SUM(array, (1,)) if other is None else self._tape.products("ps,ps->p", array, other)
+        return self._sum(
+            (0, 2) if self._is_batch else (1,), "ncs,ncs->c" if self._is_batch else "ps,ps->p", array, other
+        )
 
     def to_weight(self, array: Any, other: Any = None) -> Any:
-        return SUM(array, (0,)) if other is None else self._tape.products("ps,ps->s", array, other)
+        return self._sum(
+            (0, 2) if self._is_batch else (0,), "ncs,ncs->c" if self._is_batch else "ps,ps->s", array, other
+        )
+
+    def _sum(self, axes: tuple[int, ...], products: str, array: Any, other: Any) -> Any:
+        return SUM(array, axes) if other is None else self._tape.products(products, array, other)
 
 
-def _normalize_rows(tape: Any, a: Any, weight: Any, bias: Any, eps: float) -> Any:
-    out, mean, _, rstd = standardize_cut(_CutOfRows(tape), a, weight, bias, eps)
-    return out, mean, rstd
+def _trace_layers(tape: Any, a: Any, weight: Any, bias: Any, eps: float) -> list[Any]:
+    out, mean, _, rstd = standardize_cut(_TracedCut(tape), a, weight, bias, eps)
+    return [out, mean, rstd]
 
 
-def _differentiate_rows(
+def _trace_layers_backward(
     tape: Any, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Sequence[bool]
-) -> Any:
-    return differentiate_cut(_CutOfRows(tape), mask, grad, a, mean, rstd, weight)
+) -> list[Any]:
+    return differentiate_cut(_TracedCut(tape), mask, grad, a, mean, rstd, weight)
 
 
-KERNELS["native_layer_norm"] = native_rows(KERNELS["native_layer_norm"], _normalize_rows, "fnvvo")
-KERNELS["native_layer_norm_backward"] = native_rows(
-    KERNELS["native_layer_norm_backward"], _differentiate_rows, "ffnccvvm"
-)
+def _trace_batch(
+    tape: Any, a: Any, weight: Any, bias: Any, old_mean: Any, old_var: Any, momentum: float, eps: float
+) -> list[Any]:
+    cut = _TracedCut(tape, is_batch=True)
+    out, mean, variance, rstd = standardize_cut(cut, a, weight, bias, eps)
+    moved = _move_statistics(cut, old_mean, old_var, mean, variance, momentum)
+    return [out, *((each, "k") for each in (mean, rstd, *moved))]
+
+
+def _trace_batch_without_running(tape: Any, a: Any, weight: Any, bias: Any, momentum: float, eps: float) -> list[Any]:
+    out, mean, _, rstd = standardize_cut(_TracedCut(tape, is_batch=True), a, weight, bias, eps)
+    return [out, (mean, "k"), (rstd, "k")]
+
+
+def _trace_batch_without_training(
+    tape: Any, a: Any, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> list[Any]:
+    return [_evaluate(a, weight, bias, mean, variance, eps, ()), None, None]
+
+
+def _trace_batch_backward(
+    tape: Any,
+    grad: Any,
+    a: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    mean: Any,
+    rstd: Any,
+    mask: Sequence[bool],
+    eps: float,
+) -> list[Any]:
+    found = differentiate_cut(_TracedCut(tape, is_batch=True), mask, grad, a, mean, rstd, weight)
+    return [found[0], *((each, "k") if each is not None else None for each in found[1:])]
+
+
+#: Operator → its formula on symbols, and the roles of its arguments as `native_rows` takes them.
+_TRACED: Final[dict[str, tuple[Any, str]]] = {
+    "native_layer_norm": (_trace_layers, "fnvvo"),
+    "native_layer_norm_backward": (_trace_layers_backward, "ffnccvvm"),
+    "_native_batch_norm_legit_functional": (_trace_batch, "bkkkk1oo"),
+    "_native_batch_norm_legit.no_stats": (_trace_batch_without_running, "bkk1oo"),
+    "_native_batch_norm_legit_no_training": (_trace_batch_without_training, "bkkkkoo"),
+    "native_batch_norm_backward": (_trace_batch_backward, "bfkkkkk1om"),
+}
+KERNELS.update({name: native_rows(KERNELS[name], *row) for name, row in _TRACED.items()})

@@ -25,7 +25,7 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DRAWS_LAYOUT: Final = 1
 """The same of the functions that draw."""
@@ -181,11 +181,13 @@ def _start(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Array | None:
 def native_rows(kernel: Kernel, formula: Callable[..., Any], roles: str, marks: dict[Any, Any] | None = None) -> Kernel:
     """Do the same for a formula of rows, for float32 and float64; see `row_tape`.
 
-    The ``roles`` are those of the arguments: ``f`` an array, the first of which gives the shape; ``d`` the dimension, which
-    is the last, or ``n`` the shape of a row, of which there is one; then ``c`` an array of one element for each row, ``v``
-    one of the shape of a row, or None; ``0`` a False; ``t`` the mark of the dtype, of ``marks``; ``m`` three bools; ``o`` an
-    option.
-    The formula is called with a tape, the arrays (those of ``v`` may be None), bools and options.
+    The ``roles`` are those of the arguments: ``f`` an array, the first of which gives the shape, ``b`` one with samples and
+    channels, ``F`` one that is a row, which comes first; ``d`` the dimension, which is the last, or ``n`` the shape of a
+    row; then ``c`` an array of one element for each row, ``v`` one of the shape of a row, or None, ``k`` one of channels, or
+    None; ``s`` an array without dimensions; ``0`` a False; ``1`` a True; ``-`` None; ``t`` the mark of the dtype, of
+    ``marks``; ``m`` three bools; ``o`` an option, which may be missing at the end. The formula is called with a tape, the
+    arrays (those of ``v`` and ``k`` may be None), bools and options; it returns a symbol or a list of results as
+    `row_tape.write_formula` takes them.
     """
     if LOOPS is None:
         return kernel
@@ -203,9 +205,10 @@ def _trace_rows(formula: Callable[..., Any], roles: str, key: int, options: tupl
     from . import row_tape  # only where kernels are compiled
 
     known = frozenset({None, *(each for each in vars(np).values() if isinstance(each, np.ufunc))})
-    layouts = {"f": row_tape.FULL, "c": row_tape.COLUMN, "v": row_tape.ROW}
+    full, column, row, one = row_tape.FULL, row_tape.COLUMN, row_tape.ROW, row_tape.ONE
+    layouts = {"f": full, "b": full, "F": full, "c": column, "k": column, "v": row, "s": one}
     given = [
-        None if role == "v" and not key >> place & 1 else layouts[role]
+        None if role in "vk" and not key >> place & 1 else layouts[role]
         for place, role in enumerate(roles)
         if role in layouts
     ]

@@ -1,8 +1,9 @@
 """The computation of a kernel of rows as a list of ufunc calls and folds, for compiled kernels.
 
-An array is seen as rows of its last dimensions. A formula's values are arrays of that shape (``FULL``), have an element for
-each row (``COLUMN``), for each place in a row (``ROW``), or one (``ONE``). Beside calls of ufuncs it may fold arrays along
-rows or across them, and sum the products of two. Shapes are those of the symbols' layouts: ``reshape`` changes none.
+An array is seen as rows of its last dimensions, or as samples that have a row for each channel, or as one row. A formula's
+values are arrays of that shape (``FULL``), have an element for each row (``COLUMN``), for each place in a row (``ROW``), or
+one (``ONE``). Beside calls of ufuncs it may fold arrays along rows or across them, and sum the products of two. Shapes are
+those of the symbols' layouts: ``reshape`` changes none.
 
 An operation in place, or with ``out``, is one in the compiled kernel, too, and no other is. A kernel leaves calls to Python
 of which it has found a nan, so a formula must not make numbers of nans.
@@ -78,12 +79,20 @@ class RowSymbol(Symbol):
     __hash__ = object.__hash__
 
 
-class Length(RowSymbol):
-    """Represents the number of elements of a row, in the dtype that it is converted to."""
+class SizeNumber(RowSymbol):
+    """Represents a number that depends on sizes, in the dtype that it is converted to."""
 
-    def astype(self, dtype: Any) -> RowSymbol:
+    __slots__ = ("code",)
+
+    def __init__(self, tape: RowTape, code: int) -> None:
+        super().__init__(tape, np.dtype(np.float64), ONE)
+        self.code = code
+
+    def astype(self, dtype: Any) -> Symbol:
         """Return the number as an array without dimensions."""
-        return RowSymbol(self.tape, np.dtype(dtype), ONE)  # type: ignore[arg-type]  # a RowTape
+        made = SizeNumber(self.tape, self.code)  # type: ignore[arg-type]  # a RowTape
+        made.dtype = np.dtype(dtype)
+        return made
 
 
 class RowTape(Tape):
@@ -99,7 +108,8 @@ class RowTape(Tape):
     def __init__(self, starts: dict[tuple[Any, DType], Any]) -> None:
         super().__init__()
         self.arrays: list[RowSymbol] = []
-        self.length = Length(self, np.dtype(np.int64), ONE)
+        #: How many elements share a statistic, the factor for a variance without bias, and two over their number.
+        self.elements, self.bessel, self.twice_mean = (SizeNumber(self, code) for code in (1, 2, 3))
         #: The element with which NumPy begins a fold, by ufunc and dtype; none where it is the first.
         self._starts = starts
         #: What each fold and sum of products is called with besides.
@@ -127,7 +137,7 @@ class RowTape(Tape):
     def fold(self, ufunc: Any, array: Any, axis: Any, kind: int = _FOLD) -> RowSymbol:
         """Record a fold along rows, across them, or of everything."""
         axes = axis if isinstance(axis, tuple) else (axis,)
-        layout = ONE if axis is None else COLUMN if axes in ((-1,), (1,)) else ROW if axes == (0,) else None
+        layout = ONE if axis is None else COLUMN if axes in ((-1,), (1,), (0, 2)) else ROW if axes == (0,) else None
         if not isinstance(array, RowSymbol) or array.layout != FULL or layout is None:
             raise Untraceable("a fold")
         start = self._starts.get((ufunc, array.dtype))
@@ -141,7 +151,7 @@ class RowTape(Tape):
 
     def products(self, subscripts: str, one: RowSymbol, two: RowSymbol) -> RowSymbol:
         """Record a sum of products, as ``np.einsum`` makes it."""
-        layout = {"ps,ps->p": COLUMN, "ps,ps->s": ROW}[subscripts]
+        layout = {"ps,ps->p": COLUMN, "ps,ps->s": ROW, "ncs,ncs->c": COLUMN}[subscripts]
         kind: Any = "products"
         out = self._add(kind, None, (one, two), RowSymbol(self, one.dtype, layout))
         self.details[id(out)] = subscripts, None
@@ -156,9 +166,11 @@ def layout_of(symbol: Symbol) -> int:
 def write_formula(tape: RowTape, results: Sequence[Any], dtype: DType, known: frozenset[Any]) -> Formula | None:
     """Return what was recorded as a compiled kernel takes it; None where it has a function that is not ``known``.
 
-    A result is a symbol, or None for an array without elements.
+    A result is a symbol, a pair of one and a letter for its shape, or None for an array without elements.
     """
     operations, arrays = tape.operations, tape.arrays
+    letters = [each[1] if isinstance(each, tuple) else None for each in results]
+    results = [each[0] if isinstance(each, tuple) else each for each in results]
     if any(each.fn not in known or each.kind == "cast" for each in operations) or not operations:
         return None
     given = {id(each) for each in arrays} | {id(each.out) for each in operations}
@@ -180,11 +192,14 @@ def write_formula(tape: RowTape, results: Sequence[Any], dtype: DType, known: fr
         return None
     slots, held = shared
     places = [(each.dtype.num, layout_of(each), held.get(id(each), -1)) for each in symbols]
-    values = [None if each.constant is None else np.ascontiguousarray(each.constant) for each in constants.values()]
+    values: list[Any] = [
+        each.code if isinstance(each, SizeNumber) else np.ascontiguousarray(each.constant)
+        for each in constants.values()
+    ]
     codes = {ONE: "1", COLUMN: "c", ROW: "v", FULL: "f"}
     outs = [
-        (-1, "e", dtype.num) if each is None else (held[id(each)], codes[layout_of(each)], each.dtype.num)
-        for each in results
+        (-1, "e", dtype.num) if each is None else (held[id(each)], letter or codes[layout_of(each)], each.dtype.num)
+        for each, letter in zip(results, letters, strict=True)
     ]
     is_flat = any(axis not in (-1, None) for _, axis in tape.details.values())
     return places, values, lines, slots, outs, is_flat
@@ -235,4 +250,4 @@ def trace_rows(
         found = make(tape, *arrays, *options)
     except (Untraceable, AttributeError, OverflowError, TypeError, ValueError):
         return None
-    return write_formula(tape, list(found) if isinstance(found, (tuple, list)) else [found], dtype, known)
+    return write_formula(tape, found if isinstance(found, list) else [found], dtype, known)
