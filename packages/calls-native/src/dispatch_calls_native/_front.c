@@ -5,6 +5,7 @@
  * Plan    how its arguments are written, and the operator's own tables of calls; made of a `PlanSpec` at the first call
  * Target  how the runner of one mask is run; made of a `TargetSpec`, and of use only while that very runner is in the table
  * Layout  where the objects of a frontend's class have their two attributes
+ * Factory has a plan's place for a function that is given no tensor; see `factories.c`
  *
  * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`; questions about a tensor, which
  * no operator answers, are in `questions.c`.
@@ -13,7 +14,7 @@
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 4 /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 5 /* of the specs; `dispatch_core.calls.native` has the same number */
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 PyObject *s_mask, *s_data;
@@ -510,7 +511,6 @@ PyTypeObject Target_Type = {
 
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
 
-typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
 /* key: an object with the mask, of the tensors, by which it is found soonest; index: the table's own key, which is found there
  * without a comparison: the mask, or the pair of it and a state of the context. */
 typedef struct { Mask mask; PyObject *key, *state, *index; Target *target; } Slot;
@@ -526,6 +526,16 @@ struct Plan {
 };
 
 static PyTypeObject Plan_Type;
+
+int take_parameter(PyObject *spec, Parameter *to) {
+    PyObject *name, *value, *one;
+    if (!PyArg_ParseTuple(spec, "UiiiiOO", &name, &to->kind, &to->is_optional, &to->is_required, &to->by_name, &value, &one)) return -1;
+    to->name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&to->name);
+    to->value = Py_NewRef(value);
+    to->one = one == Py_None ? NULL : Py_NewRef(one);
+    return 0;
+}
 
 static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     PyObject *spec, *parameters = NULL, *layouts = NULL, *modes = NULL;
@@ -553,13 +563,7 @@ static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
         made->layout[made->layouts++] = (Layout *)Py_NewRef(each);
     }
     for (Py_ssize_t i = 0; !bad && i < PyTuple_GET_SIZE(parameters); i++) {
-        Parameter *each = &made->parameter[i];
-        PyObject *name, *value, *one;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(parameters, i), "UiiiiOO", &name, &each->kind, &each->is_optional, &each->is_required, &each->by_name, &value, &one)) { bad = 1; break; }
-        each->name = Py_NewRef(name);
-        PyUnicode_InternInPlace(&each->name);
-        each->value = Py_NewRef(value);
-        each->one = one == Py_None ? NULL : Py_NewRef(one);
+        if (take_parameter(PyTuple_GET_ITEM(parameters, i), &made->parameter[i])) { bad = 1; break; }
         made->count = (int)i + 1;
     }
     Py_XDECREF(parameters); Py_XDECREF(layouts); Py_XDECREF(modes);
@@ -633,7 +637,7 @@ static int check_ints(Parameter *parameter, PyObject *value, PyObject **made) {
 }
 
 /* Check a value that is not a tensor as the generated lines do, with the answers of `check_ints`. */
-static int check(Parameter *parameter, PyObject *value, PyObject **made) {
+int check_value(Parameter *parameter, PyObject *value, PyObject **made) {
     if (value == Py_None) return parameter->is_optional && parameter->kind != INTS && parameter->kind != OTHER;
     switch (parameter->kind) {
         case INT: return is_int(value);
@@ -727,7 +731,7 @@ static int bind(Plan *plan, PyObject **values, PyObject **own, int *owned, Masks
                 break;
             default: {
                 PyObject *made = NULL;
-                int is_good = check(parameter, value, &made);
+                int is_good = check_value(parameter, value, &made);
                 if (is_good < 1) return is_good;
                 if (is_good == 2) values[i] = own[(*owned)++] = made;
             }
@@ -804,7 +808,7 @@ static void set_error(PyObject *error) { /* takes the reference over */
 }
 
 /* Raise the present error again through the frames that the generated functions would have, which leave out what they do. */
-static void raise_again(Target *target, int is_native) {
+void raise_again(Target *target, int is_native) {
     PyObject *error = take_error();
     if (!error) return;
     PyObject *throw = PyObject_CallOneArg(target->thrower, is_native ? Py_True : Py_False);
@@ -880,7 +884,7 @@ static int find_plan(Front *front) {
     if (!front->make_plan) return 0;
     PyObject *made = PyObject_CallNoArgs(front->make_plan);
     if (!made) return -1;
-    if (Py_TYPE(made) != &Plan_Type) Py_CLEAR(made);
+    if (Py_TYPE(made) != &Plan_Type && Py_TYPE(made) != &Factory_Type) Py_CLEAR(made);
     Plan *before = front->plan;
     front->plan = (Plan *)made;
     front->frontends = number;
@@ -895,7 +899,15 @@ static PyObject *front_call(PyObject *self, PyObject *const *args, size_t flags,
     int has_plan = front->frontends == frontends ? front->plan != NULL : find_plan(front);
     if (has_plan < 0) return NULL;
     Py_ssize_t given = PyVectorcall_NARGS(flags);
-    if (!has_plan || !given) return PyObject_Vectorcall(python, args, flags, names);
+    if (!has_plan) return PyObject_Vectorcall(python, args, flags, names);
+    if (Py_TYPE(front->plan) == &Factory_Type) {
+        PyObject *masks = NULL;
+        if (PyContextVar_Get(state_var, NULL, &masks) < 0) return NULL;
+        int is_plain = masks == Py_None;
+        Py_DECREF(masks);
+        return is_plain ? call_factory((PyObject *)front->plan, python, args, flags, names) : PyObject_Vectorcall(python, args, flags, names);
+    }
+    if (!given) return PyObject_Vectorcall(python, args, flags, names);
 
     Plan *plan = (Plan *)Py_NewRef(front->plan);
     PyObject *stack[MOST + 2], **values = stack + 1, *own[MOST + 1], *state = NULL, *result = NULL;
@@ -1084,7 +1096,8 @@ static PyObject *forget(PyObject *module, PyObject *object) {
 static PyObject *forget_targets(PyObject *module, PyObject *object) {
     if (check_front(object)) return NULL;
     Plan *plan = ((Front *)object)->plan;
-    if (plan) {
+    if (plan && Py_TYPE(plan) == &Factory_Type) forget_factory((PyObject *)plan);
+    else if (plan) {
         Py_INCREF(plan);
         drop_targets(plan);
         Py_DECREF(plan);
@@ -1096,6 +1109,7 @@ static PyObject *forget_targets(PyObject *module, PyObject *object) {
 static PyObject *list_ways(PyObject *module, PyObject *object) {
     if (check_front(object)) return NULL;
     Plan *plan = ((Front *)object)->plan;
+    if (plan && Py_TYPE(plan) == &Factory_Type) return target_of_factory((PyObject *)plan) ? Py_BuildValue("[i]", BODY) : PyList_New(0);
     PyObject *made = PyList_New(0);
     for (int i = 0; made && plan && i < SLOTS; i++) {
         if (!plan->slot[i].target) continue;
@@ -1146,7 +1160,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -69,6 +69,8 @@ typedef struct {
     Record *record; /* NULL for other ways */
 } Target;
 
+typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
+
 typedef struct Plan Plan;
 
 typedef struct {
@@ -79,7 +81,7 @@ typedef struct {
     long frontends; /* those that the plan is for; -1 before there was one */
 } Front;
 
-extern PyTypeObject Layout_Type, Target_Type, Front_Type, Question_Type, Method_Type, Item_Type;
+extern PyTypeObject Layout_Type, Target_Type, Front_Type, Factory_Type, Question_Type, Method_Type, Item_Type;
 extern PyObject *s_mask, *s_data;
 extern int is_on;
 
@@ -93,6 +95,16 @@ PyObject *run_body(Target *target, PyObject **values);
 int take_object(PyObject *spec, const char *name, PyObject **to);
 int take_int(PyObject *spec, const char *name, int *to);
 int take_numbers(PyObject *spec, const char *name, signed char *to, int most, int limit, int *count);
+int take_parameter(PyObject *spec, Parameter *to);
+/* Check a value that is not a tensor: 1 where it is right as it stands, 2 where `*made` replaces it, 0 for others, -1 for an error. */
+int check_value(Parameter *parameter, PyObject *value, PyObject **made);
+/* Raise the present error again through the frames that the generated functions would have. */
+void raise_again(Target *target, int is_native);
+/* Functions that are given no tensor, in `factories.c`. */
+int add_factories(PyObject *module);
+PyObject *call_factory(PyObject *factory, PyObject *python, PyObject *const *args, size_t flags, PyObject *names);
+void forget_factory(PyObject *factory);
+PyObject *target_of_factory(PyObject *factory);
 /* Recording, in `recording.c`. */
 int begin_recording(void);
 int take_record(PyObject *spec, Target *target);

@@ -12,6 +12,7 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
+from ..._record import replace
 from ...arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
 from ...arrays.protocols import RecordedCall
 from ...keys import context
@@ -19,9 +20,11 @@ from ...keys.table import AUTOGRAD, MARKERS
 from ...tracebacks import trim_traceback
 from ..adapters import SignatureAdapter, adapt_signature
 from ..argument_checks import INT_LIST
+from ..boundary import frontend_of_type
 from ..emit import define, make_function
 from ..overriding import CLASSES, MODES
 from ..signature import CallParameter, CallSignature
+from ..source import makes_tensors
 from . import find_front
 
 if TYPE_CHECKING:
@@ -119,9 +122,16 @@ class CallPlan:
         """Return the plan, or None where the front serves no call."""
         tables, adapter = self.entry.tables, self.adapter
         signature = tables.signature
-        if signature is None or not signature.is_specializable or not signature.has_tensors:
+        if signature is None or not signature.is_specializable:
             return None
-        if len(signature.parameters) > _ARGUMENTS or signature.parameters[0].keyword_only or MODES >= _MASKS:
+        if makes_tensors(signature, adapter) and adapter is not None:
+            return self._make_factory(tables, signature, adapter)
+        if (
+            not signature.has_tensors
+            or len(signature.parameters) > _ARGUMENTS
+            or signature.parameters[0].keyword_only
+            or MODES >= _MASKS
+        ):
             return None
         layouts = self._find_layouts()
         if not layouts:
@@ -153,6 +163,47 @@ class CallPlan:
         spec["positional"] = sum(not each.keyword_only for each in signature.parameters)
         spec["parameters"] = tuple([self._describe(each) for each in signature.parameters])
         return self.front.Plan(spec)
+
+    def _make_factory(self, tables: Tables, signature: CallSignature, adapter: SignatureAdapter) -> Any:
+        """Return the plan of a function that makes tensors of arrays, or None."""
+        if not 0 < len(signature.parameters) <= _ARGUMENTS or adapter.alone is not None or adapter.slow_path_types:
+            return None
+        signature = adapt_signature(signature, adapter)
+        names = [each.name for each in signature.parameters]
+        spec = {
+            "table": tables.call,
+            "explicit": tables.explicit,
+            "make_target": partial(self.make_factory_target, tables),
+            "star": names.index(adapter.star) if adapter.star else -1,
+            "positional": sum(not each.keyword_only for each in signature.parameters),
+            "parameters": tuple([self._describe(each) for each in signature.parameters]),
+            "fill": tuple([adapter.fill.get(name) for name in names]),
+        }
+        return self.front.Factory(spec)
+
+    def make_factory_target(self, tables: Tables) -> Any:
+        """Return how a tensor is made on the usual device, as callers have it compiled in; None while they have not.
+
+        These are the runner that goes by the device, that device, the key of its own runner, the argument, and the target.
+        """
+        signature, select, adapter = tables.signature, tables.call.get(0), self.adapter
+        choice = tables.traits_of(select).choice
+        if signature is None or adapter is None or choice is None or self.entry.specialized_mask != 0:
+            return None
+        runner = choice.find()
+        traits = tables.traits_of(runner)
+        key = next((key for key, each in tables.explicit.items() if each is runner), None)
+        if runner is None or key is None or traits.is_watched or traits.body is None or traits.body.options["declines"]:
+            return None
+        spec = make_body_spec(traits.body, signature, frontend_of_type(adapter.tensor_type))
+        if spec is None or spec["kinds"] != (FRESH,):
+            return None
+
+        def thrower(is_native: bool) -> Callable[[BaseException], object]:
+            return self.find_thrower(0, runner, is_native=is_native, below=None)
+
+        common = {"way": BODY, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
+        return select, choice.home, key, choice.index, self.front.Target({**spec, **common})
 
     def _find_layouts(self) -> tuple[Any, ...]:
         cls = None if self.adapter is None else self.adapter.tensor_type
@@ -249,9 +300,13 @@ def kind_of(parameter: CallParameter) -> int:
     return INTS if INT_LIST.fullmatch(parameter.type) else _OF_TYPES.get(parameter.type.rstrip("?"), OTHER)
 
 
-def make_body_spec(body: Body, signature: CallSignature) -> dict[str, Any] | None:
-    """Return how a backend's kernel is called and what is made of its results; None where the runner is called instead."""
+def make_body_spec(body: Body, signature: CallSignature, made: Frontend[Any] | None = None) -> dict[str, Any] | None:
+    """Return how a backend's kernel is called and what is made of its results; None where the runner is called instead.
+
+    The results of a call of arrays are tensors of the frontend ``made``, if there is one.
+    """
     boundary, prefix, specialized = body.shape
+    boundary = boundary if made is None else replace(boundary, frontend=made)
     constants, options, frontend = body.constants, body.options, boundary.frontend
     layout = None if frontend is None else layout_of(frontend)
     results, writes = signature.results, signature.writes
@@ -295,7 +350,7 @@ def make_body_spec(body: Body, signature: CallSignature) -> dict[str, Any] | Non
         "coerce": constants["__coerce"],
         "check_view": constants["__view_of"],
         "mask": boundary.mask,
-        "rebind": constants["__rebind"],
+        "rebind": constants.get("__rebind"),
         "written": constants.get("__mutated"),
         "op": constants["__op"],
         "view": constants.get("__view"),
