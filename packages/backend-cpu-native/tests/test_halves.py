@@ -51,15 +51,15 @@ def draw(dtype, size, seed, *, nans=True):
     return made if nans else np.where(np.isnan(made.astype("f")), dtype.type(1), made).astype(dtype)
 
 
-def compare(name, *args, served=True, into=False):
+def compare(name, *args, served=True, into=False, **options):
     facts = COMPILED[name]
     theirs = [each.copy("K") if isinstance(each, np.ndarray) else each for each in args]
     before = LOOPS.counts()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = facts["kernel"](*args)
+        found = facts["kernel"](*args, **options)
         counts = LOOPS.counts()
-        wanted = facts["python"](*theirs)
+        wanted = facts["python"](*theirs, **options)
     if served is not None:
         assert (counts[0] - before[0] > 0) == served
     assert found is args[0] or not into
@@ -140,9 +140,88 @@ def test_halves_in_place_and_a_number(name, dtype):
             compare(name, draw(dtype, size, 3).copy(), number, into=True)
 
 
+#: Formula → the options of a call.
+OPTIONS = {
+    "add.Tensor": ((), {"alpha": 2.5}),
+    "sub.Tensor": ((), {"alpha": -3}),
+    "addcdiv": ((), {"value": 0.3}),
+    "addcmul": ((), {"value": 0.3}),
+    "elu": ((1.5, 1.0, 1.0), {}),
+    "hardshrink_backward": ((0.5,), {}),
+    "hardtanh_backward": ((-1, 1.0), {}),
+    "leaky_relu_backward": ((0.01, False), {}),
+    "lerp.Scalar": ((0.3,), {}),
+    "round.decimals": ((), {"decimals": 2}),
+    "softplus_backward": ((1.0, 20.0), {}),
+    "softshrink_backward": ((0.5,), {}),
+    "threshold": ((0.1, 3.0), {}),
+}
+
+
+@rows("chain")
+def test_formulas_of_halves(name, dtype):
+    facts = COMPILED[name]
+    given, named = OPTIONS.get(name, ((), {}))
+    served = LOOPS.counts()[0]
+    for shape in [(1,), (7,), (3, 5), (1000,), (2047,), (4095,), (4096,), ()]:
+        for nans in (True, False):
+            arrays = [
+                draw(dtype, int(np.prod(shape)), seed, nans=nans).reshape(shape) for seed in range(facts["arity"])
+            ]
+            compare(name, *arrays, *given, served=None, **named)
+    every = EVERY.view(dtype)
+    for start in range(0, 1 << 16, 4000):
+        parts = [np.roll(every, 7919 * place)[start : start + 4000] for place in range(facts["arity"])]
+        compare(name, *parts, *given, served=None, **named)
+    is_plain = name in ("add.Tensor", "silu", "sigmoid", "leaky_relu", "addcmul", "lerp.Scalar", "sigmoid_backward")
+    assert not is_plain or LOOPS.counts()[0] - served > 15
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_conversions_have_the_bits_of_numpys(dtype):
+    every, words = EVERY.view(dtype), np.arange(0, 1 << 32, 4099, dtype=np.uint32)
+    below = np.array([0, 1, 0x0FFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001, 0xF000, 0xFFFF])
+    near = (EVERY.astype(np.uint32) << 16)[:, None] + below
+    for size in (1, 7, 65, 9000, 1 << 16):
+        for start in (0, 0x3F0, 0x7C00, 0xFC00 - 100, 0x7F80 - 10):
+            some = every[start : start + size].copy()
+            made = np.empty(some.shape, np.float32)
+            assert LOOPS.convert(some, made)
+            with np.errstate(all="ignore"):
+                assert made.tobytes() == some.astype(np.float32).tobytes()
+    for found in (words.view(np.float32), near.astype(np.uint32).reshape(-1).view(np.float32)):
+        for some in (found, found[3:60], found[:9]):
+            made = np.empty(some.shape, dtype)
+            assert LOOPS.convert(some, made)
+            with np.errstate(all="ignore"):
+                wanted = some.astype(dtype)
+            places = np.flatnonzero(made.view(np.uint16) != wanted.view(np.uint16))
+            assert not len(places), (some[places[:3]], made[places[:3]], wanted[places[:3]])
+
+
+def test_conversions_of_other_arrays_are_left():
+    half, wide = np.ones(6, np.float16), np.ones(6, np.float32)
+    kept = wide.copy()
+    for value, out in (
+        (half, half.copy()),
+        (wide, kept),
+        (half[::2], wide[:3].copy()),
+        (half, wide.reshape(2, 3)),
+        (half.astype(np.float64), half.copy()),
+        (half.astype(">f2"), wide),
+        ([1.0], wide),
+        (wide.view(np.float16)[:6], wide),
+    ):
+        was = out.tobytes()
+        assert not LOOPS.convert(value, out)
+        assert out.tobytes() == was
+    half.flags.writeable = False
+    assert not LOOPS.convert(wide, half)
+
+
 def test_rows_of_halves_are_there():
     ways = {facts["way"] for facts in COMPILED.values()}
-    assert ways == {"unary", "binary", "number", "binary into", "number into"}
+    assert ways == {"unary", "binary", "number", "binary into", "number into", "chain"}
     assert {"add.Tensor with a factor of 1", "mul.Tensor", "div.Tensor", "mul.Scalar", "mul_.Tensor"} <= {*COMPILED}
 
 

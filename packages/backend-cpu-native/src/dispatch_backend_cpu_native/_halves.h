@@ -15,7 +15,7 @@
 #define WIDE 2048 /* elements of a block */
 
 enum { HALF = 1, BRAIN };                                        /* the two formats; 0 is neither */
-enum { SERVES_HALVES = 1, ROUNDS_FOR_HALF = 2, ROUNDS_FOR_BRAIN = 4 }; /* a row's `halves`: the latter of numbers */
+enum { SERVES_HALVES = 1, ROUNDS_FOR_HALF = 2, ROUNDS_FOR_BRAIN = 4, ONLY_BRAIN = 8 }; /* a row's `halves`: it rounds numbers */
 
 static PyTypeObject *brain_type; /* the class of bfloat16's scalars, when one was met */
 
@@ -110,6 +110,53 @@ static void find_conversions(void) {
 static void find_conversions(void) {}
 #endif
 
+/* Convert to the bit, as NumPy copies: by instructions that make nans quiet, unless there are others among many. */
+static void widen_exactly(int format, const uint16_t *in, float *out, npy_intp n) {
+    for (npy_intp done = 0; done < n; done += WIDE) {
+        npy_intp length = n - done < WIDE ? n - done : WIDE;
+        uint16_t found = 0;
+        if (format == HALF)
+            for (npy_intp i = done; i < done + length; i++) found |= (uint16_t)(((in[i] & 0x7fff) > 0x7c00) & ((in[i] & 0x7fff) < 0x7e00));
+        if (found) widen_halves(in + done, out + done, length);
+        else widen_many[format](in + done, out + done, length);
+    }
+}
+
+static void narrow_exactly(int format, const float *in, uint16_t *out, npy_intp n) {
+    for (npy_intp done = 0; done < n; done += WIDE) {
+        npy_intp length = n - done < WIDE ? n - done : WIDE;
+        uint32_t found = 0;
+        if (format == HALF)
+            for (npy_intp i = done; i < done + length; i++) {
+                uint32_t bits = bits_of(in[i]) & 0x7fffffff;
+                found |= (bits > 0x7f800000) & (bits < 0x7fc00000);
+            }
+        if (found) narrow_halves(in + done, out + done, length);
+        else narrow_many[format](in + done, out + done, length);
+    }
+}
+
+/* Of (value, out): write float32 to 16-bit floats, or the other way; return whether the arrays are plain, of one shape and apart. */
+static PyObject *convert(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    PyArrayObject *value = n == 2 ? as_array(args[0]) : NULL, *out = n == 2 ? as_array(args[1]) : NULL;
+    if (!value || !out || !have_one_shape(value, out) || !PyArray_ISWRITEABLE(out)) Py_RETURN_FALSE;
+    int from = format_of(value), to = format_of(out);
+    if (from ? to || PyArray_TYPE(out) != NPY_FLOAT : !to || PyArray_TYPE(value) != NPY_FLOAT) Py_RETURN_FALSE;
+    for (int i = 0; i < 2; i++) {
+        PyArrayObject *each = i ? out : value;
+        int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+        if ((PyArray_FLAGS(each) & wanted) != wanted || !PyArray_ISNBO(PyArray_DESCR(each)->byteorder)) Py_RETURN_FALSE;
+    }
+    npy_intp count = PyArray_SIZE(value);
+    char *one = PyArray_BYTES(value), *other = PyArray_BYTES(out);
+    if (one < other + PyArray_NBYTES(out) && other < one + PyArray_NBYTES(value)) Py_RETURN_FALSE;
+    PyThreadState *state = count < MOST_SHARED ? NULL : PyEval_SaveThread();
+    if (from) widen_exactly(from, (const uint16_t *)one, (float *)other, count);
+    else narrow_exactly(to, (const float *)one, (uint16_t *)other, count);
+    if (state) PyEval_RestoreThread(state);
+    Py_RETURN_TRUE;
+}
+
 /* Whether two arrays have nans at one place; where an array has one element, its step is 0. */
 static int have_nans(const uint16_t *a, npy_intp a_step, const uint16_t *b, npy_intp b_step, npy_intp n, int format) {
     uint16_t top = format == HALF ? 0x7c00 : 0x7f80;
@@ -155,7 +202,7 @@ static void run_narrow(Kernel *k, int format, const Narrow *operands, int count,
 
 /* Make a result like an array, of its own type or of the loop's. */
 static PyObject *make_narrow(Kernel *k, PyArrayObject *like) {
-    int type = k->out[NPY_FLOAT];
+    int type = k->out[NPY_FLOAT]; /* of a formula, the same */
     PyArray_Descr *descr = type == NPY_FLOAT ? PyArray_DESCR(like) : PyArray_DescrFromType(type);
     if (type == NPY_FLOAT) Py_INCREF(descr);
     else if (type != NPY_BOOL) { Py_DECREF(descr); return NULL; }

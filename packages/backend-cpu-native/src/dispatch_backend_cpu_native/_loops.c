@@ -472,7 +472,8 @@ static Variant *make_variant(Kernel *k, PyObject *const *options, Py_ssize_t cou
 /* Of (array, …, *options, **options), where the arrays have one shape, and dimensions. */
 static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = n >= k->arity ? as_array(args[0]) : NULL;
-    int type = a ? type_of(k, a) : -1;
+    int type = a ? type_of(k, a) : -1, format = a && type < 0 ? narrow_format(k, a) : 0;
+    if (format && PyArray_SIZE(a) <= k->most && (format == BRAIN || !(k->halves & ONLY_BRAIN))) type = NPY_FLOAT;
     if (type < 0 || !PyArray_NDIM(a)) return NULL;
     for (int i = 1; i < k->arity; i++) {
         PyArrayObject *other = as_array(args[i]);
@@ -481,12 +482,12 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     Variant *variant = find_variant(k, args + k->arity, n - k->arity, names);
     if (!variant && !(variant = make_variant(k, args + k->arity, n - k->arity, names))) return NULL;
     Chain *chain = variant->chain[type];
-    if (!chain) return NULL;
-    npy_intp count = PyArray_SIZE(a), needed = 0;
+    if (!chain || (format && chain->out != NPY_FLOAT)) return NULL;
+    npy_intp count = PyArray_SIZE(a), needed = format ? (chain->arity + 1) * (4 * count + 64) : 0;
     int first = chain->arity + chain->constants;
     for (int i = 0; i + 1 < chain->steps; i++) needed += chain->size[first + i] * count + 64;
     char stack[ON_STACK], *scratch = needed <= ON_STACK ? stack : PyMem_Malloc((size_t)needed);
-    PyObject *r = scratch ? make_array(chain->out, PyArray_NDIM(a), PyArray_DIMS(a)) : PyErr_NoMemory();
+    PyObject *r = !scratch ? PyErr_NoMemory() : format ? make_narrow(k, a) : make_array(chain->out, PyArray_NDIM(a), PyArray_DIMS(a));
     char **place = r ? PyMem_Malloc(sizeof(char *) * (size_t)(first + chain->steps)) : NULL;
     if (!place) {
         if (scratch != stack) PyMem_Free(scratch);
@@ -502,6 +503,12 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
         at += chain->size[first + i] * count;
     }
     place[first + chain->steps - 1] = data_of(r);
+    for (int i = 0; format && i <= chain->arity; i++) { /* the arrays and the result as float32 */
+        at = (char *)(((size_t)at + 15) & ~(size_t)15);
+        if (i < chain->arity) widen_exactly(format, (uint16_t *)place[i], (float *)at, count);
+        place[i < chain->arity ? i : first + chain->steps - 1] = at;
+        at += 4 * count;
+    }
     for (int i = 0; i < chain->steps; i++) {
         Step *step = &chain->step[i];
         char *operands[MOST_OPERANDS];
@@ -514,6 +521,7 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
         if (step->loop) step->loop(operands, &length, steps, step->data);
         else choose(operands, length, steps);
     }
+    if (format) narrow_exactly(format, (float *)place[first + chain->steps - 1], (uint16_t *)data_of(r), count);
     PyMem_Free(place);
     if (scratch != stack) PyMem_Free(scratch);
     return r;
@@ -1127,6 +1135,7 @@ static PyObject *facts(PyObject *module, PyObject *x) {
 static PyMethodDef functions[] = {
     {"use", use, METH_VARARGS, PyDoc_STR("Use a context in which NumPy ignores floating-point errors, the classes of lent memory, and a maker of code.")},
     {"serve", serve, METH_O, PyDoc_STR("Serve calls, or leave all to the kernels in Python; return what was so before.")},
+    {"convert", (PyCFunction)(void (*)(void))convert, METH_FASTCALL, PyDoc_STR("Write float32 to an array of 16-bit floats, or the other way; return whether the arrays were plain.")},
     {"counts", counts, METH_NOARGS, PyDoc_STR("Return how many calls were served, and how many left to Python.")},
     {"facts", facts, METH_O, PyDoc_STR("Return the facts about a Kernel: its way, its kernel in Python, its ufunc, types and size.")},
     {NULL, NULL, 0, NULL},

@@ -23,11 +23,15 @@ from dispatch_core.caches import keep
 
 from .arrays import FLOAT, HALF, NARROW, Array
 from .ops.pointwise.numpy_formulas import CLIP
+from .ops.support.compiled_kernels import LOOPS
 
 MANY: Final = 1 << 13
 """From how many elements conversions by bits are faster than NumPy's."""
 TILE: Final = 1 << 16
 """So many elements are converted at a time, so that the values between stay in the cache."""
+_FEW: Final = 64
+"""Up to so many elements NumPy's own conversion is as fast as a compiled one."""
+_compiled: Final[Callable[[Array, Array], bool]] = (lambda value, out: False) if LOOPS is None else LOOPS.convert
 _INT: Final = np.dtype(np.int32)
 
 
@@ -100,6 +104,8 @@ def assign(out: Array, value: Any) -> None:
     >>> assign(made := np.zeros(10_000, np.float16), np.full(10_000, 1 / 3, np.float32)); float(made[-1])
     0.333251953125
     """
+    if LOOPS is not None and out.size > _FEW and _compiled(value, out):
+        return
     if (
         out.size < MANY
         or type(value) is not np.ndarray
@@ -118,12 +124,21 @@ def assign(out: Array, value: Any) -> None:
         _convert_tile(given[part], taken[part])
 
 
+def _are_known(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Return whether one of two dtypes is ``float32`` and the other has 16 bits."""
+    return (one is FLOAT and other in NARROW) or (other is FLOAT and one in NARROW)
+
+
 def convert(array: Array, dtype: np.dtype[Any]) -> Array:
     """Do as ``array.astype(dtype)``, with many halves by their bits.
 
     >>> convert(np.full(10_000, 1.5, np.float16), np.dtype(np.float32))[-1]
     np.float32(1.5)
     """
+    if LOOPS is not None and array.size > _FEW and array.flags.c_contiguous and _are_known(array.dtype, dtype):
+        made: Array = np.empty(array.shape, dtype)
+        if _compiled(array, made):
+            return made
     if array.size < MANY or (array.dtype is HALF) is (dtype is HALF) or array.dtype.kind == "c":
         return array.astype(dtype)
     out = np.empty_like(array, dtype)

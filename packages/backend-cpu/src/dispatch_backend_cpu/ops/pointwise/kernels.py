@@ -72,7 +72,9 @@ def _install() -> None:
             KERNELS[name] = make_with_number(formula, general, name, integers=True)
             continue
         KERNELS[name] = (
-            general if options is None else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"))
+            general
+            if options is None
+            else make_formula(formula, general, arity, options, first=_FIRST.get(name, "a"), opmath=opmath)
         )
 
 
@@ -301,7 +303,7 @@ def _with_factor(name: str, ufunc: Any) -> Kernel:
         operands="self, other",
         scale=scale,
     )
-    return native_formula(kernel, compute, 2)
+    return native_formula(kernel, compute, 2, opmath=True)
 
 
 for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):

@@ -37,7 +37,7 @@ _PLAIN: Final = frozenset(map(np.dtype, "?bhilqBHILQfdFD"))
 _ELEMENTWISE: Final = frozenset({"unary", "binary", "number", "binary into", "number into"})
 #: The ufuncs that give of 16-bit floats what they give of float32, rounded once more → whether a Python number is rounded
 #: to float16 before (2), and to bfloat16 (4).
-_HALVES: Final = {
+_HALVES: Final[dict[Any, int]] = {
     **dict.fromkeys((np.add, np.subtract), 1 | 4),
     **dict.fromkeys((np.multiply, np.true_divide, np.sqrt, np.floor, np.ceil, np.trunc, np.rint), 1),
     **dict.fromkeys((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal), 1 | 2 | 4),
@@ -91,14 +91,16 @@ def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | 
     return traits_of(kernel)(made)
 
 
-def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int) -> Kernel:
+def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int, opmath: bool | None = None) -> Kernel:
     """Do the same for a formula of ``arity`` arrays of one dtype of `NUMBERS` and one shape, with dimensions.
 
     The formula takes options behind the arrays, and returns ``NotImplemented`` for those that it leaves. With the first few
     of them it is traced: the compiled kernel runs the ufuncs that it calls, in its order. One that does anything else, such
-    as to look at values, is left to Python.
+    as to look at values, is left to Python. 16-bit floats are computed in float32, unless ``opmath`` is None; where it is
+    False, bfloat16 alone.
     """
-    return native("chain", kernel, None, NUMBERS, most=_LONGEST, arity=arity, maker=partial(_trace, formula, arity))
+    options = {"most": _LONGEST, "arity": arity, "maker": partial(_trace, formula, arity)}
+    return native("chain", kernel, None, NUMBERS, halves=0 if opmath is None else 1 if opmath else 1 | 8, **options)
 
 
 #: Formulas of this many elements and more may call other functions.

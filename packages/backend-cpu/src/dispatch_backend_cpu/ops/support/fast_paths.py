@@ -204,12 +204,18 @@ def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, on
 
 
 def make_formula(
-    formula: Callable[..., Any], general: Kernel, arity: int, options: str = "", *, first: str = "a"
+    formula: Callable[..., Any],
+    general: Kernel,
+    arity: int,
+    options: str = "",
+    *,
+    first: str = "a",
+    opmath: bool | None = None,
 ) -> Kernel:
     """Make a kernel of ``arity`` small arrays of one dtype of `NUMBERS` and of ``options``: ``formula``, else ``general``.
 
     The result lies as ``first`` does where the arrays differ. The options are written as parameters,
-    ``"alpha=1, *, value"``; they are numbers but for those of `_CONDITIONS`.
+    ``"alpha=1, *, value"``; they are numbers but for those of `_CONDITIONS`. See `native_formula` for ``opmath``.
     """
     operands = ", ".join("abc"[:arity])
     like = ", ".join(sorted("abc"[:arity], key=lambda name: name != first))
@@ -225,14 +231,14 @@ def make_formula(
     parameters = f"{operands}, {options}" if options else operands
     kernel = attempt(parameters, when, f"run(formula, {taken})", general, operands=like, formula=formula)
     if not options:
-        return native_formula(kernel, formula, arity)
+        return native_formula(kernel, formula, arity, opmath)
 
     def compute(*args: Any, **kwargs: Any) -> Any:
         body = [f"return formula({taken}) if True{fits} else NotImplemented"]
         text, known = define(f"formula_of({parameters})", body), {**_NAMES, "formula": formula}
         return make_function(text, "formula with options", known, is_shared=True)(*args, **kwargs)
 
-    return native_formula(kernel, compute, arity)
+    return native_formula(kernel, compute, arity, opmath)
 
 
 #: When an option is one that a formula can take, where it is not a number.
