@@ -22,11 +22,12 @@ if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
 torchlike.zeros(1, dtype=torchlike.bfloat16)  # its dtype is known from then on
+FLOAT = np.dtype(np.float32).num
 COMPILED = {
     f"{name}{mark}": LOOPS.facts(kernel) | {"kernel": kernel}
     for table, mark in ((KERNELS, ""), (SPECIALIZED, " with a factor of 1"))
     for name, kernel in sorted(table.items())
-    if type(kernel) is LOOPS.Kernel and LOOPS.facts(kernel)["halves"]
+    if type(kernel) is LOOPS.Kernel and LOOPS.facts(kernel)["halves"] and FLOAT in LOOPS.facts(kernel)["types"]
 }
 DTYPES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 EVERY = np.arange(1 << 16, dtype=np.uint16)
@@ -72,11 +73,13 @@ def compare(name, *args, served=True, into=False, **options):
 
 @rows("unary")
 def test_every_half_of_a_ufunc_of_one_array(name, dtype):
+    few = COMPILED[name]["halves"] & 16  # bfloat16 alone, in one block
     for _ in range(3):  # at the second call Python makes a table
-        compare(name, EVERY.view(dtype))
-    compare(name, EVERY.view(dtype)[:5000].reshape(50, 100))
+        compare(name, EVERY.view(dtype), served=not few)
+    for start in range(0, 1 << 16, 1900):
+        compare(name, EVERY.view(dtype)[start : start + 1900].reshape(-1, 4), served=dtype != np.float16 or not few)
     for size in SIZES:
-        compare(name, draw(dtype, size, 1))
+        compare(name, draw(dtype, size, 1), served=not few or (size <= 2048 and dtype != np.float16))
 
 
 @rows("number")
@@ -219,9 +222,48 @@ def test_conversions_of_other_arrays_are_left():
     assert not LOOPS.convert(wide, half)
 
 
+@rows("bounded", "gate")
+def test_relu_of_halves(name, dtype):
+    more = (0,) if name == "threshold_backward" else ()
+    for size in (*SIZES, 1 << 16):
+        every = np.roll(EVERY.view(dtype), 31_000)[:size].copy()
+        arrays = [every, np.roll(every, 7)] if more else [every]
+        compare(name, *arrays, *more)
+        compare(name, *[draw(dtype, size, seed) for seed in range(1 + len(more))], *more)
+    some = [draw(dtype, 60, seed).reshape(1, 10, 6) for seed in range(1 + len(more))]
+    compare(name, *some, *more)
+
+
+@rows("fold", "fold along")
+def test_sums_of_halves(name, dtype):
+    for shape in [(1,), (7,), (3, 5), (1, 6), (6, 1), (2, 3, 4), (1000,), (33, 31), (4096,), (4097,), (64, 64), ()]:
+        size = int(np.prod(shape))
+        for seed in range(6):
+            drawn = np.random.default_rng([seed, *shape]).standard_normal(shape) * 10.0 ** (seed - 2)
+            a = np.asarray(drawn, dtype) if seed else draw(dtype, size, 3).reshape(shape)
+            if COMPILED[name]["way"] == "fold":
+                compare(name, a, served=size <= 4096)
+                continue
+            for dim, keeps in itertools.product(range(-len(shape), len(shape)), (False, True)):
+                compare(name, a, [dim], keeps, served=None)
+    zeros = np.full(5, -0.0, dtype)
+    compare(name, zeros, *([[0]] if COMPILED[name]["way"] != "fold" else []))
+
+
 def test_rows_of_halves_are_there():
     ways = {facts["way"] for facts in COMPILED.values()}
-    assert ways == {"unary", "binary", "number", "binary into", "number into", "chain"}
+    assert ways == {
+        "unary",
+        "binary",
+        "number",
+        "binary into",
+        "number into",
+        "chain",
+        "bounded",
+        "gate",
+        "fold",
+        "fold along",
+    }
     assert {"add.Tensor with a factor of 1", "mul.Tensor", "div.Tensor", "mul.Scalar", "mul_.Tensor"} <= {*COMPILED}
 
 

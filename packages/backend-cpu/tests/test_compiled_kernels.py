@@ -97,9 +97,11 @@ def test_a_row_says_what_a_compiled_kernel_serves(monkeypatch):
     assert traits_of(made).runs_at_once == "a reason"
     assert native("unary", python, lambda a: a, [np.dtype("f")]) is python
     way, _, _, _, options = native_fold(python, np.maximum, [np.dtype("f")], along=True).given
-    assert (way, options) == ("fold along", {"constants": {}, "mean": False})
+    assert (way, options) == ("fold along", {"constants": {}, "mean": False, "halves": 0})
     options = native_fold(python, np.add, [np.dtype("f"), np.dtype("l")], along=False, mean=True).given[-1]
     assert [float(constant[0]) for constant in options["constants"].values()] == [0, 0]
+    assert options["halves"] == 1
+    assert native("binary", python, np.add, None).given[-1] == {"halves": 1 | 4}
 
 
 def test_without_the_distribution_a_kernel_is_the_one_in_python(monkeypatch):

@@ -15,7 +15,7 @@
 #define WIDE 2048 /* elements of a block */
 
 enum { HALF = 1, BRAIN };                                        /* the two formats; 0 is neither */
-enum { SERVES_HALVES = 1, ROUNDS_FOR_HALF = 2, ROUNDS_FOR_BRAIN = 4, ONLY_BRAIN = 8 }; /* a row's `halves`: it rounds numbers */
+enum { SERVES_HALVES = 1, ROUNDS_FOR_HALF = 2, ROUNDS_FOR_BRAIN = 4, ONLY_BRAIN = 8, ONE_BLOCK = 16 }; /* a row's `halves`: it rounds numbers */
 
 static PyTypeObject *brain_type; /* the class of bfloat16's scalars, when one was met */
 
@@ -217,6 +217,7 @@ static inline Narrow as_operand(PyArrayObject *a, int format, int is_one) {
 
 static PyObject *narrow_unary(Kernel *k, PyArrayObject *a) {
     int format = narrow_format(k, a);
+    if ((k->halves & ONLY_BRAIN && format != BRAIN) || (k->halves & ONE_BLOCK && PyArray_SIZE(a) > WIDE)) return NULL;
     PyObject *r = format ? make_narrow(k, a) : NULL;
     if (!r) return NULL;
     Narrow operand = as_operand(a, format, 0);
@@ -263,5 +264,55 @@ static PyObject *narrow_number(Kernel *k, PyArrayObject *a, PyObject *x, int is_
         operands[0] = operands[1], operands[1] = first;
     }
     run_narrow(k, format, operands, 2, data_of(r), PyArray_SIZE(a));
+    return r;
+}
+
+/* What is kept of a half: nans of bfloat16 have one pattern of bits for each sign. */
+static inline uint16_t keep_half(uint16_t bits, int format) {
+    return format == BRAIN && (bits & 0x7fff) > 0x7f80 ? (bits & 0x8000) | 0x7fc0 : bits;
+}
+
+/* relu by bits: negative numbers become zero, nans and the zero with a sign stay. */
+static PyObject *narrow_relu(Kernel *k, PyArrayObject *a) {
+    int format = narrow_format(k, a);
+    PyObject *r = format ? make_narrow(k, a) : NULL;
+    if (!r) return NULL;
+    const uint16_t *in = (const uint16_t *)PyArray_BYTES(a), top = format == HALF ? 0x7c00 : 0x7f80;
+    uint16_t *out = (uint16_t *)data_of(r);
+    npy_intp n = PyArray_SIZE(a);
+    for (npy_intp i = 0; i < n; i++) out[i] = in[i] > 0x8000 && (in[i] & 0x7fff) <= top ? 0 : keep_half(in[i], format);
+    return r;
+}
+
+/* relu's gradient: zero where a number is at most zero. */
+static PyObject *narrow_gate(Kernel *k, PyArrayObject *g, PyArrayObject *a) {
+    int format = narrow_format(k, a);
+    if (!format || !is_dense(g) || !have_one_shape(a, g)) return NULL;
+    PyObject *r = make_narrow(k, a);
+    if (!r) return NULL;
+    const uint16_t *in = (const uint16_t *)PyArray_BYTES(a), *gradient = (const uint16_t *)PyArray_BYTES(g);
+    uint16_t *out = (uint16_t *)data_of(r), top = format == HALF ? 0x7c00 : 0x7f80;
+    npy_intp n = PyArray_SIZE(a);
+    for (npy_intp i = 0; i < n; i++) {
+        uint16_t each = keep_half(gradient[i], format);
+        out[i] = !in[i] || (in[i] >= 0x8000 && (in[i] & 0x7fff) <= top) ? 0 : each;
+    }
+    return r;
+}
+
+/* The elements of an array as float32. */
+static PyObject *make_wide(PyArrayObject *a) {
+    PyObject *r = make_array(NPY_FLOAT, PyArray_NDIM(a), PyArray_DIMS(a));
+    if (r) widen_exactly(format_of(a), (const uint16_t *)PyArray_BYTES(a), (float *)data_of(r), PyArray_SIZE(a));
+    return r;
+}
+
+/* An array of float32, which is given up, in a type of halves. */
+static PyObject *make_rounded(PyObject *wide, PyArray_Descr *descr) {
+    PyArrayObject *a = (PyArrayObject *)wide;
+    Py_INCREF(descr);
+    PyObject *r = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), PyArray_DIMS(a), NULL, NULL, 0, NULL);
+    if (r) narrow_exactly(format_of((PyArrayObject *)r), (const float *)PyArray_BYTES(a), (uint16_t *)data_of(r), PyArray_SIZE(a));
+    Py_DECREF(wide);
     return r;
 }

@@ -187,6 +187,7 @@ static PyObject *serve_unary(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
 static PyObject *serve_bounded(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = as_array(args[0]);
     int type = a ? type_of(k, a) : -1;
+    if (type < 0 && a && k->halves) return narrow_relu(k, a);
     if (type < 0 || !k->constant[0][type] || !k->constant[1][type]) return NULL;
     PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
     if (!r) return NULL;
@@ -303,6 +304,7 @@ static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyOb
     Number zero;
     if (!g || !a || PyArray_DESCR(g) != PyArray_DESCR(a) || !take_number(args[2], NPY_DOUBLE, &zero) || zero.d != 0) return NULL;
     int type = type_of(k, a);
+    if (type < 0 && k->halves) return narrow_gate(k, g, a);
     if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !is_dense(g) || !have_one_shape(a, g)) return NULL;
     PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
     if (!r) return NULL;
@@ -589,6 +591,11 @@ static PyObject *serve_number_into(Kernel *k, PyObject *const *args, Py_ssize_t 
  * side by side are folded by one call of the loop, rows of results are added row by row. Other orders are left. */
 static PyObject *fold(Kernel *k, PyArrayObject *a, int is_whole, int dim, int keeps) {
     int type = type_of(k, a), ndim = PyArray_NDIM(a), count = 0;
+    if (type < 0 && narrow_format(k, a) && PyArray_SIZE(a) <= k->most) {
+        PyObject *wide = make_wide(a), *found = wide ? fold(k, (PyArrayObject *)wide, is_whole, dim, keeps) : NULL;
+        Py_XDECREF(wide);
+        return found ? make_rounded(found, PyArray_DESCR(a)) : NULL;
+    }
     if (type < 0 || k->out[type] != type) return NULL;
     npy_intp size = PyArray_ITEMSIZE(a), length = PyArray_SIZE(a), before = 1, behind = 1, dims[NPY_MAXDIMS];
     if (!is_whole) {

@@ -57,7 +57,8 @@ def _threshold_backward(general: Kernel) -> Kernel:
 def _install() -> None:
     for name, (ufunc, kinds) in UNARY.items():
         general = make_elementwise(name, GENERAL.get(name, ufunc), 1)
-        KERNELS[name] = make_unary(ufunc, general, dtypes_of_kinds(kinds), only_few=name in FOR_MANY)
+        by_float = name not in GENERAL
+        KERNELS[name] = make_unary(ufunc, general, dtypes_of_kinds(kinds), only_few=name in FOR_MANY, by_float=by_float)
     for name, (ufunc, kinds_or_all) in BINARY.items():
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
         general = make_elementwise(name, GENERAL.get(name, ufunc), 2)
@@ -81,7 +82,9 @@ def _install() -> None:
 _install()
 
 _ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
-KERNELS["threshold_backward"] = native("gate", _threshold_backward(KERNELS["threshold_backward"]), None, NUMBERS)
+KERNELS["threshold_backward"] = native(
+    "gate", _threshold_backward(KERNELS["threshold_backward"]), None, NUMBERS, halves=1
+)
 KERNELS["pow.Tensor_Scalar"] = attempt(
     "a, b",
     "(powers := POWERS.get(type(b))) is not None and (powers := powers.get(a.dtype)) is not None"
@@ -111,7 +114,7 @@ def _relu(self: Array) -> Any:
 
 
 _BOUNDS: Final = {dtype.num: bounds for dtype, bounds in _FROM_ZERO.items() if bounds[1] is not None}
-KERNELS["relu"] = native("bounded", _relu, _clip, NUMBERS, constants=_BOUNDS)
+KERNELS["relu"] = native("bounded", _relu, _clip, NUMBERS, constants=_BOUNDS, halves=1)
 
 KERNELS["clamp.Tensor"] = attempt(
     "self, min=None, max=None",

@@ -85,7 +85,7 @@ def native(way: str, kernel: Kernel, ufunc: Any = None, dtypes: Iterable[Any] | 
     if LOOPS is None or not (ufunc is None or isinstance(ufunc, np.ufunc)):
         return kernel
     served = _PLAIN if dtypes is None else _PLAIN.intersection(dtypes)
-    if way in _ELEMENTWISE and ufunc in _HALVES:
+    if way in _ELEMENTWISE and ufunc in _HALVES:  # as they are computed in any row
         options["halves"] = _HALVES[ufunc]
     made: Kernel = LOOPS.Kernel(way, kernel, ufunc, sorted(dtype.num for dtype in served), **options)
     return traits_of(kernel)(made)
@@ -165,7 +165,8 @@ def native_fold(
         return kernel
     found = {dtype: _start(ufunc, dtype) for dtype in _PLAIN.intersection(dtypes)}
     constants = {dtype.num: (start,) for dtype, start in found.items() if start is not None}
-    return native("fold along" if along else way, kernel, ufunc, dtypes, constants=constants, mean=mean)
+    way, halves = "fold along" if along else way, int(way == "fold" and ufunc is np.add)
+    return native(way, kernel, ufunc, dtypes, constants=constants, mean=mean, halves=halves)
 
 
 def _start(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Array | None:

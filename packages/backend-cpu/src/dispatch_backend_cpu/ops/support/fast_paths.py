@@ -194,13 +194,18 @@ def make_with_number(
     return native("number", kernel, reverses or ufunc, dtypes, swapped=reverses is not None)
 
 
-def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, only_few: bool = False) -> Kernel:
-    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``, as for many elements with ``only_few``."""
+def make_unary(
+    ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes, *, only_few: bool = False, by_float: bool = False
+) -> Kernel:
+    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``, as for many elements with ``only_few``.
+
+    With ``by_float``, the general kernel computes bfloat16 by the ufunc in float32.
+    """
     when = "(dtype := a.dtype) in dtypes"
     if ufunc not in _QUICK:
         when += f" and {'a.size < LARGE' if only_few else _is_few('a')}"
     kernel = attempt("a", when, "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
-    return native("unary", kernel, ufunc, dtypes, most=_most(only_few=only_few))
+    return native("unary", kernel, ufunc, dtypes, most=_most(only_few=only_few), halves=(1 | 8 | 16) * by_float)
 
 
 def make_formula(
