@@ -18,17 +18,13 @@ from dispatch_core.frontends import CAPTURING, make_backward
 from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, Output
 from .accumulation import accumulate, accumulating, add_gradients
-from .function import Context
-from .inplace import CopySlices
 from .rules.kernels import release_saved, release_values
 
-#: How nodes free their saved tensors: the attribute that is None then.
+#: How the usual nodes free their saved tensors: the attribute that is None then. Others are called.
 _RELEASES: Final = {
     Node.release: None,
     release_saved: "saved",
     release_values: "values",
-    Context.release: "saved",
-    CopySlices.release: "fn",
 }
 
 
