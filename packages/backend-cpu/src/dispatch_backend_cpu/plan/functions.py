@@ -15,6 +15,7 @@ from dispatch_core.surroundings.logs import Log
 from ..fp_errors import ignore_fp_errors_in_step
 from .chain import Chain
 from .compiled import CompiledWriter, can_compile, is_available, runs_before
+from .native_chain import compile_native
 from .space import Space
 from .tiled import TiledWriter
 from .whole import WholeWriter
@@ -29,6 +30,9 @@ def make_function(chain: Chain) -> Callable[[list[Any]], None]:
     space = chain.space()
     writer = WholeWriter if space.size <= WHOLE or not chain.shape else TiledWriter
     run = ignore_fp_errors_in_step(writer(chain, space).compile())
+    compiled = compile_native(chain, run) if writer is WholeWriter else None
+    if compiled is not None:
+        return compiled
     limit = runs_before()
     jit = limit and chain.fold is None and chain.shape and space.is_flat
     return _compile_later(run, chain, space, limit) if jit and is_available() and can_compile(chain.operations) else run

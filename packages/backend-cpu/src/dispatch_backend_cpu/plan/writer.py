@@ -22,6 +22,7 @@ from dispatch_core.planning import Value
 
 from .. import memory
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
+from ..fp_errors import quietly
 from ..ops.support.fast_paths import INTO
 from ..ops.support.tape import Operation, Symbol
 from ..output_specs import OutputSpec, conform
@@ -93,13 +94,13 @@ class ChainWriter:
         """Write an operation whose operands have no dimensions; see Note [Numbers are kept]."""
         inputs = [self.name(each) for each in operation.inputs]
         if not all(map(self._is_number, operation.inputs)):
-            function = self.constant(_function_of(operation))
+            function = self.constant(function_of(operation))
             self.lines.append(f"{name} = {self.constant(np.asarray)}({function}({', '.join(inputs)}))")
             return
         self._kept.add(operation.out)
         place = len(self._numbers)
         self._numbers.append(((None,) * len(operation.inputs), None))
-        compute = self.constant(partial(_compute_if_new, self._numbers, place, _function_of(operation)))
+        compute = self.constant(partial(_compute_if_new, self._numbers, place, function_of(operation)))
         same = " and ".join(
             f"c[{index}] is {each}"
             if symbol.dtype.kind == "c"
@@ -177,7 +178,7 @@ class ChainWriter:
         self.lines.append(f"v[{fold.result.index}] = {self.conform(fold.result)}(r)")
 
 
-def _function_of(operation: Operation) -> Callable[..., Any]:
+def function_of(operation: Operation) -> Callable[..., Any]:
     """Return the function that computes an operation whose operands have no dimensions."""
     if operation.kind == "ufunc":
         return cast("Callable[..., Any]", operation.fn)
@@ -193,7 +194,7 @@ def _compute_if_new(numbers: list[Any], place: int, compute: Callable[..., Any],
     for a, b in zip(before, inputs, strict=True):
         # A float may be another object; zeros are told apart by their signs.
         if a is not b and not (type(a) is type(b) is float and a == b != 0):
-            result = np.asarray(compute(*inputs))
+            result = np.asarray(quietly(compute, *inputs))  # compiled functions are not run so as a whole
             break
     numbers[place] = inputs, result
     return result

@@ -99,12 +99,12 @@ def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int, opma
     as to look at values, is left to Python. 16-bit floats are computed in float32, unless ``opmath`` is None; where it is
     False, bfloat16 alone.
     """
-    options = {"most": _LONGEST, "arity": arity, "maker": partial(_trace, formula, arity)}
+    options = {"most": LONGEST, "arity": arity, "maker": partial(_trace, formula, arity)}
     return native("chain", kernel, None, NUMBERS, halves=0 if opmath is None else 1 if opmath else 1 | 8, **options)
 
 
 #: Formulas of this many elements and more may call other functions.
-_LONGEST: Final = (1 << 12) - 1
+LONGEST: Final = (1 << 12) - 1
 #: Steps as a compiled kernel takes them: the ufunc, or None for a choice; the numbers of the dtypes of its operands and its
 #: result; the places of these. The arrays have the first places, then come the constants, then the results.
 _Steps: TypeAlias = list[tuple[Any, tuple[int, ...], tuple[int, ...]]]
@@ -116,7 +116,7 @@ def _trace(
     """Return the constants and the steps of a formula with some options by the number of the dtype."""
     found: dict[int, tuple[list[Array], _Steps]] = {}
     for dtype in NUMBERS:
-        few, many = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (1, _LONGEST))
+        few, many = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (1, LONGEST))
         # Another size may take another way, which gives other bits.
         if few is not None and many is not None and few[1] == many[1]:
             found[dtype.num] = few
