@@ -129,6 +129,33 @@ def test_a_kernel_is_run_at_once_after_the_first_calls():
     assert 2 in front.list_ways(ADD)
 
 
+def test_arrays_alone_are_served_and_not_beside_tensors():
+    a, b = T.ones(2, 3).numpy(), T.ones(2, 3).numpy()
+    results = {
+        ADD: (a, b),
+        dc.ops.aten.neg.default: (a,),
+        dc.ops.aten.add_.Tensor: (a, b),
+        dc.ops.aten.view.default: (a, [6]),
+        dc.ops.aten.max.dim: (a, 1),
+        dc.ops.aten.cat.default: ([a, b],),
+    }
+    for op, args in results.items():
+        serve_all(lambda op=op, args=args: op(*args))
+        assert 2 in front.list_ways(op)
+        found, expected = op(*args), front.python_of(op)(*args)
+        assert type(found) is type(expected)
+        if op is dc.ops.aten.add_.Tensor:
+            assert found is a
+        if op is dc.ops.aten.view.default:
+            assert found.base is expected.base
+    with pytest.raises(dc.FrontendMismatchError):
+        ADD(a, T.ones(2, 3))
+    with pytest.raises(dc.FrontendMismatchError):
+        ADD(a, T.nn.Parameter(T.ones(2, 3)))
+    with pytest.raises(dc.ArgumentError):
+        ADD(a, object())
+
+
 def test_profiles_and_traces_miss_no_call():
     def show(*, on):
         x, w = T.ones(2, 3), T.ones(3, 3).requires_grad_()

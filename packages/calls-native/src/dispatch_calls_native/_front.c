@@ -98,8 +98,10 @@ PyObject *new_tensor(Layout *layout, PyObject *mask, PyObject *data) {
 
 /* ---- Targets ------------------------------------------------------------------------------------------------------ */
 
-/* Return the array of a tensor, or the arrays of a list, or any other value, as a new reference. */
+/* Return the array of a tensor, or the arrays of a list, or any other value, as a new reference; arrays alone, without a
+ * layout, are what they are. */
 PyObject *unwrap(Layout *layout, int kind, PyObject *value) {
+    if (!layout) return Py_NewRef(value);
     if (kind == TENSOR || (kind == OPTIONAL_TENSOR && value != Py_None)) return array_of(layout, value);
     if (kind != LIST && kind != OPTIONAL_LIST) return Py_NewRef(value);
     PyObject *made = PyList_New(0);
@@ -223,13 +225,18 @@ static PyObject *make_result(Target *target, PyObject **values, int which, PyObj
     if (kind == VIEWS) return make_views(target, values, source, data);
     if (kind == VIEW) {
         data = as_array(target, target->check_view, data);
-        return data ? make_view(target, values, source, data) : NULL;
+        return data && target->layout ? make_view(target, values, source, data) : data;
     }
     if (kind == FRESH) {
         data = as_array(target, target->coerce, data);
-        return data ? new_tensor(target->layout, target->mask, data) : NULL;
+        return data && target->layout ? new_tensor(target->layout, target->mask, data) : data;
     }
     PyObject *base = values[source];
+    if (!target->layout) {
+        if (data != base && data != Py_None) Py_SETREF(data, PyObject_CallOneArg(target->check_view, data));
+        else Py_SETREF(data, Py_NewRef(base));
+        return data;
+    }
     PyObject *own = unwrap(target->layout, TENSOR, base);
     int bad = !own;
     if (own && data != own && data != Py_None) {
@@ -416,23 +423,25 @@ static int take_body(PyObject *spec, Target *target) {
     if (take_numbers(spec, "sources", target->source, RESULTS, target->count - 1, &count) || count != target->results) goto done;
     if (take_numbers(spec, "optional", target->optional, RESULTS, 1, &count) || count != target->results) goto done;
     if (take_numbers(spec, "writes", target->write, MOST, target->count - 1, &target->writes)) goto done;
-    if (!layout || Py_TYPE(layout) != &Layout_Type || !usual || !specials || !PyTuple_Check(specials) || !recipes || !PyTuple_Check(recipes)) goto done;
+    if ((layout && Py_TYPE(layout) != &Layout_Type) || !usual || !specials || !PyTuple_Check(specials) || !recipes || !PyTuple_Check(recipes)) goto done;
     if (!target->array_type || !target->coerce || !target->check_view || !target->mask || !target->op) goto done;
     if ((target->declines && !target->below) || (target->prefix && (!PyTuple_Check(target->prefix) || PyTuple_GET_SIZE(target->prefix) > MOST))) goto done;
     if (PyTuple_GET_SIZE(specials) > SPECIAL || PyTuple_GET_SIZE(recipes) > RECIPES) goto done;
-    target->layout = (Layout *)Py_NewRef(layout);
+    target->layout = (Layout *)Py_XNewRef(layout);
     if (take_way(usual, target->count, &target->usual)) goto done;
     for (; target->specials < PyTuple_GET_SIZE(specials); target->specials++) {
         if (take_way(PyTuple_GET_ITEM(specials, target->specials), target->count, &target->special[target->specials])) goto done;
         if (target->special[target->specials].index < 0) goto done;
     }
+    if (!layout && (PyTuple_GET_SIZE(recipes) || target->writes)) goto done;
     for (; target->recipes < PyTuple_GET_SIZE(recipes); target->recipes++) {
         if (take_recipe(PyTuple_GET_ITEM(recipes, target->recipes), target->layout->type, &target->recipe[target->recipes])) goto done;
     }
     for (int i = 0; i < target->results; i++) {
         int kind = target->kind[i];
         if (kind < 0 || ((kind == VIEW || kind == VIEWS || kind == WRITTEN) && target->source[i] < 0)) goto done;
-        if ((kind == VIEW && !target->view) || (kind == VIEWS && (!target->views || !target->as_list)) || (kind == WRITTEN && !target->rebind)) goto done;
+        if (!layout && kind == VIEWS) goto done;
+        if (layout && ((kind == VIEW && !target->view) || (kind == VIEWS && (!target->views || !target->as_list)) || (kind == WRITTEN && !target->rebind))) goto done;
     }
     if ((target->results > 1 && !target->several) || (target->writes && !target->written)) goto done;
     if (target->itself && (target->results != 1 || target->source[0] < 0)) goto done;
@@ -520,6 +529,7 @@ struct Plan {
     int count, positional, star, next, layouts, last_is_number;
     Mask modes; /* keys that the context may not include */
     PyObject *table, *masked, *numbers, *alone, *plain, *elsewhere, *make_target;
+    PyObject *types; /* class of arrays -> their mask; NULL where the function takes none */
     Layout *layout[LAYOUTS];
     Parameter parameter[MOST];
     Slot slot[SLOTS];
@@ -544,12 +554,12 @@ static PyObject *plan_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     if (!made) return NULL;
     int bad = take_object(spec, "parameters", &parameters) || take_object(spec, "layouts", &layouts) || take_object(spec, "modes", &modes)
         || take_object(spec, "table", &made->table) || take_object(spec, "masked", &made->masked) || take_object(spec, "numbers", &made->numbers)
-        || take_object(spec, "alone", &made->alone) || take_object(spec, "plain", &made->plain) || take_object(spec, "elsewhere", &made->elsewhere) || take_object(spec, "make_target", &made->make_target)
+        || take_object(spec, "alone", &made->alone) || take_object(spec, "plain", &made->plain) || take_object(spec, "elsewhere", &made->elsewhere) || take_object(spec, "make_target", &made->make_target) || take_object(spec, "types", &made->types)
         || take_int(spec, "positional", &made->positional) || take_int(spec, "star", &made->star);
     if (!bad) {
         bad = !parameters || !PyTuple_Check(parameters) || PyTuple_GET_SIZE(parameters) > MOST || !PyTuple_GET_SIZE(parameters)
             || !layouts || !PyTuple_Check(layouts) || PyTuple_GET_SIZE(layouts) > LAYOUTS || !modes
-            || !made->table || !PyDict_Check(made->table) || !made->masked || !PyDict_Check(made->masked)
+            || !made->table || !PyDict_Check(made->table) || !made->masked || !PyDict_Check(made->masked) || (made->types && !PyDict_Check(made->types))
             || !made->make_target || made->positional < 1 || made->positional > PyTuple_GET_SIZE(parameters) || made->star >= made->positional;
         if (bad) PyErr_SetString(PyExc_ValueError, "a plan's spec is not one that this front takes");
     }
@@ -578,7 +588,7 @@ static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
     for (int i = 0; i < SLOTS; i++) { Py_VISIT(own->slot[i].target); Py_VISIT(own->slot[i].state); Py_VISIT(own->slot[i].index); }
     for (int i = 0; i < LAYOUTS; i++) Py_VISIT(own->layout[i]);
     Py_VISIT(own->table); Py_VISIT(own->masked); Py_VISIT(own->numbers); Py_VISIT(own->alone); Py_VISIT(own->plain); Py_VISIT(own->elsewhere);
-    Py_VISIT(own->make_target);
+    Py_VISIT(own->make_target); Py_VISIT(own->types);
     return 0;
 }
 
@@ -596,7 +606,7 @@ static int plan_clear(PyObject *self) {
     drop_targets(own);
     for (int i = 0; i < LAYOUTS; i++) Py_CLEAR(own->layout[i]);
     Py_CLEAR(own->table); Py_CLEAR(own->masked); Py_CLEAR(own->numbers); Py_CLEAR(own->alone); Py_CLEAR(own->plain); Py_CLEAR(own->elsewhere);
-    Py_CLEAR(own->make_target);
+    Py_CLEAR(own->make_target); Py_CLEAR(own->types);
     return 0;
 }
 
@@ -678,8 +688,8 @@ static inline Layout *find_layout(Plan *plan, PyObject *object) {
     return NULL;
 }
 
-/* The masks of a call's tensors: one object for all, or the union of several. */
-typedef struct { Layout *layout; PyObject *only; Mask mask; int is_mixed; } Masks; /* only: held */
+/* The masks of a call's tensors: one object for all, or the union of several; `layout` is NULL for arrays alone. */
+typedef struct { Layout *layout; PyObject *only; Mask mask; int is_mixed, is_raw; } Masks; /* only: held */
 
 static int read_mask(PyObject *object, Mask *mask) {
     Mask found = PyLong_AsUnsignedLongLong(object);
@@ -688,11 +698,25 @@ static int read_mask(PyObject *object, Mask *mask) {
     return 1;
 }
 
+/* Return the mask of an array's class, borrowed, or NULL. */
+static PyObject *find_type_mask(Plan *plan, Masks *masks, PyObject *object) {
+    if (!plan->types || masks->layout) return NULL;
+    PyObject *own = PyDict_GetItemWithError(plan->types, (PyObject *)Py_TYPE(object));
+    if (!own && PyErr_Occurred()) PyErr_Clear();
+    if (own) masks->is_raw = 1;
+    return own;
+}
+
 /* Add a tensor's mask; 0 where the object is none that the plan takes. */
 static int add_mask(Plan *plan, Masks *masks, PyObject *object) {
-    Layout *layout = masks->layout && Py_TYPE(object) == masks->layout->type ? masks->layout : find_layout(plan, object);
-    if (!layout || (masks->layout && masks->layout != layout)) return 0;
-    PyObject *own = AT(object, layout->mask);
+    Layout *layout = masks->layout && Py_TYPE(object) == masks->layout->type ? masks->layout : NULL;
+    PyObject *own = NULL;
+    if (!layout && (plan->layouts == 0 || Py_TYPE(object) != plan->layout[0]->type)) own = find_type_mask(plan, masks, object);
+    if (!own) {
+        if (!layout) layout = find_layout(plan, object);
+        if (!layout || masks->is_raw || (masks->layout && masks->layout != layout)) return 0;
+        own = AT(object, layout->mask);
+    }
     if (!own || !PyLong_CheckExact(own)) return 0;
     masks->layout = layout;
     if (!masks->only) { masks->only = Py_NewRef(own); return 1; }
@@ -911,7 +935,7 @@ static PyObject *front_call(PyObject *self, PyObject *const *args, size_t flags,
 
     Plan *plan = (Plan *)Py_NewRef(front->plan);
     PyObject *stack[MOST + 2], **values = stack + 1, *own[MOST + 1], *state = NULL, *result = NULL;
-    Masks masks = {NULL, NULL, 0, 0};
+    Masks masks = {NULL, NULL, 0, 0, 0};
     int owned = 0, is_served = 0;
     if (PyContextVar_Get(state_var, NULL, &state) < 0) { is_served = 1; goto done; }
     if (state != Py_None && has_mode(plan, state)) goto done;

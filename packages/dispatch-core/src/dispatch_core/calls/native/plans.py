@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..._record import replace
 from ...arrays.frontend import FRONTENDS, Frontend, is_bare, on_frontends
+from ...arrays.owners import TYPE_MASKS
 from ...arrays.protocols import RecordedCall
 from ...keys import context
 from ...keys.table import AUTOGRAD, MARKERS
@@ -134,7 +135,7 @@ class CallPlan:
         ):
             return None
         layouts = self._find_layouts()
-        if not layouts:
+        if not layouts and adapter is not None:
             return None
         spec = {
             "layouts": layouts,
@@ -147,6 +148,7 @@ class CallPlan:
             "alone": None,
             "plain": None,
             "elsewhere": None,
+            "types": None if adapter is not None else TYPE_MASKS,
         }
         if adapter is not None:
             if adapter.fill:
@@ -310,13 +312,15 @@ def make_body_spec(body: Body, signature: CallSignature, made: Frontend[Any] | N
     constants, options, frontend = body.constants, body.options, boundary.frontend
     layout = None if frontend is None else layout_of(frontend)
     results, writes = signature.results, signature.writes
-    if frontend is None or layout is None or len(specialized) > _SPECIAL or prefix > _ARGUMENTS:
+    if (frontend is not None and layout is None) or len(specialized) > _SPECIAL or prefix > _ARGUMENTS:
         return None
     kinds = []
     for result in results:
         if result.output_mask >= 0 or (result.kind in ("view", "self") and len(results) > 1):
             return None
-        if result.kind == "view" and frontend.views is None:
+        if result.kind == "view" and frontend is not None and frontend.views is None:
+            return None
+        if result.is_list and frontend is None:
             return None
         if result.is_list and result.kind not in ("view", "other"):
             return None
@@ -345,7 +349,7 @@ def make_body_spec(body: Body, signature: CallSignature, made: Frontend[Any] | N
         "kinds": tuple(kinds),
         "sources": tuple([each.source for each in results]),
         "optional": tuple([int(each.is_optional) for each in results]),
-        "writes": writes if frontend.writes is not None else (),
+        "writes": writes if frontend is not None and frontend.writes is not None else (),
         "array_type": constants["__array"],
         "coerce": constants["__coerce"],
         "check_view": constants["__view_of"],
