@@ -308,7 +308,7 @@ def test_a_subclass_that_computes_its_mask_is_left_to_python(library):
     assert op(odd).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["shape", "dtype", "device", "ndim", "requires_grad"])
+@pytest.mark.parametrize("name", ["shape", "dtype", "device", "ndim", "requires_grad", "itemsize", "nbytes"])
 def test_a_question_is_the_property_to_everybody_but_tensors(name):
     owner = next(cls for cls in T.Tensor.__mro__ if name in vars(cls))
     found, x = vars(owner)[name], T.ones(2, 3)
@@ -326,7 +326,10 @@ def test_a_question_is_the_property_to_everybody_but_tensors(name):
         setattr(x, name, 1)
 
 
-@pytest.mark.parametrize("name", ["size", "stride", "dim", "ndimension", "numel", "nelement", "is_contiguous"])
+@pytest.mark.parametrize(
+    "name",
+    "size stride dim ndimension numel nelement is_contiguous element_size is_floating_point is_complex".split(),
+)
 def test_a_method_that_is_a_question_is_the_function_to_everybody_but_callers(name):
     found, x = vars(T.Tensor)[name], T.ones(2, 3)
     python = front.python_of(found)
@@ -342,6 +345,7 @@ def test_a_method_that_is_a_question_is_the_function_to_everybody_but_callers(na
         x.expand(4, 2, 3),
         T.nn.Parameter(x),
         T.ones(2, device="meta"),
+        *(T.ones(2, dtype=dtype) for dtype in (T.bool, T.int8, T.uint16, T.float16, T.bfloat16, T.complex64)),
     ]:
         for args in given if each.ndim else [()]:
             answered, expected = found(each, *args), python(each, *args)

@@ -309,6 +309,19 @@ def test_a_mode_leaves_parameters_without_numbers():
     assert {nn.init.uniform_, nn.init.kaiming_uniform_} <= set(overrides.get_testing_overrides())
 
 
+def test_initial_zeros_are_handed_on_as_torch_hands_them_on():
+    seen = []
+
+    class Seeing(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(getattr(func, "__name__", None))
+            return func(*args, **(kwargs or {}))
+
+    with Seeing():
+        assert nn.init.zeros_(torchlike.ones(2)).tolist() == [0, 0]
+    assert "zero_" in seen and "fill_" not in seen
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [

@@ -125,9 +125,14 @@ def ones_(tensor: Tensor) -> Tensor:
     return _no_grad_fill_(tensor, 1.0)
 
 
+@no_grad()
+def _no_grad_zero_(tensor: Tensor) -> Tensor:  # torch keeps the name to itself, and programs import it all the same
+    return METHODS["zero_"](tensor)
+
+
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill the tensor with zeros in place, and return it."""
-    return _no_grad_fill_(tensor, 0.0)
+    return _no_grad_zero_(tensor)
 
 
 def _normal_share(x: float) -> float:
@@ -326,7 +331,7 @@ kaiming_uniform, kaiming_normal = _deprecate(kaiming_uniform_), _deprecate(kaimi
 
 #: Names that torch keeps to itself, and that programs import all the same.
 _no_grad_fill_, _no_grad_normal_, _no_grad_uniform_ = map(_find_plain, (constant_, normal_, uniform_))
-_no_grad_trunc_normal_, _no_grad_zero_ = trunc_normal_, zeros_
+_no_grad_trunc_normal_ = trunc_normal_
 
 
 complete_all(globals(), __all__, "nn.init")

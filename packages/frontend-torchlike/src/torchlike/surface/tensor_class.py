@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
 from dispatch_core.frontends import PLACES, make_question
@@ -240,6 +241,10 @@ _PROTOCOLS: Final[dict[type, dict[str, Callable[..., Any]]]] = {
 _RANK: Final = {"attribute": "ndim", "array_type": np.ndarray}
 _COUNT: Final = {"attribute": "size", "array_type": np.ndarray}
 _SIZES: Final = {"attribute": "shape", "array_type": np.ndarray, "answers": SIZES}
+_BYTES: Final = {"attribute": "itemsize", "array_type": np.ndarray}
+_KIND: Final = {"attribute": "dtype", "array_type": np.ndarray}
+#: NumPy's dtypes that tensors have.
+_OF_NUMPY: Final = [np.dtype(name) for name, dtype in BY_NAME.items() if dtype not in NOT_IN_NUMPY]
 _STEPS: Final = {"attribute": "strides", "beside": "itemsize", "unless_zero": "size", "answers": STRIDES}
 
 
@@ -254,6 +259,10 @@ _ANSWERED: Final[dict[type, dict[str, dict[str, Any]]]] = {
         "size": {**_SIZES, "takes_index": True},
         "stride": {**_STEPS, "array_type": np.ndarray, "takes_index": True},
         "is_contiguous": {"attribute": "flags.c_contiguous", "array_type": np.ndarray},
+        **dict.fromkeys(("element_size", "itemsize"), _BYTES),
+        "nbytes": {"attribute": "nbytes", "array_type": np.ndarray},
+        "is_floating_point": {**_KIND, "answers": {dtype: dtype.kind == "f" for dtype in _OF_NUMPY}},
+        "is_complex": {**_KIND, "answers": {dtype: dtype.kind == "c" for dtype in _OF_NUMPY}},
     },
     Differentiable: {"requires_grad": {"attribute": "requires_grad", "keys": AUTOGRAD, "state": "_autograd"}},
 }

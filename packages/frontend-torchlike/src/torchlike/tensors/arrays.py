@@ -41,8 +41,10 @@ _PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device.parse("cpu")
 #: The mask of the cpu's tensors without gradients, layers and layouts.
 _PLAIN: Final = DispatchKey.CPU.value | frontend.marker
-#: id of an array that the user gave → a reference to the view of it that all windows of its memory refer to.
+#: id of an array that the user gave → a reference to the view of it that all windows of its memory refer to. Those of views
+#: that are gone mean nothing, and go when there are many.
 _sources: Final[dict[int, ref[np.typing.NDArray[Any]]]] = {}
+_many_sources = _FEW_SOURCES = 256
 
 
 class _BorrowedArray(Holder):
@@ -67,7 +69,7 @@ class _LentArray(Holder):
 
     def is_held(self) -> bool:
         array = self()
-        return array is not None and id(array) not in _sources
+        return array is not None and not ((known := _sources.get(id(array))) is not None and known() is not None)
 
     def is_over(self) -> bool:
         # The tensor that the array came back to may go before the user's own reference to the array.
@@ -92,7 +94,10 @@ def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """
     flags = array.flags
     if array.base is None and flags.owndata and flags.c_contiguous:
-        view = _view_source(array)
+        known = _sources.get(id(array))
+        view: Any = None if known is None else known()
+        if view is None:
+            view = _view_source(array)
         shown = _open_window(view, array)
         if shown is not None:
             if flags.writeable:
@@ -145,9 +150,18 @@ def _view_source(owner: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     view = None if known is None else known()
     if view is None:
         view = owner.view(_ndarray)
-        # See Note [Where an array dies] in `dispatch_core.interrupts`.
-        _sources[id(owner)] = ref(view, partial(_sources.pop, id(owner)))
+        _sources[id(owner)] = ref(view)
+        if len(_sources) > _many_sources:
+            _forget_sources()
     return view
+
+
+def _forget_sources() -> None:
+    global _many_sources  # a bound for the process
+    for place, known in list(_sources.items()):
+        if known() is None and _sources.get(place) is known:
+            del _sources[place]
+    _many_sources = max(_FEW_SOURCES, 2 * len(_sources))
 
 
 def _open_window(memory: np.typing.NDArray[Any], array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any] | None:
@@ -239,6 +253,8 @@ def is_recording(tensor: Tensor | None = None) -> bool:
 def read_printable(tensor: Tensor) -> np.typing.NDArray[Any]:
     """Return the elements for printing: those of a dtype that NumPy does not have as ``float32``."""
     try:
+        if type(tensor) is Tensor and tensor._dispatch_mask == _PLAIN and _is_known(tensor._dispatch_data.dtype):
+            return host.get(tensor)
         return read_elements(tensor.float() if tensor.dtype in NOT_IN_NUMPY else tensor)
     except Exception as error:
         trim_traceback(error)

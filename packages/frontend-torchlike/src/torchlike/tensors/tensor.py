@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
-from dispatch_core.frontends import PLACES, Frontend, register_frontend
+from dispatch_core.frontends import CAPTURING, PLACES, Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
@@ -242,7 +242,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
     def storage_offset(self) -> int:
         """Return the place of the first element in its memory, in elements (source: ``torch.Tensor.storage_offset``)."""
         data = self._dispatch_data
-        if type(data) is _ndarray and not isinstance(data.base, _ndarray) and frontends.recording() is None:
+        if type(data) is _ndarray and not isinstance(data.base, _ndarray) and not CAPTURING:
             return 0
         return frontends.read_offset(self)
 
@@ -356,12 +356,14 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
     def __int__(self) -> int:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__int__", self)) is not NotImplemented:
             return found
-        return int(_read_real(self._only(), "int64_t"))
+        found = self._only()
+        return found if type(found) is int else int(_read_real(found, "int64_t"))
 
     def __float__(self) -> float:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__float__", self)) is not NotImplemented:
             return found
-        return float(_read_real(self._only(), "double"))
+        found = self._only()
+        return found if type(found) is float else float(_read_real(found, "double"))
 
     def __complex__(self) -> complex:
         if (ENTERED or type(self) is not Tensor) and (found := ask("__complex__", self)) is not NotImplemented:
