@@ -434,3 +434,21 @@ def test_a_formula_of_rows_says_what_it_does_not_take():
         for _ in range(3):
             found = kernel(a, -1, False)
             assert isinstance(found, str) == (formula is not good)
+
+
+@cases_of("gelu", "gelu_backward")
+def test_formulas_by_scipy_heed_its_settings(name, number):
+    special = pytest.importorskip("scipy.special")
+    dtype, count = dtype_of(number), COMPILED[name]["arity"]
+    kernel, python = COMPILED[name]["kernel"], COMPILED[name]["python"]
+    for action in ("ignore", "raise"):
+        for draw in range(5):
+            arrays = [draws(dtype, (33,), seed)[draw] for seed in range(count)]
+            outcomes = []
+            for each in (kernel, python):
+                with special.errstate(all=action):
+                    try:
+                        outcomes.append(each(*arrays).tobytes())
+                    except Exception as error:  # noqa: BLE001 - compared
+                        outcomes.append((type(error), str(error)))
+            assert outcomes[0] == outcomes[1]

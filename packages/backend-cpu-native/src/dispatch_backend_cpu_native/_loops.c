@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 5
+#define LAYOUT 6
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -49,9 +49,12 @@ typedef PyObject *(*Way)(Kernel *, PyObject *const *, Py_ssize_t, PyObject *);
 /* A step of a formula: a loop, or a choice where there is none, and the places of its operands and its result. */
 typedef struct { PyUFuncGenericFunction loop; void *data; int count, places[MOST_OPERANDS]; } Step;
 
-/* A formula for a type: arrays have the first places, then constants, then results, the last of which is the formula's. */
-typedef struct {
-    int arity, constants, steps, out;
+/* A formula for a type and up to so many elements: arrays have the first places, then constants, then results, the last of
+ * which is the formula's. The next one is for more. */
+typedef struct Chain {
+    int arity, constants, steps, out, is_foreign; /* whether a loop is not NumPy's, and may fail */
+    npy_intp most;
+    struct Chain *next;
     Step *step;
     char **constant;
     npy_intp *size; /* of an element, by place */
@@ -329,6 +332,7 @@ static void choose(char **at, npy_intp n, npy_intp *steps) {
 
 static void free_chain(Chain *chain) {
     if (!chain) return;
+    free_chain(chain->next);
     PyMem_Free(chain->step);
     PyMem_Free(chain->constant);
     PyMem_Free(chain->size);
@@ -373,13 +377,17 @@ misfit:
     return -1;
 }
 
-/* Read a formula: (constants, steps). The kernel keeps the arrays of constants and the ufuncs alive. */
+/* Read a formula: (the greatest number of elements, constants, steps, whether a ufunc is not NumPy's). The kernel keeps the arrays of constants and the ufuncs alive. */
 static Chain *read_chain(PyObject *given, int arity) {
     PyObject *constants, *steps;
-    if (!PyArg_ParseTuple(given, "O!O!", &PyList_Type, &constants, &PyList_Type, &steps)) return NULL;
+    Py_ssize_t most;
+    int is_foreign;
+    if (!PyArg_ParseTuple(given, "nO!O!p", &most, &PyList_Type, &constants, &PyList_Type, &steps, &is_foreign)) return NULL;
     Chain *chain = PyMem_Calloc(1, sizeof(Chain));
     if (!chain) return (Chain *)PyErr_NoMemory();
     chain->arity = arity;
+    chain->most = most;
+    chain->is_foreign = is_foreign;
     chain->constants = (int)PyList_GET_SIZE(constants);
     chain->steps = (int)PyList_GET_SIZE(steps);
     int first = arity + chain->constants, places = first + chain->steps;
@@ -402,7 +410,7 @@ static Chain *read_chain(PyObject *given, int arity) {
                 goto fail;
             }
     }
-    if (!chain->steps) { PyErr_SetString(PyExc_ValueError, "a formula has steps"); goto fail; }
+    if (!chain->steps) return chain; /* so many elements are left */
     PyObject *types = PyTuple_GET_ITEM(PyList_GET_ITEM(steps, chain->steps - 1), 1);
     chain->out = (int)PyLong_AsLong(PyTuple_GET_ITEM(types, PyTuple_GET_SIZE(types) - 1));
     for (int i = 0; i < arity; i++)
@@ -466,7 +474,15 @@ static Variant *make_variant(Kernel *k, PyObject *const *options, Py_ssize_t cou
     variant->found = found;
     while (found && PyDict_CheckExact(found) && PyDict_Next(found, &at, &number, &formula)) {
         int type = read_type(number);
-        if (type < 0 || variant->chain[type] || !(variant->chain[type] = read_chain(formula, k->arity))) return NULL;
+        if (type < 0 || variant->chain[type]) return NULL;
+        PyObject *each = PySequence_Tuple(formula);
+        Chain **last = &variant->chain[type];
+        for (Py_ssize_t i = 0; each && i < PyTuple_GET_SIZE(each); i++) {
+            if (!(*last = read_chain(PyTuple_GET_ITEM(each, i), k->arity))) Py_CLEAR(each);
+            else last = &(*last)->next;
+        }
+        if (!each) return NULL;
+        Py_DECREF(each);
     }
     return found ? variant : NULL;
 }
@@ -484,8 +500,12 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     Variant *variant = find_variant(k, args + k->arity, n - k->arity, names);
     if (!variant && !(variant = make_variant(k, args + k->arity, n - k->arity, names))) return NULL;
     Chain *chain = variant->chain[type];
-    if (!chain || (format && chain->out != NPY_FLOAT)) return NULL;
-    npy_intp count = PyArray_SIZE(a), needed = format ? (chain->arity + 1) * (4 * count + 64) : 0;
+    npy_intp count = PyArray_SIZE(a), needed = 0;
+    /* Python may compute 16-bit floats as of another size. */
+    if (format && chain && (chain->next || chain->is_foreign || chain->out != NPY_FLOAT)) return NULL;
+    while (chain && chain->most < count) chain = chain->next;
+    if (!chain || !chain->steps) return NULL;
+    if (format) needed = (chain->arity + 1) * (4 * count + 64);
     int first = chain->arity + chain->constants;
     for (int i = 0; i + 1 < chain->steps; i++) needed += chain->size[first + i] * count + 64;
     char stack[ON_STACK], *scratch = needed <= ON_STACK ? stack : PyMem_Malloc((size_t)needed);
@@ -520,10 +540,12 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
             operands[j] = place[which];
             steps[j] = which >= chain->arity && which < first ? 0 : chain->size[which];
         }
+        if (chain->is_foreign) PyUFunc_clearfperr(); /* as NumPy does, for loops that look at them */
         if (step->loop) step->loop(operands, &length, steps, step->data);
         else choose(operands, length, steps);
     }
     if (format) narrow_exactly(format, (float *)place[first + chain->steps - 1], (uint16_t *)data_of(r), count);
+    if (chain->is_foreign && PyErr_Occurred()) Py_CLEAR(r);
     PyMem_Free(place);
     if (scratch != stack) PyMem_Free(scratch);
     return r;

@@ -26,7 +26,7 @@ from ...libraries import find_scipy
 from ..support.constants import number
 
 #: Up to how many elements SciPy is as fast, by dtype, and up to how many Python's own function is.
-_FEW: Final = {"f": 2048, "d": 16384}
+FEW: Final = {"f": 2048, "d": 16384}
 _VERY_FEW: Final = 256
 #: How many are computed at a time, by dtype, so that intermediate results stay in the cache.
 _TILES: Final = {"f": 32768, "d": 16384}
@@ -51,7 +51,7 @@ def erf(x: Array) -> Any:
     [0.0, 0.842701]
     """
     char = x.dtype.char
-    if x.size <= _FEW[char]:
+    if x.size <= FEW[char]:
         return load_erf()(x)
     compute, tile = _compute_single if char == "f" else _compute_double, _TILES[char]
     if type(x) is not np.ndarray or x.size <= tile or not x.flags.c_contiguous:

@@ -192,7 +192,7 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
 AT_ONCE: Final[dict[str, str]] = {
     **dict.fromkeys(
         "clamp_max.Tensor clamp_min.Tensor floor_divide frac lerp.Tensor logaddexp logaddexp2 pow.Tensor_Tensor "
-        "hardsigmoid hardsigmoid_backward hardswish hardswish_backward mish _prelu_kernel "
+        "hardsigmoid hardsigmoid_backward hardswish hardswish_backward mish _prelu_kernel erf "
         "remainder.Tensor rsqrt sgn sigmoid sigmoid_backward sign signbit silu tanh_backward _conj_physical "
         "silu_backward".split(),
         "",

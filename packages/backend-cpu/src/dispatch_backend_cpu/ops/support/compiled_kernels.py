@@ -25,7 +25,7 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 5
+LAYOUT: Final = 6
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DRAWS_LAYOUT: Final = 1
 """The same of the functions that draw."""
@@ -112,22 +112,34 @@ _Steps: TypeAlias = list[tuple[Any, tuple[int, ...], tuple[int, ...]]]
 
 def _trace(
     formula: Callable[..., Any], arity: int, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> dict[int, tuple[list[Array], _Steps]]:
-    """Return the constants and the steps of a formula with some options by the number of the dtype."""
-    found: dict[int, tuple[list[Array], _Steps]] = {}
+) -> dict[int, list[tuple[int, list[Array], _Steps, bool]]]:
+    """Return the formula with some options by the number of the dtype: for up to so many elements constants and steps."""
+    from ..pointwise.erf import FEW  # as below
+
+    found: dict[int, list[tuple[int, list[Array], _Steps, bool]]] = {}
     for dtype in NUMBERS:
-        few, many = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (1, LONGEST))
-        # Another size may take another way, which gives other bits.
-        if few is not None and many is not None and few[1] == many[1]:
-            found[dtype.num] = few
+        least = 1
+        bands: list[tuple[int, list[Array], _Steps, bool]] = []
+        for most in sorted({min(FEW[dtype.char], LONGEST), LONGEST}):
+            first, last = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (least, most))
+            # Another size may take another way, which gives other bits.
+            is_one = first is not None and last is not None and first[1] == last[1]
+            constants, steps, is_foreign = first if is_one and first is not None else ([], [], False)
+            if bands and bands[-1][2] == steps:
+                bands.pop()
+            bands.append((most, constants, steps, is_foreign))
+            least = most + 1
+        if any(steps for _, _, steps, _ in bands):
+            found[dtype.num] = bands
     return found
 
 
 def _trace_one(
     formula: Callable[..., Any], arity: int, args: Any, kwargs: Any, dtype: np.dtype[Any], size: int
-) -> tuple[list[Array], _Steps] | None:
-    """Return the constants and the steps for arrays of one dtype and so many elements; None where it has others."""
-    from ..pointwise.numpy_formulas import CLIP  # as the next
+) -> tuple[list[Array], _Steps, bool] | None:
+    """Return constants, steps, and whether SciPy's ufuncs are among them, for arrays of one dtype and so many elements."""
+    from ..pointwise.erf import load_erf  # as the next
+    from ..pointwise.numpy_formulas import CLIP
     from .tape import Tape, Untraceable  # only where kernels are compiled
 
     tape = Tape()
@@ -140,9 +152,9 @@ def _trace_one(
     operations = tape.operations
     if not operations or operations[-1].out is not result or {each.kind for each in operations} - {"ufunc", "where"}:
         return None
-    # Those of SciPy's are taken for some sizes and where it is installed.
     known = {None, CLIP, *(each for each in vars(np).values() if isinstance(each, np.ufunc))}
-    if any(each.fn not in known for each in operations):
+    foreign = {each.fn for each in operations} - known
+    if foreign and not (foreign == {load_erf()} and isinstance(load_erf(), np.ufunc)):
         return None
     constants = [each for operation in operations for each in operation.inputs if each.constant is not None]
     symbols = [*operands, *constants, *(operation.out for operation in operations)]
@@ -151,7 +163,7 @@ def _trace_one(
     for operation in operations:
         taken = (*operation.inputs, operation.out)
         steps.append((operation.fn, tuple(each.dtype.num for each in taken), tuple(places[id(each)] for each in taken)))
-    return [np.ascontiguousarray(each.constant) for each in constants], steps
+    return [np.ascontiguousarray(each.constant) for each in constants], steps, bool(foreign)
 
 
 def native_fold(
