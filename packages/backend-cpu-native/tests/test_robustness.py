@@ -23,6 +23,7 @@ if LOOPS is None:
 
 A, B, ROW = np.ones((4, 4), np.float32), np.full((4, 4), 2, np.float32), np.ones(4, np.float32)
 ONE, TARGET = np.ones((), np.float32), np.arange(4)
+PLACES = np.arange(16).reshape(4, 4) % 4
 #: Way → a kernel of it and its arguments: of calls that are served, of one that is left, and of one that fails.
 CALLS = {
     "unary": ("exp", [(A,)], (A.T,), (A, A)),
@@ -71,6 +72,20 @@ CALLS = {
     "expand": ("expand", [(A, (2, 4, 4))], (A.T, (2, 4, 4)), (A, (5,))),
     "select": ("select.int", [(A, 0, 1)], (np.ones((1, 0)), 0, 0), (A, 0, 9)),
     "slice": ("slice.Tensor", [(A, 0, 1, 3)], (A, 0, 3, 1), (A, 0, 1, 3, -1)),
+    "cat": ("cat", [([A, B],), ((A, B), 1)], ([A, B.T],), ([A, ROW],)),
+    "stack": ("stack", [([A, B], -1)], ([A, B.T],), ([A, ROW],)),
+    "gather": ("gather", [(A, 1, PLACES)], (A.T, 1, PLACES), (A, 1, PLACES + 4)),
+    "index_select": ("index_select", [(A, 0, PLACES[0])], (A.T, 0, PLACES[0]), (A, 0, PLACES[0] + 4)),
+    "scatter": ("scatter.src", [(A, 0, PLACES, B)], (A.T, 0, PLACES, B), (A, 0, PLACES + 4, B)),
+    "scatter_add": ("scatter_add", [(A, 0, PLACES, B)], (A.T, 0, PLACES, B), (A, 0, PLACES + 4, B)),
+    "index_add": ("index_add", [(A, 0, PLACES[0], B)], (A.T, 0, PLACES[0], B), (A, 0, PLACES[0] + 4, B)),
+    "embedding gradient": (
+        "embedding_dense_backward",
+        [(A, PLACES[0], 5, -1, False)],
+        (A.T, PLACES[0], 5, -1, False),
+        (A, ROW, 5, -1, False),
+    ),
+    "running sum": ("cumsum", [(A, 0), (ROW, 0)], (A.T, 0), (A, 7)),
 }
 
 

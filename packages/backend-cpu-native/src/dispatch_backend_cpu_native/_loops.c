@@ -915,6 +915,8 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
     return view_at(a, (int)count, dims, strides, PyArray_BYTES(a));
 }
 
+#include "_places.h"
+
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
@@ -926,6 +928,9 @@ static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
     {"transpose", serve_transpose, 3}, {"select", serve_select, 3}, {"slice", serve_slice, -1},
     {"permute", serve_permute, 2}, {"unsqueeze", serve_unsqueeze, 2}, {"squeeze", serve_squeeze, 1},
     {"squeeze dim", serve_squeeze_dim, 2}, {"expand", serve_expand, 2},
+    {"cat", serve_cat, -1}, {"stack", serve_stack, -1}, {"gather", serve_gather, -1}, {"index_select", serve_index_select, 3},
+    {"scatter", serve_scatter, 4}, {"scatter_add", serve_scatter_add, 4}, {"index_add", serve_index_add, -1},
+    {"embedding gradient", serve_embedding_gradient, 5}, {"running sum", serve_running_sum, -1},
     {"adam", serve_adam, -1}, {"sgd", serve_sgd, -1}, {NULL, NULL, 0},
 };
 

@@ -23,6 +23,7 @@ from dispatch_core.tracebacks import warn_caller
 from ...arrays import Array, empty_strided, is_row_major
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, conform, half_as_float, infer_output, output_rule
+from ..support.compiled_kernels import native
 from ..support.places import add_slices, as_vector, check_along, check_rows, is_outside, locate, read_at
 from ..support.rule_kernels import cast, make_kernel, write
 from ..views import kernels as view
@@ -321,3 +322,8 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "diagonal_backward": _diagonal_backward,
 }
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
+for _name in ("gather", "index_select"):
+    KERNELS[_name] = native(_name, KERNELS[_name], None, None, halves=1)
+KERNELS["embedding_dense_backward"] = native(
+    "embedding gradient", KERNELS["embedding_dense_backward"], None, map(np.dtype, "fd")
+)

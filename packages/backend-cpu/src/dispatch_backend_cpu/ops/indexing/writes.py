@@ -21,6 +21,7 @@ from ...fp_errors import ignore_fp_errors, quietly
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, conform, infer_output, output_rule
 from ..pointwise.kernels import name_fill
+from ..support.compiled_kernels import native
 from ..support.places import add_slices, apply_at, as_vector, check_along, check_rows, is_outside, locate
 from ..support.rule_kernels import cast, check_apart, check_overlap, make_kernel
 from .reads import INT64, Indices, check_range, find_places, is_one_mask, one_index
@@ -206,6 +207,9 @@ _OF_LINES: Final[dict[str, Callable[[Array, Array, Array], object]]] = {
 }
 for _name, _write in _WRITES.items():
     _both_forms(_name, _write)
+KERNELS["scatter.src"] = native("scatter", KERNELS["scatter.src"], None, None, halves=1)
+for _name in ("scatter_add", "index_add"):
+    KERNELS[_name] = native(_name, KERNELS[_name], None, map(np.dtype, "fdl"))
 
 
 def _masked_scatter_copy(spec: OutputSpec, self: Array, mask: Array, source: Array) -> Array:

@@ -19,6 +19,7 @@ from ...arrays import Array, is_row_major
 from ...fp_errors import ignore_fp_errors, quietly
 from ...kernel_table import Kernel, KernelTable, computed_by
 from ...output_specs import OutputSpec, half_as_float, output_rule
+from ..support.compiled_kernels import native
 from ..support.constants import number
 from ..support.rule_kernels import cast, check_overlap, make_kernel, write
 from .ordering import as_rows, from_rows, has_nan
@@ -171,6 +172,7 @@ def _logcumsumexp(spec: OutputSpec, self: Array, dim: int) -> Any:
 for _name, _ufunc in (("cumsum", np.add), ("cumprod", np.multiply)):
     KERNELS[_name] = _quick_scan(_name, _ufunc)
     KERNELS[f"{_name}_"] = _scan_inplace(f"{_name}_", _ufunc)
+KERNELS["cumsum"] = native("running sum", KERNELS["cumsum"], None, map(np.dtype, "fdl"))
 _COMPUTE: Final[dict[str, Kernel]] = {
     "cummax": _extremum(np.maximum),
     "cummin": _extremum(np.minimum),

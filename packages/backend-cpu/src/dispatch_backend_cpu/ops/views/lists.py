@@ -14,6 +14,7 @@ from ...arrays import Array, empty_strided, is_row_major
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, output_rule
 from ..pointwise.numpy_formulas import select
+from ..support.compiled_kernels import native
 from ..support.rule_kernels import check_overlap, make_kernel, write
 
 KERNELS: Final = KernelTable()
@@ -180,6 +181,10 @@ def _join_on_top(tensors: Sequence[Array], dim: int = 0) -> Any:
                 result = np.empty((*shape, len(tensors)), dtype)
                 return _concatenate([each[..., None] for each in tensors], place, result)
     return _BY_RULE["stack"](tensors, dim)
+
+
+KERNELS["cat"] = native("cat", _join, None, None, halves=1)
+KERNELS["stack"] = native("stack", _join_on_top, None, None, halves=1)
 
 
 @KERNELS("flip")
