@@ -71,7 +71,7 @@ def compile_native(chain: Chain, run: _Run) -> _Run | None:
         found = _make_steps(
             chain.operations, [each.index for each in arrays], [each.index for each in numbers], options
         )
-        return {} if found is None else {number.num: found for number in dtypes}
+        return {} if found is None else {number.num: [(LONGEST, *found, False)] for number in dtypes}
 
     kernel = native("chain", compute, None, dtypes, most=LONGEST, arity=len(arrays), maker=make)
     take = itemgetter(*places) if len(places) > 1 else None
