@@ -25,7 +25,7 @@ class Build(build_ext):
 PACKAGE = "dispatch_backend_cpu_native"
 FOLDER = f"src/{PACKAGE}"
 #: The parts of the one file that is compiled.
-PARTS = [f"{FOLDER}/_{name}.h" for name in ("halves", "losses", "optimizers", "places", "rows")]
+PARTS = [f"{FOLDER}/_{name}.h" for name in ("columns", "halves", "losses", "optimizers", "places", "rows")]
 setup(
     cmdclass={"build_ext": Build},
     ext_modules=[

@@ -916,6 +916,7 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
 }
 
 #include "_places.h"
+#include "_columns.h"
 
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
@@ -1169,6 +1170,7 @@ static PyObject *facts(PyObject *module, PyObject *x) {
 static PyMethodDef functions[] = {
     {"use", use, METH_VARARGS, PyDoc_STR("Use a context in which NumPy ignores floating-point errors, the classes of lent memory, and a maker of code.")},
     {"serve", serve, METH_O, PyDoc_STR("Serve calls, or leave all to the kernels in Python; return what was so before.")},
+    {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, PyDoc_STR("Write the columns of a convolution to a buffer; return whether the arrays were plain.")},
     {"convert", (PyCFunction)(void (*)(void))convert, METH_FASTCALL, PyDoc_STR("Write float32 to an array of 16-bit floats, or the other way; return whether the arrays were plain.")},
     {"counts", counts, METH_NOARGS, PyDoc_STR("Return how many calls were served, and how many left to Python.")},
     {"facts", facts, METH_O, PyDoc_STR("Return the facts about a Kernel: its way, its kernel in Python, its ufunc, types and size.")},

@@ -21,6 +21,7 @@ from ... import memory
 from ...arrays import Array
 from ...kernel_table import Kernel, KernelTable
 from ...output_specs import OutputSpec, half_as_float
+from ..support.compiled_kernels import LOOPS
 from ..support.rule_kernels import cast, make_kernel, make_prepared
 
 if TYPE_CHECKING:
@@ -136,16 +137,18 @@ class _Columns(NamedTuple):
         """Yield parts of the batch, their sizes and their columns ``(groups, channels * window, part * places)``."""
         g, rows, places, count = self.geometry, self.rows, self.places, len(self.kernel)
         buffer: Array | None = None
+        how = self.kernel, self.grid, tuple(g.stride), tuple(g.dilation), tuple(g.padding)
         for part, size, fit in self.parts:
             # One sample at a time needs no other order, and a pointwise one no copy.
             if size == 1 and self.is_pointwise and a.flags.c_contiguous:
                 yield part, size, a[part].reshape(g.groups, rows // g.groups, places)
                 continue
-            seen = windows(fit(a[part]), self.kernel, g.stride, g.dilation)
-            turned = seen.transpose(*range(1, 2 + count), 0, *range(2 + count, 2 + 2 * count))
             if buffer is None or buffer.size != rows * size * places:
                 buffer = memory.empty(rows * size * places, a.dtype)
-            np.copyto(buffer.reshape(turned.shape), turned)
+            if LOOPS is None or not LOOPS.columns(a[part], buffer, *how):
+                seen = windows(fit(a[part]), self.kernel, g.stride, g.dilation)
+                turned = seen.transpose(*range(1, 2 + count), 0, *range(2 + count, 2 + 2 * count))
+                np.copyto(buffer.reshape(turned.shape), turned)
             yield part, size, buffer.reshape(g.groups, rows // g.groups, size * places)
 
 
@@ -172,9 +175,18 @@ def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
         if size == 1:
             np.matmul(factors, columns, out=result[part].reshape(g.groups, made // g.groups, -1))
         else:
-            found = (factors @ columns).reshape(made, size, *grid)
-            result[part] = found.swapaxes(0, 1)
+            shape = g.groups, made // g.groups, columns.shape[-1]
+            found = np.matmul(factors, columns, out=memory.empty(prod(shape), a.dtype).reshape(shape))
+            result[part] = found.reshape(made, size, *grid).swapaxes(0, 1)
     return result
+
+
+def _by_channel(grad: Array) -> Array:
+    """Return a copy of a part of a batch with the channels first."""
+    turned = grad.swapaxes(0, 1)
+    made = memory.empty(grad.size, grad.dtype).reshape(turned.shape)
+    made[...] = turned
+    return made
 
 
 def _turn(
@@ -214,7 +226,7 @@ def _convolve_back(
     result = np.zeros((len(grad), channels, *padded), dtype)
     for part in _parts(len(grad), channels * prod(kernel) * prod(grid), grad.itemsize):
         size = part.stop - part.start
-        rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
+        rows = _by_channel(grad[part]).reshape(g.groups, made // g.groups, -1)
         columns = cast(factors @ rows, dtype).reshape(channels, prod(kernel), size, *grid)
         target = result[part].swapaxes(0, 1)
         for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
@@ -242,7 +254,7 @@ def _weight_gradient(grad: Array, a: Array, weight: Array, g: ConvolutionGeometr
         a = pad(a, [(each, each) for each in g.padding])[inner(map(slice, needed))]
         g = g._replace(padding=(0,) * len(kernel))
     for part, _, columns in _columns(a.shape, tuple(kernel), g, a.itemsize).of(a):
-        rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
+        rows = _by_channel(grad[part]).reshape(g.groups, made // g.groups, -1)
         total += rows @ columns.swapaxes(1, 2)
     return total.reshape(weight.shape)
 
