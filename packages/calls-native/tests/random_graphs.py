@@ -184,7 +184,8 @@ class _Graph:
         roots = [draw.choice(self.tensors) for _ in range(draw.choice([1, 1, 1, 2]))]
         options: dict[str, Any] = {"retain_graph": draw.choice([None, None, True, True, False])}
         options["create_graph"] = draw.random() < 0.15
-        inputs = draw.choice([*self.leaves, *self.tensors]) if draw.random() < 0.15 else None
+        inputs = draw.choice([*self.leaves, *self.tensors]) if draw.random() < 0.25 else None
+        wanted = draw.choice([self.leaves, draw.choices([*self.leaves, *self.tensors], k=3)])
         kind = draw.random()
 
         def run() -> None:

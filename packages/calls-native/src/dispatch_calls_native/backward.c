@@ -13,7 +13,7 @@ typedef struct {
     double seq;
     Py_ssize_t first, count;    /* the leaves that the node feeds, among those of the run */
     Py_ssize_t waiting;         /* of a leaf: how many edges lead to it */
-    char is_leaf;
+    char is_leaf, is_wanted, is_needed; /* wanted: its gradient is asked for; needed: such a one lies below */
 } Entry;
 
 typedef struct { double seq; Py_ssize_t index; } Place;
@@ -24,6 +24,8 @@ typedef struct {
     Py_ssize_t *table, size;    /* open addressing: the index of an entry and 1, by the address of its node */
     Py_ssize_t *stack, depth, stack_room;
     Py_ssize_t *feeds, fed, feeds_room;
+    PyObject *wanted;           /* what the frontend knows of the gradients that are asked for, or None */
+    int accumulates;            /* whether leaves take gradients */
 } Graph;
 
 /* The frontend's part: its classes, and its functions for everything that is not plain. */
@@ -34,12 +36,13 @@ typedef struct {
     PyObject *run_hooks, *run_post_hooks, *fit, *add, *finish_leaf, *accumulate, *capturing;
     PyObject *acquire, *release;     /* of the lock under which gradients are kept */
     PyObject *releases;              /* function: the attribute that it sets to None, or None */
+    PyObject *mode;                  /* the context variable of grad mode */
 } Backward;
 
 static PyObject *s_node, *s_next, *s_seq, *s_is_leaf, *s_is_short, *s_is_current, *s_take_apart, *s_outputs, *s_output_nr,
     *s_metas, *s_meta, *s_get_meta, *s_apply, *s_release, *s_tensor_hooks, *s_retained, *s_pre_hooks, *s_post_hooks,
     *s_post_accumulate, *s_tensor, *s_requires_grad, *s_grad, *s_autograd, *s_shape, *s_dtype, *s_strides, *s_flags,
-    *s_forc, *s_writeable, *s_base, *s_shape_and_dtype, *s_order, *s_leaves;
+    *s_forc, *s_writeable, *s_base, *s_shape_and_dtype, *s_order, *s_leaves, *s_needed, *s_nodes, *s_accumulates;
 
 /* ---- The graph ----------------------------------------------------------------------------------------------------- */
 
@@ -438,7 +441,8 @@ static int finish(Backward *own, Graph *graph, Py_ssize_t index, PyObject *creat
     PyObject *grads = graph->entries[index].grads, *leaf = graph->entries[index].node, *hooks[] = {s_tensor_hooks, s_retained, s_pre_hooks, s_post_hooks};
     if (!grads) return 0;
     graph->entries[index].grads = NULL;
-    int hooked = (PyObject *)Py_TYPE(leaf) != own->leaf, done = 0;
+    if (graph->wanted != Py_None && !graph->entries[index].is_wanted) { Py_DECREF(grads); return 0; }
+    int hooked = (PyObject *)Py_TYPE(leaf) != own->leaf || graph->wanted != Py_None, done = 0;
     for (int i = 0; i < 4 && !hooked; i++) hooked = has(leaf, hooks[i]);
     PyObject *found = NULL;
     if (hooked < 0) done = -1;
@@ -446,7 +450,7 @@ static int finish(Backward *own, Graph *graph, Py_ssize_t index, PyObject *creat
         PyObject *buffers = PyDict_New();
         if (!buffers || PyDict_SetItem(buffers, leaf, grads) < 0) done = -1;
         Py_CLEAR(grads);
-        if (!done) found = PyObject_CallFunctionObjArgs(own->finish_leaf, leaf, buffers, Py_None, create_graph, NULL);
+        if (!done) found = PyObject_CallFunctionObjArgs(own->finish_leaf, leaf, buffers, graph->wanted, create_graph, NULL);
         Py_XDECREF(buffers);
         done = found ? 1 : -1;
     }
@@ -471,15 +475,17 @@ static int release(Backward *own, PyObject *node) {
 }
 
 /* Run one node on its gradients, and pass those of its inputs on. */
-static int run_node(Backward *own, Graph *graph, PyObject *node, PyObject *grads, int keep) {
-    PyObject *hooks[] = {s_tensor_hooks, s_retained, s_pre_hooks}, *found;
-    int hooked = 0;
+static int run_node(Backward *own, Graph *graph, Py_ssize_t index, PyObject *grads, int keep) {
+    PyObject *node = graph->entries[index].node, *hooks[] = {s_tensor_hooks, s_retained, s_pre_hooks}, *found;
+    int runs = graph->wanted == Py_None || graph->entries[index].is_needed, hooked = graph->entries[index].is_wanted;
+    if (!runs && !hooked) return 0;
     for (int i = 0; i < 3 && !hooked; i++) hooked = has(node, hooks[i]);
     if (hooked) {
-        found = hooked < 0 ? NULL : PyObject_CallFunctionObjArgs(own->run_hooks, node, grads, Py_None, Py_True, NULL);
+        found = hooked < 0 ? NULL : PyObject_CallFunctionObjArgs(own->run_hooks, node, grads, graph->wanted, runs ? Py_True : Py_False, NULL);
         Py_XDECREF(found);
         if (!found) return -1;
     }
+    if (!runs) return 0;
     PyObject *results = PyObject_CallMethodOneArg(node, s_apply, grads);
     hooked = results ? has(node, s_post_hooks) : -1;
     if (hooked > 0) {
@@ -506,6 +512,40 @@ static int tell(PyObject *run, Graph *graph, Place *order, Py_ssize_t count) {
     return bad;
 }
 
+/* Find the gradients that are asked for, and the nodes that have to run for them. */
+static int mark(Backward *own, Graph *graph, Place *order, Py_ssize_t count, PyObject *run) {
+    PyObject *nodes = PyObject_GetAttr(graph->wanted, s_nodes), *all = nodes ? PySequence_List(nodes) : NULL, *needed = NULL, *pair = NULL;
+    int bad = !all || (graph->accumulates = is_true(graph->wanted, s_accumulates)) < 0 || !(needed = PySet_New(NULL));
+    for (Py_ssize_t i = 0; !bad && i < PyList_GET_SIZE(all); i++) {
+        Py_ssize_t index = find(graph, PyList_GET_ITEM(all, i));
+        if (index >= 0) graph->entries[index].is_wanted = 1;
+    }
+    for (Py_ssize_t i = count - 1; !bad && i >= 0; i--) {
+        Entry *entry = &graph->entries[order[i].index];
+        PyObject *next = next_of(entry->node);
+        for (Py_ssize_t at = 0; next && !bad && !entry->is_needed && at < PyTuple_GET_SIZE(next); at++) {
+            PyObject *edge = PyTuple_GET_ITEM(next, at), *source = edge == Py_None ? NULL : node_of(own, edge);
+            Py_ssize_t index = source ? find(graph, source) : -1;
+            if (index >= 0) entry->is_needed = graph->entries[index].is_wanted || graph->entries[index].is_needed;
+            bad = !source && edge != Py_None;
+            Py_XDECREF(source);
+        }
+        Py_XDECREF(next);
+        bad |= !next;
+    }
+    for (Py_ssize_t i = 0; !bad && i < graph->count; i++) {
+        Entry *entry = &graph->entries[i];
+        if (entry->is_wanted && graph->accumulates) entry->is_needed = 1;
+        bad = entry->is_needed && PySet_Add(needed, entry->node) < 0;
+    }
+    bad = bad || !(pair = PyTuple_Pack(2, needed, nodes)) || PyObject_SetAttr(run, s_needed, pair) < 0;
+    Py_XDECREF(nodes);
+    Py_XDECREF(all);
+    Py_XDECREF(needed);
+    Py_XDECREF(pair);
+    return bad ? -1 : 0;
+}
+
 static int run_all(Backward *own, Graph *graph, Place *order, Py_ssize_t count, PyObject *roots, int keep, PyObject *create_graph) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(roots); i++) {
         PyObject *pair = PyList_GET_ITEM(roots, i), *edge = PyTuple_GET_ITEM(pair, 0);
@@ -520,7 +560,7 @@ static int run_all(Backward *own, Graph *graph, Place *order, Py_ssize_t count, 
         PyObject *grads = graph->entries[index].grads;
         if (grads) {
             graph->entries[index].grads = NULL;
-            int bad = run_node(own, graph, graph->entries[index].node, grads, keep);
+            int bad = run_node(own, graph, index, grads, keep);
             Py_DECREF(grads); /* a leaf takes a gradient as its own that nothing else holds */
             if (bad < 0) return -1;
         }
@@ -535,40 +575,47 @@ static int run_all(Backward *own, Graph *graph, Place *order, Py_ssize_t count, 
 
 static PyObject *backward_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     Backward *own = (Backward *)self;
-    PyObject *roots, *create_graph, *run;
+    PyObject *roots, *create_graph, *run, *wanted;
     int keep, is_seen;
-    if (!PyArg_ParseTuple(args, "O!pO!pO:backward", &PyList_Type, &roots, &keep, &PyBool_Type, &create_graph, &is_seen, &run)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!pO!pOO:backward", &PyList_Type, &roots, &keep, &PyBool_Type, &create_graph, &is_seen, &run, &wanted)) return NULL;
     if (!is_on) Py_RETURN_NOTIMPLEMENTED;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(roots); i++) {
         PyObject *pair = PyList_GET_ITEM(roots, i);
         if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2) { PyErr_SetString(PyExc_TypeError, "roots are pairs"); return NULL; }
     }
-    Graph graph = {0};
+    PyObject *token = PyContextVar_Set(own->mode, create_graph), *type, *error, *trace;
+    if (!token) return NULL;
+    Graph graph = {.wanted = wanted, .accumulates = 1};
     Py_ssize_t count = 0;
     int bad = walk(own, &graph, roots, is_seen);
     Place *order = bad < 0 ? NULL : sort_nodes(&graph, &count);
-    if (order) bad = tell(run, &graph, order, count) < 0 || run_all(own, &graph, order, count, roots, keep, create_graph) < 0 ? -1 : 0;
-    if (order && !bad) { PyMem_Free(order); free_graph(&graph); Py_RETURN_NONE; }
-    PyObject *type, *error, *trace;
+    bad = !order || tell(run, &graph, order, count) < 0 || (wanted != Py_None && mark(own, &graph, order, count, run) < 0)
+        || run_all(own, &graph, order, count, roots, keep, create_graph) < 0;
     PyErr_Fetch(&type, &error, &trace);
     PyMem_Free(order);
     free_graph(&graph);
-    PyErr_Restore(type, error, trace);
-    return NULL;
+    if (PyContextVar_Reset(own->mode, token) < 0) {
+        if (bad) PyErr_Clear();
+        bad = 1;
+    }
+    Py_DECREF(token);
+    if (type) PyErr_Restore(type, error, trace);
+    if (bad) return NULL;
+    Py_RETURN_NONE;
 }
 
 /* ---- The type ------------------------------------------------------------------------------------------------------ */
 
-#define PARTS 13
+#define PARTS 14
 static const char *const NAMES[PARTS] = {
     "leaf", "output", "array", "plain", "run_hooks", "run_post_hooks", "fit", "add", "finish_leaf", "accumulate", "capturing",
-    "lock", "releases",
+    "lock", "releases", "mode",
 };
 
 static PyObject **part_of(Backward *own, int number) {
     PyObject **parts[PARTS] = {
         &own->leaf, &own->output, &own->array, &own->plain, &own->run_hooks, &own->run_post_hooks, &own->fit, &own->add,
-        &own->finish_leaf, &own->accumulate, &own->capturing, &own->acquire, &own->releases,
+        &own->finish_leaf, &own->accumulate, &own->capturing, &own->acquire, &own->releases, &own->mode,
     };
     return parts[number];
 }
@@ -586,7 +633,7 @@ static PyObject *backward_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
     own->acquire = PyObject_GetAttrString(lock, "acquire");
     own->release = own->acquire ? PyObject_GetAttrString(lock, "release") : NULL;
     Py_DECREF(lock);
-    if (own->release && PyType_Check(own->leaf) && PyType_Check(own->output) && PyList_CheckExact(own->capturing) && PyDict_CheckExact(own->releases)) return (PyObject *)own;
+    if (own->release && PyType_Check(own->leaf) && PyType_Check(own->output) && PyList_CheckExact(own->capturing) && PyContextVar_CheckExact(own->mode) && PyDict_CheckExact(own->releases)) return (PyObject *)own;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a part of another type");
     Py_DECREF(own);
     return NULL;
@@ -612,7 +659,7 @@ static void backward_dealloc(PyObject *self) {
 
 static PyTypeObject Backward_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dispatch_calls_native._front.Backward",
-    .tp_doc = "Runs backward: called with roots, whether the graph is kept and made, whether short nodes are taken apart, and the run.",
+    .tp_doc = "Runs backward: called with roots, whether the graph is kept and made, whether short nodes are taken apart, the run, and what is asked for.",
     .tp_basicsize = sizeof(Backward), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = backward_new,
     .tp_call = backward_call, .tp_traverse = backward_traverse, .tp_clear = backward_clear, .tp_dealloc = backward_dealloc,
 };
@@ -627,6 +674,7 @@ int add_backward(PyObject *module) {
         {&s_autograd, "_autograd"}, {&s_shape, "shape"}, {&s_dtype, "dtype"},
         {&s_strides, "strides"}, {&s_flags, "flags"}, {&s_forc, "forc"}, {&s_writeable, "writeable"}, {&s_base, "base"},
         {&s_shape_and_dtype, "_shape_and_dtype"}, {&s_order, "order"}, {&s_leaves, "leaves"},
+        {&s_needed, "needed"}, {&s_nodes, "nodes"}, {&s_accumulates, "accumulates"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!*names[i].to && !(*names[i].to = PyUnicode_InternFromString(names[i].text))) return -1;

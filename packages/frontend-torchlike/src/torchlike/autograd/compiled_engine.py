@@ -2,8 +2,7 @@
 
 It walks the graph, runs the nodes and passes gradients on in the order of `engine`, which is its definition. What a node
 computes is the node's ``apply`` in Python; hooks, gradients that do not fit, and leaves that have a gradient or need a copy
-are left to the functions of `engine` and `accumulation`. Backward that is recorded, checked for anomalies or asked for
-certain gradients runs in Python.
+are left to the functions of `engine` and `accumulation`. Backward that is recorded or checked for anomalies runs in Python.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 
 from dispatch_core.frontends import CAPTURING, make_backward
 
+from ..history.grad_mode import recording_mode
 from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, Output
 from .accumulation import accumulate, accumulating, add_gradients
@@ -40,5 +40,6 @@ def make_compiled(**functions: Callable[..., Any]) -> Callable[..., Any] | None:
         capturing=CAPTURING,
         lock=accumulating,
         releases=_RELEASES,
+        mode=recording_mode,
         **functions,
     )

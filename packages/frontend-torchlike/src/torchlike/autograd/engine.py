@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -32,16 +32,25 @@ _Buffers = dict[Node, "list[Tensor | None]"]
 class Run:
     """A backward that runs."""
 
-    def __init__(self) -> None:
-        #: The callbacks that the user's functions have queued for its end.
-        self.queued: list[Callable[[], object]] = []
-        #: The nodes that it comes to, in their order, and its leaves.
-        self.order: Sequence[Node] = ()
-        self.leaves: Container[Node] = ()
-        #: The nodes that run, and those whose gradients are asked for; None where all nodes run.
-        self.needed: tuple[Container[Node], Container[Node]] | None = None
-        #: Notes of hooks on several tensors, until the run is over.
-        self.notes: dict[object, Any] = {}
+    #: The callbacks that the user's functions have queued for its end.
+    queued: Sequence[Callable[[], object]] = ()
+    #: The nodes that it comes to, in their order, and its leaves.
+    order: Sequence[Node] = ()
+    leaves: Container[Node] = ()
+    #: The nodes that run, and those whose gradients are asked for; None where all nodes run.
+    needed: tuple[Container[Node], Container[Node]] | None = None
+
+    @cached_property
+    def notes(self) -> dict[object, Any]:
+        """Notes of hooks on several tensors, until the run is over."""
+        return {}
+
+    def queue(self, callback: Callable[[], object]) -> None:
+        """Call a function when it is over."""
+        if isinstance(self.queued, list):
+            self.queued.append(callback)
+        else:
+            self.queued = [callback]
 
     def reaches(self, node: Node) -> bool:
         """Return whether a gradient can come to a node, so that its hooks are called."""
@@ -58,7 +67,7 @@ def queue_callback(callback: Callable[[], object]) -> None:
     run = _current.get()
     if run is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    run.queued.append(callback)
+    run.queue(callback)
 
 
 def is_running() -> bool:
@@ -87,8 +96,9 @@ def execute(
     try:
         _current.set(run)  # in here, so that an interrupt after it leaves no run behind
         wanted = None if captures is None else _Captures(captures, accumulates)
-        with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
-            found = _execute(roots, keep_graph, create_graph, wanted, run)
+        if not _run_compiled(roots, keep_graph, create_graph, wanted, run):
+            with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
+                _execute(roots, keep_graph, create_graph, wanted, run)
         for callback in run.queued:  # one may queue others
             callback()
     finally:
@@ -99,7 +109,17 @@ def execute(
                 if each not in observers and (block := getattr(each, "block", None)) is not None:
                     block.__exit__()
             node_observers.set(observers)
-    return found
+    return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
+
+
+def _run_compiled(
+    roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bool, wanted: _Captures | None, run: Run
+) -> bool:
+    """Run backward in compiled code, and return whether that was possible; nothing is done where it is not."""
+    compiled = _find_compiled()
+    if compiled is None or CAPTURING or Leaf.was_cut or anomaly_mode.get()[0]:
+        return False
+    return compiled(roots, keep_graph, create_graph, create_graph or has_masks(), run, wanted) is None
 
 
 @cache
@@ -125,19 +145,14 @@ class _Captures:
 
 def _execute(
     roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bool, wanted: _Captures | None, run: Run
-) -> list[Tensor | None]:
+) -> None:
     """Run backward from ``roots``, pairs of an edge and the gradient that enters there.
 
     Without captures gradients are accumulated into leaves; with them only the nodes that they need run, and their
-    gradients are returned (None where a gradient never arrives).
+    gradients are kept there (None where a gradient never arrives).
     """
     is_checked, refuses_nan = anomaly_mode.get()
-    is_seen = create_graph or is_checked or has_masks()
-    if wanted is None and not (is_checked or CAPTURING or Leaf.was_cut):
-        compiled = _find_compiled()
-        if compiled is not None and compiled(roots, keep_graph, create_graph, is_seen, run) is None:
-            return []
-    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], is_seen)
+    order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
     run.order, run.leaves = order, waiting
     buffers: _Buffers = {}
     for edge, grad in roots:
@@ -176,7 +191,6 @@ def _execute(
             waiting[leaf] -= 1
             if not waiting[leaf]:
                 _finish_leaf(leaf, buffers, wanted, create_graph)
-    return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
 
 
 def _sort_nodes(roots: list[Node], is_seen: bool) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
@@ -250,10 +251,14 @@ def backward_from(
 ) -> None:
     """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
     try:
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
     except Exception as error:
         trim_traceback(error)
         raise
+
+
+#: Without the boundary, which the method is itself.
+_backward: Any = inspect.unwrap(backward)
 
 
 @overload
