@@ -175,7 +175,7 @@ class _Graph:
             lambda: leaf.requires_grad_(False),
             lambda: leaf.data.mul_(0.5),
             leaf.detach_,
-            lambda: self.tensors.remove(leaf),
+            lambda: self.tensors.pop(0) if len(self.tensors) > 1 else None,
         ]
         self._try(draw.choice(kinds))
 
@@ -194,9 +194,8 @@ class _Graph:
             elif kind < 0.7:
                 roots[0].backward(T.ones_like(roots[0]) * 0.5, **options)
             elif kind < 0.8:
-                self.log.append(
-                    [_bytes(each) for each in T.autograd.grad(roots[0].sum(), self.leaves, allow_unused=True)]
-                )
+                found = T.autograd.grad(roots[0].sum(), wanted, allow_unused=True, **options)
+                self.log.append([_bytes(each) for each in found])
             elif kind < 0.85:
                 with T.autograd.detect_anomaly():
                     roots[0].sum().backward(**options)
