@@ -24,7 +24,10 @@ setup(
     ext_modules=[
         Extension(
             f"{PACKAGE}._front",
-            [f"src/{PACKAGE}/{name}.c" for name in ("_front", "factories", "recording", "questions", "backward")],
+            [
+                f"src/{PACKAGE}/{name}.c"
+                for name in ("_front", "factories", "lending", "recording", "questions", "backward")
+            ],
             depends=[f"src/{PACKAGE}/front.h"],
         )
     ],

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 if "DISPATCH_TEST_NATIVE" not in os.environ:
@@ -18,6 +19,7 @@ import torchlike as T
 from dispatch_core.calls.native import find_front
 
 pytestmark = pytest.mark.skipif(find_front() is None, reason="the compiled front is turned off")
+SOURCE = np.ones(3)
 X, Y, M = T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]), T.ones(3, 3)
 G, P = T.ones(2).requires_grad_(), T.nn.Parameter(T.ones(2, 3))
 STATEMENTS = {
@@ -82,6 +84,9 @@ STATEMENTS = {
     "a factory with options": lambda: T.ones((2,), dtype=T.int64, device=X.device),
     "a factory of numbers": lambda: T.full((2,), 2.0),
     "numbers of the host": lambda: T.tensor([1.0, 2.0]),
+    "an array of the host": lambda: T.from_numpy(SOURCE),
+    "a new array of the host": lambda: T.from_numpy(np.ones(2)),
+    "an array for the host": M.numpy,
     "an error of a factory": lambda: T.zeros(-1),
     "an error of a size": lambda: T.zeros("x"),
     "an error of a shape": lambda: T.mm(M, X),

@@ -7,6 +7,8 @@
  * Layout  where the objects of a frontend's class have their two attributes
  * Factory has a plan's place for a function that is given no tensor; see `factories.c`
  *
+ * What an array is that crosses to the user is in `lending.c`.
+ *
  * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`; questions about a tensor, which
  * no operator answers, are in `questions.c`.
  *
@@ -1184,7 +1186,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

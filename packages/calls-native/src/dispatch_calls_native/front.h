@@ -102,6 +102,8 @@ int check_value(Parameter *parameter, PyObject *value, PyObject **made);
 void raise_again(Target *target, int is_native);
 /* Functions that are given no tensor, in `factories.c`. */
 int add_factories(PyObject *module);
+/* Memory that crosses to the user, in `lending.c`. */
+int add_lending(PyObject *module);
 PyObject *call_factory(PyObject *factory, PyObject *python, PyObject *const *args, size_t flags, PyObject *names);
 void forget_factory(PyObject *factory);
 PyObject *target_of_factory(PyObject *factory);

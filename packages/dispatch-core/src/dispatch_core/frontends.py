@@ -23,7 +23,20 @@ from .arrays.frontend import (
     register_frontend,
 )
 from .arrays.layouts import TensorLayout, components_of, find_layout
-from .arrays.lent_memory import WINDOWS, Holder, Window, is_lent_out, is_pinned, lend, memory_of, pin, write_recorded
+from .arrays.lent_memory import (
+    BEFORE,
+    LENT,
+    WINDOWS,
+    Holder,
+    Window,
+    forget,
+    is_lent_out,
+    is_pinned,
+    lend,
+    memory_of,
+    pin,
+    write_recorded,
+)
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES, PLACES, add_stand_in
 from .arrays.protocols import (
     AutocastInputs,
@@ -117,6 +130,7 @@ __all__ = [
     "look_for_classes",
     "make_backward",
     "make_items",
+    "make_lending",
     "make_question",
     "materialize",
     "materialize_value",
@@ -260,6 +274,29 @@ def make_items(
 
     made: Callable[..., Any] = make_item(front, frontend, plain, array_type, unless, operators, frames)
     return made
+
+
+def make_lending(
+    sources: dict[int, Any], holder: type[Holder], array_type: type, show: Callable[[Any], Any]
+) -> tuple[Callable[..., Any], Callable[[Any], Any]]:
+    """Return `lend`, and a function that takes an array of the user's over, both as a compiled front has them.
+
+    The second one serves a whole array of ``array_type`` that owns its memory and may be written to. It returns what
+    ``show`` makes of a ``memoryview`` of the view of the array that ``sources`` has a weak reference to, by the array's id,
+    or gets one; the memory is lent until a ``holder`` of that view says otherwise. For every other array, and without a
+    front, it returns None.
+
+    >>> lend, borrow = make_lending({}, Holder, bytearray, bytes)
+    >>> borrow(1) is None
+    True
+    """
+    from .calls.native import find_front
+
+    front = find_front()
+    if front is None:
+        return lend, lambda array: None
+    made = front.Lending(LENT, BEFORE, lend, forget, sources, holder, array_type, show)
+    return made.lend, made.borrow
 
 
 def make_backward(**parts: object) -> Callable[..., Any] | None:

@@ -106,13 +106,12 @@ def lend(array: Array, holder: type[Holder], held: object, key: Hashable = None)
         for each in known:
             if each() is held:
                 return key
-    entry = holder(held, _forget)
+    entry = holder(held, forget)
     entry.key = key
     with _lock:
-        entries = LENT.get(key)
-        if entries is None:
-            LENT[key] = (entry,)
-        elif all(each() is not held for each in entries):
+        # A compiled front adds the first entry of a memory without the lock.
+        entries = LENT.setdefault(key, (entry,))
+        if entries[0] is not entry and all(each() is not held for each in entries):
             # An entry that ends between these two lines is added again: it holds nothing, and goes when it is asked.
             LENT[key] = (*entries, entry)
     return key
@@ -124,7 +123,7 @@ def is_lent(key: Hashable) -> bool:
         if entry.is_held():
             return True
         if entry.is_over():
-            _forget(entry)
+            forget(entry)
     return False
 
 
@@ -133,7 +132,8 @@ def is_lent_out(array: Array) -> bool:
     return any(entry() is array for entry in LENT.get(access.storage_of(array), ()))
 
 
-def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+def forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+    """Remove an entry, as that of a holder that is dead is."""
     if is_over():  # at the interpreter's end the module's names are gone
         return
     key = entry.key
@@ -144,7 +144,7 @@ def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> N
             return
         if len(entries) == 1:
             if entries[0] is entry:
-                del LENT[key]
+                LENT.pop(key, None)  # a compiled front may have been before
             return
         LENT[key] = tuple([each for each in entries if each is not entry])
 

@@ -20,7 +20,7 @@ from dispatch_core.frontends import (
     Window,
     included_mask,
     is_lent_out,
-    lend,
+    make_lending,
     memory_of,
     pin,
     write_recorded,
@@ -87,11 +87,17 @@ def _mend_idle_strides(array: np.typing.NDArray[Any]) -> tuple[int, ...]:
     return tuple(reversed(mended))
 
 
+lend, _borrow_whole = make_lending(_sources, _BorrowedArray, np.ndarray, np.asarray)
+
+
 def borrow(array: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Return an array in the same memory whose storage is the user's array, from its first element to its last.
 
     See Note [Windows] in ``dispatch_core.arrays.lent_memory``. Raises ``ValueError`` for layouts that tensors do not have.
     """
+    found: np.typing.NDArray[Any] | None = _borrow_whole(array)
+    if found is not None:
+        return found
     flags = array.flags
     if array.base is None and flags.owndata and flags.c_contiguous:
         known = _sources.get(id(array))
