@@ -259,7 +259,7 @@ done:
 static PyObject *tensor_of(PyObject *leaf) {
     PyObject *reference = PyObject_GetAttr(leaf, s_tensor), *found;
     if (!reference) return NULL;
-    found = PyWeakref_CheckRefExact(reference) ? Py_NewRef(PyWeakref_GET_OBJECT(reference)) : PyObject_CallNoArgs(reference);
+    found = PyObject_CallNoArgs(reference); /* a weak reference, or a function in its place */
     Py_DECREF(reference);
     return found;
 }
