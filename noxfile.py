@@ -300,7 +300,9 @@ def native(session: nox.Session) -> None:
 #: Tests that run random programs with compiled parts and without.
 _COMPARED = [
     "packages/calls-native/tests/test_equality.py",
+    "packages/calls-native/tests/test_backward.py",
     "packages/backend-cpu-native/tests/test_equality.py",
+    "packages/backend-cpu-native/tests/test_chains.py",
     "packages/backend-cpu-native/tests/test_trainings.py",
 ]
 

@@ -23,7 +23,7 @@ from torchlike.autograd import engine
 pytestmark = pytest.mark.skipif(find_front() is None, reason="the compiled front is turned off")
 #: Graphs of one test.
 COUNT = 50
-GRAPHS = int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000"))
+GRAPHS = int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000")) // 4
 
 
 @pytest.fixture
