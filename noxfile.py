@@ -280,7 +280,7 @@ def native(session: nox.Session) -> None:
     suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
     _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
     # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.
-    own = ("rows", "layers", "halves", "optimizers", "places", "columns")
+    own = ("rows", "layers", "choices", "halves", "optimizers", "places", "columns")
     many = [*(f"packages/backend-cpu-native/tests/test_{name}.py" for name in own), *_COMPARED]
     session.env["DISPATCH_NATIVE_PROGRAMS"] = "20000"
     _pytest(session, *many)

@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 6
+#define LAYOUT 7
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
@@ -918,10 +918,13 @@ static PyObject *serve_expand(Kernel *k, PyObject *const *args, Py_ssize_t n, Py
 #include "_places.h"
 #include "_columns.h"
 
+#include "_choices.h"
+
 /* ------------------------------------------------------------------------------------------------------ the Kernel type */
 
 static const struct { const char *name; Way way; Py_ssize_t count; } ways[] = {
     {"unary", serve_unary, 1}, {"chain", serve_chain, -1}, {"rows", serve_rows, -1},
+    {"where", serve_where, 3}, {"masked fill", serve_masked_fill, 3}, {"places", serve_places, -1}, {"extremes", serve_extremes, -1},
     {"nll", serve_nll, 5}, {"nll gradient", serve_nll_gradient, 7}, {"bounded", serve_bounded, 1}, {"binary", serve_binary, 2}, {"number", serve_number, 2},
     {"clamp", serve_clamp, 3}, {"clamp min", serve_clamp_min, 2}, {"clamp max", serve_clamp_max, 2}, {"gate", serve_gate, 3}, {"unary into", serve_unary_into, 1}, {"binary into", serve_binary_into, 2},
     {"number into", serve_number_into, -1}, {"fold", serve_fold, -1}, {"fold along", serve_fold_along, -1},

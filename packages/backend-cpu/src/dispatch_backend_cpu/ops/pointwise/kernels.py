@@ -228,7 +228,7 @@ _CHOSEN: Final = (
     "r.ndim < 2 or ({0}.flags.c_contiguous and {1}.flags.c_contiguous and self.flags.c_contiguous and 1 not in r.shape)"
 )
 _BOOL: Final = np.dtype(np.bool_)
-KERNELS["where.self"] = attempt(
+_where: Final = attempt(
     "condition, self, other",
     "condition.dtype is BOOL and self.dtype is other.dtype",
     "select(condition, self, other)",
@@ -238,6 +238,7 @@ KERNELS["where.self"] = attempt(
     select=f.select,
     BOOL=_BOOL,
 )
+KERNELS["where.self"] = native("where", _where, None, None)
 
 
 @KERNELS("elu_backward")
@@ -267,7 +268,7 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
     return conform(f.select(mask, cast(value, self.dtype), self), spec)
 
 
-KERNELS["masked_fill.Scalar"] = attempt(
+_filled: Final = attempt(
     "self, mask, value",
     # A greater number may be too much for the dtype, unless it is infinite.
     "(numbers := NUMBERS.get(self.dtype)) is not None and mask.dtype is BOOL and type(value) in PLAIN"
@@ -279,6 +280,7 @@ KERNELS["masked_fill.Scalar"] = attempt(
     select=f.select,
     BOOL=_BOOL,
 )
+KERNELS["masked_fill.Scalar"] = native("masked fill", _filled, None, NUMBERS)
 
 KERNELS["frexp.Tensor"] = make_kernel("frexp.Tensor", lambda spec, a: np.frexp(a))
 

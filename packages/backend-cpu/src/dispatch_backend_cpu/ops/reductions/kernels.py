@@ -17,7 +17,7 @@ from dispatch_aten.shapes import wrap_dim, wrap_dims
 from ...arrays import Array, numpy_dtype
 from ...kernel_table import KernelTable
 from ...output_specs import OutputSpec, half_as_float
-from ..support.compiled_kernels import native_fold
+from ..support.compiled_kernels import native, native_fold
 from ..support.constants import NUMBERS, number
 from ..support.fast_paths import attempt
 from ..support.reduce_ufuncs import ALL, ANY, MANY_FACTORS, MAX, MIN, PROD, SUM, count, product_along, product_of
@@ -378,7 +378,9 @@ for _name, (_parameters, _when, _call, _fold, _dtypes) in _AT_ONCE.items():
     _ufunc = _FOLDED_BY.get(_fold, getattr(_fold, "__self__", None))
     KERNELS[_name] = native_fold(_kernel, _ufunc, _dtypes, along="dim" in _parameters, mean=_fold is _mean_of)
 for _name, _fold in _ARG_EXTREMA.items():
-    KERNELS[f"{_name}.dim"] = attempt(
+    _is_least = _name == "min"
+    KERNELS[f"arg{_name}"] = native("places", KERNELS[f"arg{_name}"], None, _ORDERED, swapped=_is_least)
+    _kernel = attempt(
         "self, dim, keepdim=False",
         "not keepdim and self.dtype in dtypes and self.size and self.flags.c_contiguous"
         " and (0 < self.ndim < 3 or (self.ndim and 1 not in self.shape))",
@@ -388,3 +390,4 @@ for _name, _fold in _ARG_EXTREMA.items():
         fold=_fold,
         dtypes=_ORDERED,
     )
+    KERNELS[f"{_name}.dim"] = native("extremes", _kernel, None, _ORDERED, swapped=_is_least)
