@@ -67,7 +67,7 @@ def test_masked_fill(name, number):
     compare(name, a.T, mask.T, 1.0, served=False)
 
 
-def drawn(dtype, shape, seed):
+def arrays_of(dtype, shape, seed):
     """Return arrays, with nans and equal elements."""
     few = np.random.default_rng([seed, *shape]).integers(0, 3, shape).astype(dtype)
     return [values(dtype, shape, seed), few, np.zeros(shape, dtype)]
@@ -77,7 +77,7 @@ def drawn(dtype, shape, seed):
 def test_places_of_extreme_elements(name, number):
     dtype = dtype_of(number)
     for shape in SHAPES:
-        for a in drawn(dtype, shape, 1):
+        for a in arrays_of(dtype, shape, 1):
             for args in ((), (None,), (None, False), *((dim,) for dim in range(-len(shape), len(shape)))):
                 compare(name, a, *args)
             compare(name, a, 0, True, served=False)
@@ -91,7 +91,7 @@ def test_places_of_extreme_elements(name, number):
 def test_extreme_elements_along_a_dimension(name, number):
     dtype = dtype_of(number)
     for shape in SHAPES:
-        for a, dim in itertools.product(drawn(dtype, shape, 1), range(-len(shape), len(shape))):
+        for a, dim in itertools.product(arrays_of(dtype, shape, 1), range(-len(shape), len(shape))):
             compare(name, a, dim)
             compare(name, a, dim, False)
             compare(name, a, dim, True, served=False)

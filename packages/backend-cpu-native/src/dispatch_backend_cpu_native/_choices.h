@@ -49,7 +49,8 @@ static PyObject *serve_masked_fill(Kernel *k, PyObject *const *args, Py_ssize_t 
     if (PyFloat_CheckExact(args[2])) value = PyFloat_AS_DOUBLE(args[2]);
     if (value - value == 0 && !(-1e38 < value && value < 1e38)) return NULL;
     PyObject *r = make_array(type, PyArray_NDIM(a), PyArray_DIMS(a));
-    if (r) choose_elements((npy_bool *)PyArray_BYTES(mask), (char *)&number, 0, PyArray_BYTES(a), 1, data_of(r), PyArray_SIZE(a), PyArray_ITEMSIZE(a));
+    npy_intp size = type == NPY_FLOAT ? 4 : 8;
+    if (r) choose_elements((npy_bool *)PyArray_BYTES(mask), (char *)&number, 0, PyArray_BYTES(a), 1, data_of(r), PyArray_SIZE(a), size);
     return r;
 }
 
