@@ -42,6 +42,16 @@ _kept = 0
 _lock: Final = forkable(Order.MEMORY)
 
 
+#: What an array interface calls a dtype.
+_NAMES: Final[dict[np.dtype[Any], str]] = {}
+_BYTES: Final = "|u1"
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    # A dtype that NumPy lacks has no name in the interface; NumPy 2.1 reads beyond its memory where it is called void.
+    return dtype.str if dtype.isbuiltin == 1 else _BYTES
+
+
 class _Block:
     """A piece of memory that arrays lie in; it goes back when the last of them is gone."""
 
@@ -49,9 +59,9 @@ class _Block:
 
     def __init__(self, piece: tuple[int, NDArray[np.uint8]], size: int, dtype: np.dtype[Any]) -> None:
         self._piece = piece
-        # A dtype that NumPy lacks has no name in the interface; NumPy 2.1 reads beyond its memory where it is called void.
-        shape, typestr = ((size,), dtype.str) if dtype.isbuiltin == 1 else ((size * dtype.itemsize,), "|u1")
-        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": (piece[0], False), "version": 3}
+        name = _NAMES.get(dtype) or _NAMES.setdefault(dtype, _name_of(dtype))
+        shape = (size * dtype.itemsize if name == _BYTES else size,)
+        self.__array_interface__ = {"shape": shape, "typestr": name, "data": (piece[0], False), "version": 3}
 
     def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
         if not is_over():  # at the interpreter's end the module's names are gone
