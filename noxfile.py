@@ -293,7 +293,7 @@ def native(session: nox.Session) -> None:
     session.install(f"numpy=={least}")
     _pytest(session, *many)
     if sys.platform == "linux" and (gcc := shutil.which("gcc")):
-        calls = [f"packages/calls-native/tests/test_{name}.py" for name in ("front", "memory")]
+        calls = [f"packages/calls-native/tests/test_{name}.py" for name in ("front", "memory", "recording")]
         _run_sanitized(session, gcc, [*many, *calls])
 
 

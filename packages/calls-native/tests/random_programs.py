@@ -113,6 +113,7 @@ def _statements(draw: random.Random) -> list[str]:
             f"{x}.sum().backward()",
             f"T.autograd.grad({x}.sum(), [{y}], allow_unused=True)",
             f"{x}.grad",
+            f"({x}.is_leaf, {x}.grad_fn is None, {x}.grad is None, {x}.requires_grad)",
             f"T.index_select({x}, 0, {y})",
             f"T.gather({x}, 0, {y})",
             f"T.embedding({x}, {y})",

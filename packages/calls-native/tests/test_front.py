@@ -52,7 +52,7 @@ def library():
 
 def test_the_core_takes_the_extension_that_is_built():
     assert native.find_front() is front
-    assert front.LAYOUT == native.LAYOUT == 6
+    assert front.LAYOUT == native.LAYOUT == 7
     assert native.describe_front() == (True, "the compiled front of dispatch-calls-native is on")
 
 
@@ -326,6 +326,32 @@ def test_a_question_is_the_property_to_everybody_but_tensors(name):
         setattr(x, name, 1)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.parametrize("name", ["grad", "grad_fn", "is_leaf", "requires_grad"])
+def test_a_question_about_a_history_has_the_answer_of_python(name):
+    found = vars(T.Tensor.__mro__[1])[name]
+    assert type(found) is front.Question
+    plain = property(found.fget, found.fset, found.fdel)
+    leaf = T.ones(2, requires_grad=True)
+    (leaf * 3).sum().backward()
+    result, part = leaf * 2, (leaf * 2)[0]
+    kept = leaf * 2
+    kept.retain_grad()
+    kept.sum().backward()
+    with T.no_grad():
+        copy = leaf.view(1, 2)
+    tensors = [T.ones(2), leaf, result, part, kept, copy, T.nn.Parameter(leaf), leaf.detach(), leaf.split(1)[0]]
+    for each in tensors:
+        assert found.__get__(each) is plain.__get__(each)
+
+
+def test_a_gradient_that_is_not_kept_is_warned_of():
+    result = T.ones(2, requires_grad=True) * 2
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="not a leaf Tensor"):
+            assert result.grad is None
+
+
 @pytest.mark.parametrize(
     "name",
     "size stride dim ndimension numel nelement is_contiguous element_size is_floating_point is_complex".split(),
@@ -449,7 +475,7 @@ def test_an_error_of_an_operator_of_items_passes_the_frames_of_python():
 
 def test_a_question_knows_its_arguments():
     layout, plain, method = front.Layout(T.Tensor, None), property(lambda self: 1), lambda self: 1
-    good = (layout, None, "shape", None, None, None, None, 0, None)
+    good = (layout, None, "shape", None, None, None, None, 0, None, False, None, None)
     for make, own in ((front.Question, (plain,)), (lambda *given: front.Method(*given, False), (method,))):
         make(*own, good)
         for wrong in (
@@ -461,7 +487,7 @@ def test_a_question_knows_its_arguments():
                 for at, value in enumerate((None, 1, 1, [], 1, 1, 1, 1.5, "no_slot"))
                 if at != 1
             ],
-            (*own, (*good[:7], 1, None)),
+            (*own, (*good[:7], 1, *good[8:])),
         ):
             with pytest.raises(TypeError):
                 make(*wrong)

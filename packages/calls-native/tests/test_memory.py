@@ -60,6 +60,7 @@ STATEMENTS = {
         M.stride(1),
         M.is_contiguous(),
     ),
+    "questions about a history": lambda: (G.grad, G.grad_fn, G.is_leaf, X.grad, (G * X).grad_fn),
     "questions of a parameter": lambda: (P.shape, P.size(0), P.requires_grad, P.is_contiguous()),
     "a question with a wrong index": lambda: M.size(9),
     "item": lambda: float(X[0].item()),

@@ -10,8 +10,8 @@
 
 #define STEPS 16 /* of an index */
 
-/* The answer is an attribute of the array, or what a dictionary has for it; or whether a tensor's history requires a
- * gradient. */
+/* The answer is an attribute of the array, or what a dictionary has for it; or an attribute of the state of a tensor's
+ * history. */
 typedef struct {
     Layout *layout;
     PyObject *array_type, *attribute, *answers; /* answers: NULL where the attribute is the answer */
@@ -19,11 +19,12 @@ typedef struct {
     PyObject *beside, *unless;                  /* one that is looked up with it, and one that may not be 0; or NULL */
     PyObject *doc;                              /* of the property: a class of its own has no place for it */
     Mask keys;                                  /* without which there is no history; 0 for questions about arrays */
+    PyObject *absent, *busy, *sure; /* without a history; nothing is answered while it is true; the states whose None and bools are answers */
     PyObject *state_name, *state_member;
     Py_ssize_t state;
 } Asked;
 
-#define EACH_OF_ASKED(DO) DO(layout) DO(array_type) DO(attribute) DO(answers) DO(within) DO(beside) DO(unless) DO(doc) DO(state_name) DO(state_member)
+#define EACH_OF_ASKED(DO) DO(layout) DO(array_type) DO(attribute) DO(answers) DO(within) DO(beside) DO(unless) DO(doc) DO(state_name) DO(state_member) DO(absent) DO(busy) DO(sure)
 
 static int traverse_asked(Asked *asked, visitproc visit, void *arg) {
 #define VISIT(name) Py_VISIT(asked->name);
@@ -38,19 +39,22 @@ static void clear_asked(Asked *asked) {
 #undef CLEAR
 }
 
-/* Return whether a tensor's history requires a gradient, as its state says; or NULL, with an error or without one. */
+/* Return an answer of the state of a tensor's history; or NULL, with an error or without one. */
 static PyObject *answer_by_state(Asked *asked, PyObject *tensor) {
+    if (asked->busy && PyObject_IsTrue(asked->busy)) return NULL;
     PyObject *mask = AT(tensor, asked->layout->mask), *state = AT(tensor, asked->state);
     if (Py_TYPE(tensor) != asked->layout->type && _PyType_Lookup(Py_TYPE(tensor), asked->state_name) != asked->state_member) return NULL;
     if (!mask || !PyLong_CheckExact(mask)) return NULL;
     Mask found = PyLong_AsUnsignedLongLong(mask);
     if (found == (Mask)-1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
-    if (!(found & asked->keys)) Py_RETURN_FALSE;
+    if (!(found & asked->keys)) return Py_NewRef(asked->absent);
     if (!state || PyTuple_CheckExact(state)) return NULL;
     Py_INCREF(state);
     PyObject *wanted = PyObject_GetAttr(state, asked->attribute);
+    int is_bool = wanted && PyBool_Check(wanted), is_answer = is_bool;
+    if (asked->sure) is_answer = (!is_bool && wanted != Py_None) || (PyObject *)Py_TYPE(state) == asked->sure;
     Py_DECREF(state);
-    if (wanted && !PyBool_Check(wanted)) Py_CLEAR(wanted);
+    if (wanted && !is_answer) Py_CLEAR(wanted);
     return wanted;
 }
 
@@ -119,10 +123,10 @@ static int take_name(PyObject *name, PyObject **to) {
     return 0;
 }
 
-/* Read what is asked: `(layout, array_type, attribute, answers, within, beside, unless, keys, state)`. */
+/* Read what is asked: `(layout, array_type, attribute, answers, within, beside, unless, keys, state, absent, busy, sure)`. */
 static int take_asked(PyObject *given, Asked *asked) {
-    PyObject *layout, *array_type, *attribute, *answers, *within, *beside, *unless, *keys, *state;
-    if (!PyArg_ParseTuple(given, "O!OUOOOOO!O:question", &Layout_Type, &layout, &array_type, &attribute, &answers, &within, &beside, &unless, &PyLong_Type, &keys, &state)) return -1;
+    PyObject *layout, *array_type, *attribute, *answers, *within, *beside, *unless, *keys, *state, *absent, *busy, *sure;
+    if (!PyArg_ParseTuple(given, "O!OUOOOOO!OOOO:question", &Layout_Type, &layout, &array_type, &attribute, &answers, &within, &beside, &unless, &PyLong_Type, &keys, &state, &absent, &busy, &sure)) return -1;
     if (answers != Py_None && !PyDict_Check(answers)) { PyErr_SetString(PyExc_TypeError, "no dictionary of answers"); return -1; }
     asked->keys = PyLong_AsUnsignedLongLongMask(keys); /* a mask with further ones is left to Python */
     if (PyErr_Occurred()) return -1;
@@ -130,6 +134,9 @@ static int take_asked(PyObject *given, Asked *asked) {
     if (take_name(unless, &asked->unless) || take_name(state, &asked->state_name)) return -1;
     if (asked->state_name && !(asked->state_member = Py_XNewRef(find_member(((Layout *)layout)->type, asked->state_name, &asked->state)))) return -1;
     if (asked->keys && !asked->state_name) { PyErr_SetString(PyExc_TypeError, "no attribute of states"); return -1; }
+    asked->absent = Py_NewRef(absent);
+    asked->busy = busy == Py_None ? NULL : Py_NewRef(busy);
+    asked->sure = sure == Py_None ? NULL : Py_NewRef(sure);
     asked->array_type = Py_NewRef(array_type);
     asked->answers = answers == Py_None ? NULL : Py_NewRef(answers);
     asked->layout = (Layout *)Py_NewRef(layout);

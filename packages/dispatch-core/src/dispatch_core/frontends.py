@@ -210,14 +210,18 @@ def make_question(
     takes_index: bool = False,
     keys: int = 0,
     state: str | None = None,
+    absent: object = False,
+    busy: object = None,
+    sure: type | None = None,
 ) -> Any:
     """Return a property or a method of a frontend's class that a compiled front answers; ``plain`` itself without a front.
 
     For a tensor whose array is of ``array_type`` the answer is the ``attribute`` of the array (``"flags.writeable"`` is one
     of an attribute), or what the dictionary ``answers`` has for it, or for the pair of it and the attribute ``beside``; not
     for an array whose attribute ``unless_zero`` is 0. A method that ``takes_index`` may be given an int, and answers with
-    that item. With ``keys`` the answer is False for a tensor without one of them, and else the ``attribute`` of its state,
-    in the slot ``state``. Whatever is not found so is the answer of ``plain``.
+    that item. With ``keys`` the answer is ``absent`` for a tensor without one of them, and else the ``attribute`` of its
+    state, in the slot ``state``: a bool, or with ``sure`` any object, but None and bools of states of that class alone; and
+    nothing is answered while ``busy`` is true. Whatever is not found so is the answer of ``plain``.
 
     >>> class Flag:
     ...     __slots__ = ("_dispatch_data", "_dispatch_mask")
@@ -235,7 +239,7 @@ def make_question(
         return plain
     from .calls.native.questions import make_answered  # which others do without
 
-    given = attribute, array_type, answers, beside, unless_zero, takes_index, keys, state
+    given = attribute, array_type, answers, beside, unless_zero, takes_index, keys, state, absent, busy, sure
     return make_answered(front, frontend, plain, *given)
 
 

@@ -17,7 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
-from dispatch_core.frontends import PLACES, make_question
+from dispatch_core.frontends import CAPTURING, PLACES, make_question
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from .. import npu
@@ -27,6 +27,7 @@ from ..functions.operator_functions import FUNCTIONS, METHODS
 from ..history.device_keys import AUTOGRAD_BITS
 from ..history.differentiable import Differentiable
 from ..history.metadata import SCALAR_TYPES, SIZES, STRIDES
+from ..history.node import Leaf
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
 from ..methods.ufuncs import call_ufunc
@@ -248,6 +249,9 @@ _OF_NUMPY: Final = [np.dtype(name) for name, dtype in BY_NAME.items() if dtype n
 _STEPS: Final = {"attribute": "strides", "beside": "itemsize", "unless_zero": "size", "answers": STRIDES}
 
 
+_HISTORY: Final = {"keys": AUTOGRAD, "state": "_autograd"}
+
+
 #: Properties and methods that a compiled front answers at once.
 _ANSWERED: Final[dict[type, dict[str, dict[str, Any]]]] = {
     Tensor: {
@@ -264,7 +268,12 @@ _ANSWERED: Final[dict[type, dict[str, dict[str, Any]]]] = {
         "is_floating_point": {**_KIND, "answers": {dtype: dtype.kind == "f" for dtype in _OF_NUMPY}},
         "is_complex": {**_KIND, "answers": {dtype: dtype.kind == "c" for dtype in _OF_NUMPY}},
     },
-    Differentiable: {"requires_grad": {"attribute": "requires_grad", "keys": AUTOGRAD, "state": "_autograd"}},
+    Differentiable: {
+        "requires_grad": {"attribute": "requires_grad", **_HISTORY},
+        "is_leaf": {"attribute": "is_leaf", **_HISTORY, "absent": True, "sure": Leaf},
+        "grad_fn": {"attribute": "grad_fn", **_HISTORY, "absent": None, "sure": Leaf},
+        "grad": {"attribute": "grad", **_HISTORY, "absent": None, "sure": Leaf, "busy": CAPTURING},
+    },
 }
 
 

@@ -25,13 +25,16 @@ def make_answered(
     takes_index: bool,
     keys: int,
     state: str | None,
+    absent: object,
+    busy: object,
+    sure: type | None,
 ) -> Any:
     """Return the object that answers in the place of a property or a method; ``plain`` itself where there is no layout."""
     layout = layout_of(frontend)
     if layout is None:
         return plain
     name, _, within = attribute.partition(".")
-    asked = layout, array_type, name, answers, within or None, beside, unless_zero, keys, state
+    asked = layout, array_type, name, answers, within or None, beside, unless_zero, keys, state, absent, busy, sure
     return front.Question(plain, asked) if isinstance(plain, property) else front.Method(plain, asked, takes_index)
 
 

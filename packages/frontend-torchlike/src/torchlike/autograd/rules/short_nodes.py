@@ -198,7 +198,8 @@ def _write_kernel(parameters: str, tensors: dict[str, str], keeps: dict[str, tup
         # A result that no gradient needs, such as the input of a layer that is not trained, is not kept alive.
         unused = " and ".join(f"e_{user} is None" for user in users)
         recorded += [f"if {unused} and e_{name} is not None and not e_{name}.node.is_leaf:", f"    {usual}"]
-    recorded += ["try:", f"    _f = _forward({given})", "except Exception:", f"    {usual}"]
+    # The usual way raises its own errors, outside of the handler, which would be their context.
+    recorded += ["try:", f"    _f = _forward({given})", "except Exception:", "    _f = NotImplemented"]
     recorded += ["if _f is NotImplemented:", f"    {usual}"]
     recorded += [line for name in tensors for line in write_version(name)]
     recorded += ["_n = Node_()", f"_n.next = ({', '.join(f'e_{name}' for name in tensors)},)"]
