@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import lru_cache, wraps
 from types import FrameType, FunctionType, TracebackType
 from typing import Final, ParamSpec, TypeVar
 
@@ -87,7 +87,12 @@ def is_own_frame(frame: FrameType) -> bool:
     """Return whether tracebacks leave the frame out: one of a package that `hide_frames` names, or of generated code."""
     if frame.f_code.co_filename.startswith(GENERATED):
         return True
-    return str(frame.f_globals.get("__name__")).partition(".")[0] in _HIDDEN
+    return _package_of(str(frame.f_globals.get("__name__"))) in _HIDDEN
+
+
+@lru_cache(maxsize=1024)
+def _package_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def warn_caller(text: str) -> None:

@@ -129,11 +129,13 @@ def _var(spec: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _std(spec: Any, a: Array, dim: Dims = None, **options: Any) -> Any:
-    found = _var(spec, a, dim, **options, name="std")
-    if is_safe(found):
+    found, axes, correction = _var(spec, a, dim, **options, name="std"), _axes(a, dim), options.get("correction")
+    # Without degrees of freedom it was divided by 0, whatever the scale.
+    is_free = math.prod(a.shape[axis] for axis in axes) > (1.0 if correction is None else correction)
+    if is_safe(found) or not is_free:
         return np.sqrt(found)
     wide = cast(a, half_as_float(a.dtype))
-    scaled, exponents = scale_down(wide, _axes(a, dim))
+    scaled, exponents = scale_down(wide, axes)
     again = np.sqrt(_var(spec, scaled, dim, **options, name=""))
     return np.where(safe_places(found), np.sqrt(found), np.ldexp(again, exponents.reshape(np.shape(again))))
 
