@@ -91,7 +91,8 @@ def standardize(
     Mean and deviation are rounded to the dtype ``rounded`` before the input is normalized.
     """
     dtype = half_as_float(input.dtype)
-    factor, summand = (None if each is None else cast(each, dtype).reshape(cut.weight) for each in (weight, bias))
+    factor = None if weight is None else cast(weight, dtype).reshape(cut.weight)
+    summand = None if bias is None else cast(bias, dtype).reshape(cut.weight)
     if rounded is not None and rounded.itemsize >= dtype.itemsize:
         rounded = None
     wide = cast(input, dtype).reshape(cut.shape)
@@ -140,18 +141,20 @@ def differentiate(
     """
     dtype = half_as_float(input.dtype)
     slope = cast(grad, dtype).reshape(cut.shape)
-    arrays: list[Array | None] = [None] * 4
+    wide = centre = scale = factor = None
     if mask[0] or mask[1]:
-        arrays[:3] = (
-            cast(input, dtype).reshape(cut.shape),
-            cast(mean, dtype).reshape(cut.statistics),
-            cast(rstd, dtype).reshape(cut.statistics),
-        )
+        wide = cast(input, dtype).reshape(cut.shape)
+        centre = cast(mean, dtype).reshape(cut.statistics)
+        scale = cast(rstd, dtype).reshape(cut.statistics)
     if mask[0] and weight is not None:
-        arrays[3] = cast(weight, dtype).reshape(cut.weight)
-    found = differentiate_cut(cut, mask, slope, *arrays, is_fixed=is_fixed)
-    first, second, third = (np.empty(0, dtype) if each is None else each for each in found)
-    return first.reshape(input.shape) if mask[0] else first, second, third
+        factor = cast(weight, dtype).reshape(cut.weight)
+    first, second, third = differentiate_cut(cut, mask, slope, wide, centre, scale, factor, is_fixed=is_fixed)
+    none = np.empty(0, dtype)
+    return (
+        none if first is None else first.reshape(input.shape),
+        none if second is None else second,
+        none if third is None else third,
+    )
 
 
 def differentiate_cut(
@@ -233,15 +236,12 @@ def _batch_norm_functional(
 ) -> tuple[Array, ...]:
     cut = _cut_batch(input.shape)
     out, mean, variance, rstd = standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
-    moved = [
-        found if found.shape == old.shape else found.reshape(old.shape)
-        for found, old in zip(
-            _move_statistics(cut, running_mean, running_var, mean, variance, momentum),
-            (running_mean, running_var),
-            strict=True,
-        )
-    ]
-    return out, mean, rstd, *moved
+    new_mean, new_var = _move_statistics(cut, running_mean, running_var, mean, variance, momentum)
+    if new_mean.shape != running_mean.shape:
+        new_mean = new_mean.reshape(running_mean.shape)
+    if new_var.shape != running_var.shape:
+        new_var = new_var.reshape(running_var.shape)
+    return out, mean, rstd, new_mean, new_var
 
 
 def _move_statistics(
@@ -264,7 +264,8 @@ def _batch_norm_without_training(
     """Multiply by one factor and add one summand for each channel."""
     dtype = half_as_float(input.dtype)
     kept = np.promote_types(dtype, half_as_float(running_mean.dtype))
-    factor, summand = (None if each is None else cast(each, kept) for each in (weight, bias))
+    factor = None if weight is None else cast(weight, kept)
+    summand = None if bias is None else cast(bias, kept)
     by_channel = (-1, *[1] * (input.ndim - 2))
     out = _evaluate(
         cast(input, dtype), factor, summand, cast(running_mean, kept), cast(running_var, kept), eps, by_channel
