@@ -96,7 +96,7 @@ class Program:
         alike = [each for each in self.tensors if each.dtype is a.dtype and each.shape[-1:] == a.shape[-1:]]
         b = draw.choice(alike if draw.random() < 0.7 else self.tensors)
         dim, number = draw.choice([0, 1, -1, 2, -2, 5]), draw.choice(NUMBERS)
-        kind = draw.randrange(18)
+        kind = draw.randrange(20)
         if kind == 0:
             return getattr(torchlike, draw.choice(UNARY))(a)
         if kind == 1:
@@ -157,6 +157,32 @@ class Program:
             loss = draw.choice([F.cross_entropy, F.nll_loss])
             target = torchlike.randint(-1, 5, a.shape[:1]) % draw.choice([3, 3, 3, 7])
             return loss(a, target, reduction=reduction)
+        if kind == 18:
+            length = a.shape[dim] if -a.dim() <= dim < a.dim() else 3
+            places = torchlike.randint(
+                0, max(length, 1) + draw.choice([0, 0, 0, 1]), draw.choice([b.shape, a.shape, (5,)])
+            )
+            line = places.reshape(-1)[:5]
+            ways = [
+                partial(torchlike.cat, [a, b, a], dim),
+                partial(torchlike.stack, [a, b], dim),
+                partial(a.cumsum, dim),
+            ]
+            ways += [
+                partial(a.gather, dim, places),
+                partial(a.scatter, dim, places, b),
+                partial(a.index_select, dim, line),
+            ]
+            ways += [partial(a.scatter_add, dim, places, b), partial(a.index_add, dim, line, b)]
+            return draw.choice(ways)()
+        if kind == 19:
+            F, count = torchlike.nn.functional, draw.choice([1, 2])
+            image, weight = torchlike.randn(2, count, 5, 6), torchlike.randn(3, count, 3, draw.choice([1, 3]))
+            weight.requires_grad_()
+            padding, stride = draw.choice([0, 1, 2]), draw.choice([1, 1, 2])
+            found = F.conv2d(image, weight, padding=padding, stride=stride)
+            rows = F.embedding(torchlike.randint(0, 4, (3, 2)), torchlike.randn(4, count).requires_grad_())
+            return [torchlike.autograd.grad(draw.choice([found, rows]).exp().sum(), weight, allow_unused=True)[0], rows]
         if kind == 13:
             size = draw.choice([(2, *a.shape), (-1,), (4, 3), (2, 3, 4), (1, 1, 64), (3, 4)])
             views = [partial(a.expand, size), partial(a.unsqueeze, dim), a.squeeze, partial(a.squeeze, dim)]

@@ -217,3 +217,12 @@ def test_only_tensors_and_numbers_are_written(grid, value):
     with pytest.raises(TypeError, match=r"can't assign a NoneType to a torchlike.FloatTensor$"):
         grid[0, 0] = None
     assert (grid == torchlike.arange(24.0).reshape(2, 3, 4)).all()
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((3,), 1), ((3,), -1), ((2, 3), 2)])
+def test_index_add_of_a_source_with_fewer_dimensions(shape, dim):
+    places, count = torchlike.tensor([0, 1, 1]), len(shape)
+    with pytest.raises(
+        RuntimeError, match=rf"Indexing dim {dim % 3} is out of bounds of the source tensor with dim {count}"
+    ):
+        torchlike.ones(2, 3, 4).index_add(dim, places, torchlike.ones(shape))

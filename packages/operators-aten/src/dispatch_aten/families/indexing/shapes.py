@@ -156,6 +156,11 @@ def _index_add(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta
             f"{self.dtype.name} and (source) {source.dtype.name}",
             argument="source",
         )
+    if dim and dim >= source.ndim:
+        raise OperatorError(
+            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}",
+            argument="source",
+        )
     count = source.shape[dim] if source.shape else 1
     if index.numel != count:
         raise OperatorError(
