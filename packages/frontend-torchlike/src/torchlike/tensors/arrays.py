@@ -332,7 +332,8 @@ def from_numpy(ndarray: np.typing.NDArray[Any]) -> Tensor:
         )
     if not _is_known(ndarray.dtype):
         check_dtype(ndarray)
-    made: Tensor = _device_put()(borrow(ndarray), device=_CPU)
+    found = _borrow_whole(ndarray)
+    made: Tensor = _device_put()(borrow(ndarray) if found is None else found, device=_CPU)
     return made
 
 
