@@ -14,6 +14,7 @@ struct Record {
     PyObject *reader[MOST];         /* of a value; NULL for the argument itself, or the shape of its array */
     Mask keys, usual_mask;          /* usual_mask: the mask of a result below */
     Py_ssize_t state;
+    Py_ssize_t place_in_storage[3], place_in_kept[7]; /* of the slots that are filled here; the first is 0 for other classes */
     int edges, saved, values, kept, may_be_integral, is_view, results, has_counts, needed;
     /* how: 0 for the argument itself, 1 for its shape, 2 for an answer about it, 3 for one about a result */
     signed char edge[MOST], save[MOST], always[MOST], value[MOST], how[MOST], keeps[KEPT], need[MOST];
@@ -323,17 +324,62 @@ static PyObject *find_result(Record *record, PyObject *result, int number) {
     return record->results == 1 ? Py_NewRef(result) : PySequence_GetItem(result, number);
 }
 
+/* Find the slots of a class whose objects are filled here instead of by a call; without them `places` stays 0. */
+static void find_places(PyObject *cls, const char *const *names, int count, Py_ssize_t *places) {
+    for (int i = 0; i < count; i++) {
+        PyObject *name = PyType_Check(cls) ? PyUnicode_FromString(names[i]) : NULL, *found = NULL;
+        if (name) found = find_member((PyTypeObject *)cls, name, &places[i]);
+        Py_XDECREF(name);
+        if (!found) { PyErr_Clear(); places[0] = 0; return; }
+    }
+}
+
+static const char *const IN_STORAGE[] = {"aliases", "version", "written"};
+static const char *const IN_KEPT[] = {"parts", "version", "number", "kind", "data", "mask", "storage"};
+
+/* Return the storage of a new result: of no aliases, at version 0. */
+static PyObject *make_storage(Record *record) {
+    Py_ssize_t *places = record->place_in_storage;
+    if (!places[0]) return PyObject_CallNoArgs(record->storage);
+    PyTypeObject *type = (PyTypeObject *)record->storage;
+    PyObject *made = type->tp_alloc(type, 0), *zero = made ? PyLong_FromLong(0) : NULL;
+    if (!zero) { Py_XDECREF(made); return NULL; }
+    AT(made, places[0]) = Py_NewRef(Py_None);
+    AT(made, places[1]) = Py_NewRef(zero);
+    AT(made, places[2]) = zero;
+    return made;
+}
+
+/* Return the parts of a result that its own node keeps. */
+static PyObject *keep_result(Target *target, PyObject *result, PyObject *storage) {
+    Record *record = target->record;
+    Py_ssize_t *places = record->place_in_kept;
+    PyObject *values[7];
+    if (!places[0] || !record->place_in_storage[0] || Py_TYPE(result) != target->layout->type)
+        return PyObject_CallFunctionObjArgs(record->keep, result, storage, NULL);
+    PyObject *mask = AT(result, target->layout->mask), *data = AT(result, target->layout->data);
+    if (!mask || !data) return PyObject_CallFunctionObjArgs(record->keep, result, storage, NULL); /* which raises */
+    PyTypeObject *type = (PyTypeObject *)record->keep;
+    PyObject *made = type->tp_alloc(type, 0), *zero = made ? PyLong_FromLong(0) : NULL;
+    if (!zero) { Py_XDECREF(made); return NULL; }
+    values[0] = Py_None; values[1] = values[2] = zero; values[3] = (PyObject *)Py_TYPE(result);
+    values[4] = data; values[5] = mask; values[6] = storage;
+    for (int i = 0; i < 7; i++) AT(made, places[i]) = Py_NewRef(values[i]);
+    Py_DECREF(zero);
+    return made;
+}
+
 /* Pass the values that are kept to the node. */
 static int fill_node(Target *target, PyObject *node, PyObject *result, Kept *kept) {
     Record *record = target->record;
     PyObject *storage = NULL;
     int bad = 0;
     if (record->kept && !record->keep_result) {
-        bad = !(storage = PyObject_CallNoArgs(record->storage)) || PyObject_SetAttr(node, s_storage, storage) < 0;
+        bad = !(storage = make_storage(record)) || PyObject_SetAttr(node, s_storage, storage) < 0;
     }
     for (int i = 0; !bad && i < record->kept; i++) {
         PyObject *one = find_result(record, result, record->keeps[i]), *own = NULL;
-        if (one && storage) own = PyObject_CallFunctionObjArgs(record->keep, one, storage, NULL);
+        if (one && storage) own = keep_result(target, one, storage);
         else if (one) {
             PyObject *number = PyLong_FromLong(record->keeps[i]);
             own = number ? PyObject_CallFunctionObjArgs(record->keep_result, one, number, NULL) : NULL;
@@ -580,6 +626,8 @@ int take_record(PyObject *spec, Target *target) {
     record->usual_mask = PyLong_AsUnsignedLongLong(usual_mask);
     target->layout = (Layout *)Py_NewRef(layout);
     PyUnicode_InternInPlace(&record->state_name);
+    find_places(record->storage, IN_STORAGE, 3, record->place_in_storage);
+    find_places(record->keep, IN_KEPT, 7, record->place_in_kept);
     record->state_member = Py_XNewRef(find_member(target->layout->type, record->state_name, &record->state));
     bad = PyErr_Occurred() || take_object(spec, "runner", &target->runner) || take_object(spec, "thrower", &target->thrower);
 done:

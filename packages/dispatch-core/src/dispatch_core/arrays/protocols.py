@@ -115,6 +115,9 @@ class RecordedCall(Record):
     ``storage.version``, or ``version`` for a tuple; and ``values``, the arguments in ``values`` and facts, unless all are
     ``defaults``. A fact in ``facts`` is an argument, or the number of a result, and its reader, None for the shape of the
     array. A kept result is ``keep(result, storage)`` with the node's new ``storage``, or ``keep_result(result, number)``.
+    Classes with slots of the usual names are not called: a ``storage`` has no ``aliases``, and 0 as ``version`` and
+    ``written``; an object of ``keep`` has the ``kind``, ``data`` and ``mask`` of a plain result, its ``storage``, no
+    ``parts``, and 0 as ``version`` and ``number``.
 
     The node is the state of a lone result. Its mask is ``mask``, if it was ``usual``; else ``mark`` gives it its keys. With
     ``is_view`` the node is the ``history`` of a result's state of the class ``view``. Or else ``attach`` gives the results
