@@ -324,10 +324,17 @@ static PyObject *serve_gate(Kernel *k, PyObject *const *args, Py_ssize_t n, PyOb
 
 /* ------------------------------------------------------------------------------------------------------------ formulas */
 
+/* Copy an element, of a size that compilers know. */
+static inline void copy_element(char *to, const char *from, npy_intp size) {
+    if (size == 4) memcpy(to, from, 4);
+    else if (size == 8) memcpy(to, from, 8);
+    else memcpy(to, from, (size_t)size);
+}
+
 static void choose(char **at, npy_intp n, npy_intp *steps) {
     npy_intp size = steps[3];
     for (npy_intp i = 0; i < n; i++)
-        memcpy(at[3] + i * size, at[0][i * steps[0]] ? at[1] + i * steps[1] : at[2] + i * steps[2], (size_t)size);
+        copy_element(at[3] + i * size, at[0][i * steps[0]] ? at[1] + i * steps[1] : at[2] + i * steps[2], size);
 }
 
 static void free_chain(Chain *chain) {

@@ -363,7 +363,7 @@ static void call_line(Line *line, Place *place, char **data, Given *given) {
 /* Fold each of so many groups of elements that lie side by side; or, across, such rows of groups element by element. */
 static void fold_line(Line *line, char *in, char *start, char *out, npy_intp groups, npy_intp length, npy_intp size, int is_across) {
     npy_intp first = start ? 0 : 1;
-    for (npy_intp i = 0; i < groups; i++) memcpy(out + i * size, start ? start : in + (is_across ? i : i * length) * size, (size_t)size);
+    for (npy_intp i = 0; i < groups; i++) copy_element(out + i * size, start ? start : in + (is_across ? i : i * length) * size, size);
     if (is_across) {
         npy_intp steps[3] = {size, size, size};
         for (npy_intp i = first; i < length; i++) {
@@ -431,7 +431,7 @@ static int fold_or_multiply(Rows *rows, Line *line, char **data, Given *given) {
         char *turned = PyMem_Malloc((size_t)(count * length * size));
         if (!turned) { PyErr_NoMemory(); return -1; }
         for (npy_intp i = 0; i < count; i++)
-            for (npy_intp j = 0; j < length; j++) memcpy(turned + (j * count + i) * size, from + (i * length + j) * size, (size_t)size);
+            for (npy_intp j = 0; j < length; j++) copy_element(turned + (j * count + i) * size, from + (i * length + j) * size, size);
         int is_done = 0;
         if (by_numpy) {
             npy_intp other[2] = {length, count};
@@ -451,7 +451,7 @@ static int fold_or_multiply(Rows *rows, Line *line, char **data, Given *given) {
     if (given->is_batch && count > 1) {
         /* Each sample's rows are folded to what there is. */
         npy_intp steps[3] = {length > 1 ? 0 : size, size, length > 1 ? 0 : size};
-        for (npy_intp i = 0; i < count; i++) memcpy(to + i * size, start, (size_t)size);
+        for (npy_intp i = 0; i < count; i++) copy_element(to + i * size, start, size);
         for (npy_intp sample = 0; sample < given->samples; sample++)
             for (npy_intp i = 0; i < (length > 1 ? count : 1); i++) {
                 char *at[3] = {to + i * size, from + (sample * count + i) * length * size, to + i * size};
