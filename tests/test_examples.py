@@ -165,7 +165,8 @@ def test_the_graph_of_a_training_step_is_drawn(run_example, tmp_path):
         assert done.returncode == 0, done.stderr
         text = path.read_text(encoding="utf-8")
         assert text.startswith(start)
-        assert all(name in text for name in ("aten::addmm", "aten::nll_loss_backward", "aten::addcdiv_"))
+        assert all(name in text for name in ("aten::addmm", "aten::nll_loss_backward"))
+        assert "aten::addcdiv_" in text or "prims::adam_" in text  # the latter where its kernel is compiled
     assert re.search(r"^recorded +\d+ \(100\.0% of calls\)$", done.stdout, re.MULTILINE)
     refused = run_example("pipeline_graph.py", str(tmp_path / "step.png"))
     assert refused.returncode == 2
@@ -174,7 +175,8 @@ def test_the_graph_of_a_training_step_is_drawn(run_example, tmp_path):
 
 def test_the_picture_in_the_documentation_is_a_drawing_of_such_a_step(root, run_example, tmp_path):
     drawn = tmp_path / "step.svg"
-    done = run_example("pipeline_graph.py", "--optimizer", "SGD", str(drawn))
+    # With compiled kernels the optimizer's step is one operator.
+    done = run_example("pipeline_graph.py", "--optimizer", "SGD", str(drawn), DISPATCH_NATIVE="0")
     assert done.returncode == 0, done.stderr
     kept = root / "docs" / "digits_step.svg"
     texts = [path.read_text(encoding="utf-8") for path in (drawn, kept)]
