@@ -102,6 +102,18 @@ int check_value(Parameter *parameter, PyObject *value, PyObject **made);
 void raise_again(Target *target, int is_native);
 /* Functions that are given no tensor, in `factories.c`. */
 int add_factories(PyObject *module);
+/* Return the object of a weak reference, as a new reference; NULL without an error where it lives no more. */
+static inline PyObject *referent(PyObject *reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found;
+    if (PyWeakref_GetRef(reference, &found) < 0) PyErr_Clear();
+    return found;
+#else
+    PyObject *found = PyWeakref_GET_OBJECT(reference);
+    return found == Py_None ? NULL : Py_NewRef(found);
+#endif
+}
+
 /* Memory that crosses to the user, in `lending.c`. */
 int add_lending(PyObject *module);
 PyObject *call_factory(PyObject *factory, PyObject *python, PyObject *const *args, size_t flags, PyObject *names);

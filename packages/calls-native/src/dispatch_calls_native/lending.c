@@ -48,7 +48,9 @@ static int add_entry(Lending *own, PyObject *holder, PyObject *held, PyObject *k
         /* Of a memory that is lent already, only the entry of the same object is known at once. */
         if (!PyTuple_CheckExact(entries) || PyTuple_GET_SIZE(entries) != 1) return 0;
         PyObject *entry = PyTuple_GET_ITEM(entries, 0);
-        return PyWeakref_Check(entry) && PyWeakref_GET_OBJECT(entry) == held;
+        PyObject *known = PyWeakref_Check(entry) ? referent(entry) : NULL;
+        Py_XDECREF(known);
+        return known == held;
     }
     PyObject *entry = PyObject_CallFunctionObjArgs(holder, held, own->end, NULL);
     PyObject *made = entry && PyObject_SetAttr(entry, s_key, key) == 0 ? PyTuple_Pack(1, entry) : NULL;
@@ -83,8 +85,8 @@ static PyObject *find_view(Lending *own, PyObject *array, PyObject *key) {
     PyObject *known = PyDict_GetItemWithError(own->sources, key);
     if (!known && PyErr_Occurred()) return NULL;
     if (known) {
-        PyObject *view = PyWeakref_Check(known) ? PyWeakref_GET_OBJECT(known) : Py_None;
-        if (view != Py_None) return Py_NewRef(view);
+        PyObject *view = PyWeakref_Check(known) ? referent(known) : NULL;
+        if (view) return view;
     } else if (PyDict_GET_SIZE(own->sources) >= MANY) return NULL;
     PyObject *view = PyObject_CallMethodNoArgs(array, s_view);
     PyObject *reference = view ? PyWeakref_NewRef(view, NULL) : NULL;
