@@ -17,6 +17,8 @@
 #define MOST_SLOTS 16
 #define MOST_VARIANTS_OF_ROWS 32
 #define MOST_OPTIONS 2
+#define IN_BLOCK 512 /* elements of a block of short rows */
+#define SHORT 16     /* elements of a row that takes less time to copy than a call of a loop */
 
 enum { ONE, COLUMN, ROW, FULL, LAYOUTS };
 enum { CALL, CHOOSE, FOLD, TURN, PRODUCTS, KINDS };
@@ -322,6 +324,33 @@ static inline npy_intp count_of(int layout, Given *given) {
     return layout == FULL ? given->samples * given->rows * given->length : layout == COLUMN ? given->rows : layout == ROW ? given->length : 1;
 }
 
+/* Call the loop on blocks of short rows, for which the elements of columns and rows are repeated; as NumPy's buffers do it. */
+static void call_blocks(Line *line, Place *place, char **at, Given *given) {
+    npy_uint64 repeated[2][IN_BLOCK];
+    npy_intp length = given->length, most = IN_BLOCK / length;
+    for (npy_intp sample = 0; sample < given->samples; sample++)
+        for (npy_intp row = 0; row < given->rows; row += most) {
+            char *operands[MOST_OPERANDS];
+            npy_intp steps[MOST_OPERANDS], rows = given->rows - row < most ? given->rows - row : most, n = rows * length;
+            int used = 0;
+            for (int i = 0; i < line->count; i++) {
+                int layout = place[line->places[i]].layout;
+                npy_intp size = place[line->places[i]].size;
+                char *from = at[i], *to = operands[i] = (char *)repeated[used];
+                steps[i] = layout == ONE ? 0 : size;
+                if (layout == ONE) operands[i] = from;
+                else if (layout == FULL) operands[i] = from + (sample * given->rows + row) * length * size;
+                else {
+                    used++;
+                    for (npy_intp j = 0; j < rows; j++)
+                        for (npy_intp k = 0; k < length; k++)
+                            copy_element(to + (j * length + k) * size, from + (layout == COLUMN ? row + j : k) * size, size);
+                }
+            }
+            line->loop(operands, &n, steps, line->data);
+        }
+}
+
 /* Call the loop once where the operands have one shape, else once for each row; rows of one element once. */
 static void call_line(Line *line, Place *place, char **data, Given *given) {
     int out = place[line->places[line->count - 1]].layout, is_mixed = 0;
@@ -345,6 +374,10 @@ static void call_line(Line *line, Place *place, char **data, Given *given) {
             if (layout == (by_row ? COLUMN : ROW)) steps[i] = 0;
             advance[i] = !by_row ? 0 : layout == FULL ? size * count : layout == COLUMN ? size : 0;
         }
+    }
+    if (times > 1 && count <= SHORT && line->kind == CALL && line->count <= 3) {
+        call_blocks(line, place, at, given);
+        return;
     }
     for (npy_intp sample = 0; sample < samples; sample++)
         for (npy_intp row = 0; row < times; row++) {
