@@ -1,5 +1,8 @@
 """Compare calls within one process: interleaved samples, minima and medians, ratios instead of times.
 
+Times are the processor's, of all threads of the process: other work on the machine counts little then. Where waiting counts,
+a benchmark gives the clock.
+
 These figures carry over between machines only as ratios, so every measure has a reference that runs beside it.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -61,15 +65,21 @@ class Row:
         return "" if self.goal is None else "ok" if self.ratio <= self.goal else "missed"
 
 
-def _loops(call: Callable[[], object], seconds: float) -> int:
+def _loops(timer: timeit.Timer, seconds: float) -> int:
     """Return how many calls fill a sample of about ``seconds``."""
-    timer, count = timeit.Timer(call), 1
+    count = 1
     while (took := timer.timeit(count)) < seconds / 2:
         count = max(2 * count, int(count * seconds / 2 / max(took, 1e-9)))
     return max(1, int(count * seconds / took))
 
 
-def run(measures: Sequence[Measure], *, repeats: int = 15, seconds: float = 0.02) -> list[Row]:
+def run(
+    measures: Sequence[Measure],
+    *,
+    repeats: int = 15,
+    seconds: float = 0.02,
+    clock: Callable[[], float] = time.process_time,
+) -> list[Row]:
     """Time every measure and its reference in turn, ``repeats`` times over, and return one row each."""
     timers = []
     for measure in measures:
@@ -77,7 +87,8 @@ def run(measures: Sequence[Measure], *, repeats: int = 15, seconds: float = 0.02
         parts = beside, measure.beside_reference or beside, measure.floor or _nothing
         for call in (measure.ours, measure.reference, *parts):
             call()
-            timers.append((timeit.Timer(call), _loops(call, seconds)))
+            timer = timeit.Timer(call, timer=clock)
+            timers.append((timer, _loops(timer, seconds)))
     samples: list[list[float]] = [[] for _ in timers]
     for _ in range(repeats):
         for (timer, loops), found in zip(timers, samples, strict=True):
