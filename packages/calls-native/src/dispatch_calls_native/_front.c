@@ -9,14 +9,14 @@
  *
  * What an array is that crosses to the user is in `lending.c`.
  *
- * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`; questions about a tensor, which
- * no operator answers, are in `questions.c`.
+ * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`, how calls are recorded in a
+ * pipeline in `pipelines.c`; questions about a tensor, which no operator answers, are in `questions.c`.
  *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 7 /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 8 /* of the specs; `dispatch_core.calls.native` has the same number */
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 PyObject *s_mask, *s_data;
@@ -460,11 +460,11 @@ static PyObject *target_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     Target *made = (Target *)cls->tp_alloc(cls, 0);
     if (!made) return NULL;
     int bad = take_int(spec, "way", &made->way) || take_int(spec, "count", &made->count);
-    if (!bad && (made->way < ASIDE || made->way > RECORD || made->count < 1 || made->count > MOST)) {
+    if (!bad && (made->way < ASIDE || made->way > LATER || made->count < 1 || made->count > MOST)) {
         PyErr_SetString(PyExc_ValueError, "a target's spec is not one that this front takes");
         bad = 1;
     }
-    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : take_object(spec, "runner", &made->runner) || take_object(spec, "thrower", &made->thrower);
+    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : made->way == LATER ? take_later(spec, made) : take_object(spec, "runner", &made->runner) || take_object(spec, "thrower", &made->thrower);
     if (!bad && (!made->runner || !made->thrower)) {
         PyErr_SetString(PyExc_ValueError, "a target without a runner");
         bad = 1;
@@ -482,6 +482,10 @@ static int target_traverse(PyObject *self, visitproc visit, void *arg) {
         int stop = traverse_record(own->record, visit, arg);
         if (stop) return stop;
     }
+    if (own->later) {
+        int stop = traverse_later(own->later, visit, arg);
+        if (stop) return stop;
+    }
     Py_VISIT(own->layout); Py_VISIT(own->usual.call); Py_VISIT(own->usual.names);
     for (int i = 0; i < SPECIAL; i++) { Py_VISIT(own->special[i].call); Py_VISIT(own->special[i].names); Py_VISIT(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
@@ -497,6 +501,7 @@ static int target_clear(PyObject *self) {
     EACH_OBJECT(CLEAR)
 #undef CLEAR
     if (own->record) clear_record(own->record);
+    if (own->later) clear_later(own->later);
     Py_CLEAR(own->layout); Py_CLEAR(own->usual.call); Py_CLEAR(own->usual.names); Py_CLEAR(own->usual.only);
     for (int i = 0; i < SPECIAL; i++) { Py_CLEAR(own->special[i].call); Py_CLEAR(own->special[i].names); Py_CLEAR(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
@@ -510,6 +515,7 @@ static void target_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     target_clear(self);
     PyMem_Free(((Target *)self)->record);
+    PyMem_Free(((Target *)self)->later);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -898,6 +904,7 @@ static PyObject *serve(Plan *plan, PyObject **values, Masks *masks, PyObject *st
     int is_native = target->way == BODY && target->layout == masks->layout;
     if (is_native) result = run_body(target, values);
     else if (target->way == RECORD && target->layout == masks->layout) result = run_record(target, values, &is_native);
+    else if (target->way == LATER && target->layout == masks->layout) result = run_later(target, values, state);
     else result = PyObject_Vectorcall(target->runner, values, target->count, NULL);
     if (!result) raise_again(target, is_native);
     Py_DECREF(target);
@@ -1162,7 +1169,7 @@ static PyMethodDef methods[] = {
     {"renew", renew, METH_NOARGS, "Make the plans of all fronts again: there are other frontends."},
     {"forget", forget, METH_O, "Make the plan of a front again at its next call."},
     {"forget_targets", forget_targets, METH_O, "Make the targets of a front again."},
-    {"list_ways", list_ways, METH_O, "Return the ways of a front's targets: 0 left to Python, 1 a call of the runner, 2 the kernel's, 3 recorded."},
+    {"list_ways", list_ways, METH_O, "Return the ways of a front's targets: 0 left to Python, 1 a call of the runner, 2 the kernel's, 3 recorded for backward, 4 in a pipeline."},
     {"python_of", python_of, METH_O, "Return the Python function of a front."},
     {"raise_error", raise_error, METH_O, "Raise an error with the traceback and the context that it has."},
     {NULL},
@@ -1186,7 +1193,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (begin_recording() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || begin_pipelines() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -17,7 +17,7 @@
 /* Kinds of parameters. */
 enum { TENSOR = 1, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER };
 /* Ways to run a target; an aside is a runner whose calls Python serves. */
-enum { ASIDE = 0, CALL, BODY, RECORD };
+enum { ASIDE = 0, CALL, BODY, RECORD, LATER };
 /* Kinds of results. */
 enum { FRESH = 0, VIEW, WRITTEN, PLAIN, VIEWS };
 /* Parts of the value of a view's attribute. */
@@ -55,6 +55,8 @@ typedef struct {
 
 /* How a call is recorded for backward; see `recording.c`. */
 typedef struct Record Record;
+/* How a call is recorded in a pipeline; see `pipelines.c`. */
+typedef struct Later Later;
 
 typedef struct {
     PyObject_HEAD
@@ -67,6 +69,7 @@ typedef struct {
     signed char tensors[MOST], kind[RESULTS], source[RESULTS], optional[RESULTS], write[MOST];
     Recipe recipe[RECIPES];
     Record *record; /* NULL for other ways */
+    Later *later;   /* NULL for other ways */
 } Target;
 
 typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
@@ -125,6 +128,12 @@ int take_record(PyObject *spec, Target *target);
 int traverse_record(Record *record, visitproc visit, void *arg);
 void clear_record(Record *record);
 PyObject *run_record(Target *target, PyObject **values, int *is_native);
+/* Recording in pipelines, in `pipelines.c`. */
+int begin_pipelines(void);
+int take_later(PyObject *spec, Target *target);
+int traverse_later(Later *later, visitproc visit, void *arg);
+void clear_later(Later *later);
+PyObject *run_later(Target *target, PyObject **values, PyObject *state);
 /* Ready the types of `questions.c`, and add them to the module. */
 int add_questions(PyObject *module);
 /* Ready the type of `backward.c`, and add it. */

@@ -395,12 +395,19 @@ class Inlined:
     """The source lines contributed by another module, for a signature that may be adapted, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
+    ``deferral`` is the spec by which the compiled front of calls records a call, where the lines do nothing else.
     """
 
-    __slots__ = ("constants", "either", "lines")
+    __slots__ = ("constants", "deferral", "either", "lines")
 
-    def __init__(self, lines: Callable[[CallSignature], Sequence[str]], constants: dict[str, Any], either: int) -> None:
-        self.lines, self.constants, self.either = lines, constants, either
+    def __init__(
+        self,
+        lines: Callable[[CallSignature], Sequence[str]],
+        constants: dict[str, Any],
+        either: int,
+        deferral: dict[str, Any] | None = None,
+    ) -> None:
+        self.lines, self.constants, self.either, self.deferral = lines, constants, either, deferral
 
 
 def make_inlined_runner(entry: OperatorEntry, signature: CallSignature, inlined: Inlined) -> Runner:

@@ -33,6 +33,9 @@ class AnswerKey(Protocol):
     def text(self, names: Sequence[str]) -> str:
         """Return the elements of the key as source, for arguments of these names."""
 
+    def reads(self) -> tuple[str, Sequence[bool]]:
+        """Return an attribute of the settings that each change replaces, and of which arguments the type alone counts."""
+
     def cache(self, ask: Callable[..., Any]) -> tuple[dict[Any, Any], Callable[..., Any]]:
         """Return the kept answers, and a function that asks for further ones."""
 

@@ -36,7 +36,7 @@ from dispatch_core.keys.table import DispatchKey
 from dispatch_core.layers.stages import watch
 
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
-from .blocks import innermost
+from .blocks import Block, innermost
 from .callers import INSIDE
 from .pending import known_storage_key
 
@@ -113,7 +113,32 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
             is_pointwise="pointwise" in entry.tags,
         )
 
-    return codegen.make_inlined_runner(entry, signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
+    deferral = None if has_effect else _make_deferral(plain, boundary, cache_key)
+    inlined = codegen.Inlined(lines, constants, DispatchKey.Pipeline.value, deferral)
+    return codegen.make_inlined_runner(entry, signature, inlined)
+
+
+def _make_deferral(plain: Recorder, boundary: Boundary, cache_key: AnswerKey | None) -> dict[str, Any] | None:
+    """Return the spec by which the compiled front records calls that make one array; None for other operators."""
+    signature, results = plain.signature, plain.signature.results
+    if cache_key is None or not hasattr(cache_key, "reads") or boundary.frontend is None:
+        return None
+    if signature.device_index is not None or len(results) != 1 or results[0].kind != "fresh":
+        return None
+    attribute, by_type = cache_key.reads()
+    return {
+        "blocks": innermost.__self__,  # type: ignore[attr-defined]  # the variable that this reads
+        "block_type": Block,
+        "made": plain.made,
+        "step": plain.step,
+        "specs": ARRAY_SPECS,
+        "lent": LENT,
+        "inside": INSIDE,
+        "settings": cache_key.settings,
+        "attribute": attribute,
+        "by_type": tuple(map(int, by_type)),
+        "mask": boundary.mask,
+    }
 
 
 def _make_ask(rule: Runner, name: str, *, has_strides: bool) -> Runner:

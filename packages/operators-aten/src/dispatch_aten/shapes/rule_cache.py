@@ -138,6 +138,10 @@ class RuleKey:
                 parts.append(f"{name}, {name}.__class__")
         return ", ".join(parts)
 
+    def reads(self) -> tuple[str, list[bool]]:
+        """Return the attribute of ``settings`` that counts their changes, and of which arguments the type alone counts."""
+        return "generation", [self._by_type and kind in _NUMBERS for kind in self._kinds]
+
     @property
     def signature(self) -> str:
         """The text of the operator's parameters; ``defaults`` holds the values that it names."""

@@ -39,7 +39,7 @@ TENSOR, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SC
     1, 14
 )
 #: Ways to run a target.
-ASIDE, CALL, BODY, RECORD = range(4)
+ASIDE, CALL, BODY, RECORD, LATER = range(5)
 #: Kinds of results.
 FRESH, VIEW, WRITTEN, PLAIN, VIEWS = range(5)
 #: Parts of the value of a view's attribute, by the names that `ViewCode.parts` has for them.
@@ -252,6 +252,8 @@ class CallPlan:
                 RECORD,
                 recording.below,
             )
+        elif traits.inlined is not None and traits.inlined.deferral is not None:
+            spec, way = make_deferral_spec(traits.inlined.deferral, signature, FRONTENDS.get(mask & MARKERS)), LATER
         if spec is None and way != ASIDE:
             way, below = CALL, None
         common = {"way": way, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
@@ -406,6 +408,17 @@ def make_record_spec(
         "needed": tuple([edges.index(name) for name, _ in recording.needed]),
         "needed_by": tuple([as_bits(users) for _, users in recording.needed]),
     }
+
+
+def make_deferral_spec(
+    deferral: dict[str, Any], signature: CallSignature, frontend: Frontend[Any] | None
+) -> dict[str, Any] | None:
+    """Return how a call is recorded in a pipeline; None where the runner is called instead."""
+    layout = None if frontend is None else layout_of(frontend)
+    kinds = tuple([kind_of(each) if each.tensors else 0 for each in signature.parameters])
+    if layout is None or deferral["mask"] >= _MASKS or not {LIST, OPTIONAL_LIST}.isdisjoint(kinds):
+        return None
+    return {**deferral, "layout": layout, "tensors": kinds}
 
 
 #: What the front takes over of a recording as it stands there.
