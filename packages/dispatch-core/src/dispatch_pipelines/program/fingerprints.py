@@ -27,7 +27,7 @@ from ..record.array_specs import read_spec
 from ..record.liveness import count_references
 from ..record.pending import Pending, storage_key
 from ..record.steps import masks_of_kernels, to_outputs
-from .model import DEFAULTS, Node, PlanOptions, Program, Value
+from .model import Node, PlanOptions, Program, Value
 
 if TYPE_CHECKING:
     from dispatch_core.keys import context
@@ -48,7 +48,7 @@ class ProgramFingerprint:
         self.key: tuple[Any, ...] = ()
         #: The arrays and floats that are given; None where the calls make something.
         self.values: list[Any] = []
-        #: Index of a result → the pending value; of records that a guard has recognised, of those that are kept.
+        #: Index of a result → the pending value.
         self.pending: dict[int, Pending] = {}
         #: id of an array or a pending value → index.
         self.slots: dict[int, int] = {}
@@ -71,11 +71,6 @@ class ProgramFingerprint:
 
     def slot_of(self, output: Pending) -> int:
         """Return the index of a call's result."""
-        if not self.slots:
-            # A guard has looked at the calls; see Note [Guards] in `guards`.
-            again = fingerprint(self.steps, DEFAULTS)
-            assert again is not None
-            self.slots = again.slots
         return self.slots[id(output)]
 
     def is_kept(self, output: Pending) -> bool:

@@ -36,11 +36,19 @@ _FIGURES: Final = (
 ).split()
 
 
-#: The attributes that are counters, made at their first use.
-_COUNTERS: Final = frozenset({"eager", "computed", "boundaries"})
-
 #: Make an empty counter, whose own constructor takes longer than all the rest here.
 _no_counts: Final[Callable[[], Counter[Any]]] = partial(Counter.__new__, Counter)
+
+
+class _Counts:
+    """A counter of a pipeline's figures, made at its first use: most pipelines count none of these."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, stats: Stats, owner: type | None = None) -> Counter[Any]:
+        found: Counter[Any] = vars(stats).setdefault(self._name, _no_counts())
+        return found
 
 
 class Stats:
@@ -77,17 +85,11 @@ class Stats:
     impl_time = 0
 
     #: (operator, reason) → calls that ran at once.
-    eager: Counter[tuple[str, str]]
+    eager = _Counts()
     #: Operator → how many arrays were computed because it needed their sizes.
-    computed: Counter[str]
+    computed = _Counts()
     #: Reader of values on the host → how often: an operator, or ``result`` where a value was asked for its array.
-    boundaries: Counter[str]
-
-    def __getattr__(self, name: str) -> Counter[Any]:
-        # Most pipelines count none of these.
-        if name not in _COUNTERS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        return self.__dict__.setdefault(name, _no_counts())
+    boundaries = _Counts()
 
     @property
     def recorded_share(self) -> float:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dispatch_core.keys.table import DispatchKey
 
     from ..program.plan import Part, Plan
+    from .known_records import KnownRecords
 
 #: Called after steps have run.
 Report = Callable[[], None]
@@ -41,8 +42,8 @@ class Executor:
         self.planning = DEFAULTS if plain else PlanOptions(options["fuse"], options["check_indices"])
         #: Whether steps run by plans: no trace of single steps is asked for.
         self.allows_plans = not options["trace"]
-        #: Whether all records may run by one plan, without a report of single steps.
-        self.allows_whole_plans = self.allows_plans and options["progress"] is None
+        #: Whether all records may run by one plan, without a report of single steps or a count of their bytes.
+        self.allows_whole_plans = self.allows_plans and options["progress"] is options["max_bytes"] is None
         #: The plans that are being run.
         self.runs: list[PlanRun] = []
 
@@ -63,7 +64,7 @@ class Executor:
             stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
         return failed
 
-    def run_plan(self, plan: Plan, found: ProgramFingerprint, report: Report | None = None) -> bool:
+    def run_plan(self, plan: Plan, found: ProgramFingerprint | KnownRecords, report: Report | None = None) -> bool:
         """Run a plan on the values of a fingerprint; return whether a step has failed."""
         run = PlanRun(plan, found, self)
         self.runs.append(run)
@@ -157,7 +158,7 @@ class PlanRun:
 
     __slots__ = ("_begun", "_ended", "_executor", "_found", "_is_disturbed", "_plan", "_published", "_stats")
 
-    def __init__(self, plan: Plan, found: ProgramFingerprint, executor: Executor) -> None:
+    def __init__(self, plan: Plan, found: ProgramFingerprint | KnownRecords, executor: Executor) -> None:
         self._plan, self._found, self._executor, self._stats = plan, found, executor, executor.stats
         #: How many parts have begun, have ended, and have given their results to the values that represent them.
         self._begun = self._ended = self._published = 0
@@ -288,8 +289,10 @@ class PlanRun:
                 step.done = True
                 step.values = ()
         self._published = self._ended
-        stats.executed += found.count - len(plan.dropped)
-        stats.dropped += len(plan.dropped)
+        dropped = len(plan.dropped)
+        stats.executed += found.count - dropped
+        if dropped:
+            stats.dropped += dropped
         stats.fused += plan.fused
         stats.bytes_saved += plan.saved
 

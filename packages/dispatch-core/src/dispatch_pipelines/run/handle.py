@@ -55,19 +55,23 @@ class Pipeline:
     Raises ``ArgumentError`` for unknown options and ill-typed values.
     """
 
+    #: The entries inside a function that is captured.
+    _captured = 0
+
     def __init__(self, *, registry: Registry | None = None, **options: object) -> None:
-        if registry is not None and not isinstance(registry, Registry):
+        if registry is None:
+            registry = process_registry
+        elif not isinstance(registry, Registry):
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
-        self._registry = process_registry if registry is None else registry
+        self._registry = registry
         found = check_options(options)
         if "progress" not in options and (progress := find_progress("pipeline", "steps")) is not None:
             found = {**found, "progress": progress}
         self._session = Session(found)
-        #: The entries inside a function that is captured.
-        self._captured = 0
 
     def __enter__(self) -> Self:
-        outer = current()
+        before = innermost()
+        outer = None if before is None else current()
         if outer is not None and outer.recording is not None and outer.recording.is_open:
             # The operators belong to the replay.
             self._captured += 1
@@ -76,7 +80,6 @@ class Pipeline:
             _load_shape_rules()
         if DispatchKey.Pipeline not in self._registry.fallbacks:
             self._register()
-        before = innermost()
         try:
             enter(self._session, self, outer)
             return self

@@ -30,7 +30,8 @@ class Limits:
         """Return how many calls may be recorded after ``count`` steps before the limits are checked."""
         if self._max_bytes is not None:
             return 0
-        return min(self._max_steps or self._many, self._many) - count
+        most = self._many
+        return (most if self._max_steps is None or most < self._max_steps else self._max_steps) - count
 
     def add_bytes(self, steps: Iterable[Step]) -> None:
         """Count the bytes of the results of further steps."""

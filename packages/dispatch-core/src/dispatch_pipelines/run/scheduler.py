@@ -44,6 +44,7 @@ from ..record.liveness import RANDOM, observable_steps, required_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step, masks_of_kernels
 from .executors import Executor, mark_failed
+from .known_records import KnownRecords
 from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .step_queue import StepQueue
@@ -62,13 +63,13 @@ class Scheduler(StepQueue):
 
     #: The scheduler that recorded in this context before; its steps come before all of this one's.
     outer: Scheduler | None = None
-    #: How many runs are under way, each inside the one before.
-    _running = 0
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
+        #: How many runs are under way, each inside the one before.
+        self._running = 0
         #: The errors of steps that have failed since the last flush.
-        self._failed: list[PipelineError] = []
+        self._failed: tuple[PipelineError, ...] = ()
         self._executor: Executor | None = None
 
     @property
@@ -156,27 +157,38 @@ class Scheduler(StepQueue):
         if self.is_idle:
             self.stats.flushes += 1
             return
-        with self.lock, stage("flush", "flush"):
-            self.stats.flushes += 1
-            if self._running:
-                self.executor.publish_results()
-            late = watch_results((*self.records, *self._steps)) if IN_USE else []
-            if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
-                self._flush_steps()
-            if late and not self._running:
-                compute_kept(late)
-            if not self._failed:
-                return
-            failed, self._failed = self._failed, []
-            unread = [error for error in failed if not error.has_been_raised]
-            for error in failed:
-                error.release_arrays()
-            if unread:
-                first, *others = unread
-                for other in others:
-                    first.add_note(f"Another step failed in the same flush: {other}")
-                    other.has_been_raised = True
-                raise without_traceback(first)
+        with self.lock:
+            if active.get() is None:
+                self._flush()
+            else:
+                with stage("flush", "flush"):
+                    self._flush()
+
+    def _flush(self) -> None:
+        """Flush, with the lock held."""
+        self.stats.flushes += 1
+        if self._running:
+            self.executor.publish_results()
+        late = watch_results((*self.records, *self._steps)) if IN_USE else None
+        if not ((self._may_run_whole() and self._run_whole()) or self.is_empty):
+            self._flush_steps()
+        if late and not self._running:
+            compute_kept(late)
+        if self._failed:
+            self._raise_unread()
+
+    def _raise_unread(self) -> None:
+        """Raise the errors of failed steps that nothing has raised; see Note [Unread errors]."""
+        failed, self._failed = self._failed, ()
+        unread = [error for error in failed if not error.has_been_raised]
+        for error in failed:
+            error.release_arrays()
+        if unread:
+            first, *others = unread
+            for other in others:
+                first.add_note(f"Another step failed in the same flush: {other}")
+                other.has_been_raised = True
+            raise without_traceback(first)
 
     def _flush_steps(self) -> None:
         """Run the observable steps, and drop the rest."""
@@ -190,15 +202,12 @@ class Scheduler(StepQueue):
 
     def _may_run_whole(self) -> bool:
         """Return whether the records may run by one plan; see Note [Whole plans]."""
-        if (
-            not self.executor.allows_whole_plans
-            or self.limits.has_bytes
-            or self._steps
-            or self._running
-            or len(self.records) < 2
-        ):
-            return False
-        return not has_poisoned_arrays() and (self.outer is None or self.outer.is_empty)
+        return (
+            len(self.records) > 1
+            and not (self._steps or self._running or has_poisoned_arrays())
+            and (self.outer is None or self.outer.is_empty)
+            and self.executor.allows_whole_plans
+        )
 
     def _run_whole(self) -> bool:
         """Run all records by one plan; return False where there can be none."""
@@ -235,18 +244,15 @@ class Scheduler(StepQueue):
             stats.impl_time += perf_counter_ns() - planned
         return True
 
-    def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint] | None:
+    def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint | KnownRecords] | None:
         """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
         records, stats, planning = self.records[:], self.stats, self.executor.planning
-        take = partial(self._first_steps, len(records))
         known = guards.find(records, planning)
         if known is not None:
-            plan, values, kept = known
-            found = ProgramFingerprint(records, take)
-            found.values, found.pending = values, kept
             stats.cache_hits += 1
-            return plan, found
+            return known[0], KnownRecords(self, records, *known[1:])
         devices = {_class_of(record).device for record in records}
+        take = partial(_first_steps, self, len(records))
         taken = fingerprint(records, planning, take=take) if len(devices) == 1 else None
         if taken is None:
             return None
@@ -259,9 +265,6 @@ class Scheduler(StepQueue):
         _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
         with paused(taken.state):  # A planner may run kernels on stand-ins.
             return plans.make(taken, devices.pop(), planning), taken
-
-    def _first_steps(self, count: int) -> Sequence[Step]:
-        return self.steps[:count]
 
     # Running.
 
@@ -319,7 +322,7 @@ class Scheduler(StepQueue):
         for step in steps:
             error = step.error
             if isinstance(error, PipelineError) and not any(error is known for known in self._failed):
-                self._failed.append(error)
+                self._failed = *self._failed, error
 
     def recover_after_fork(self) -> None:
         """Make the steps usable in a forked process, in which another thread may have been running them."""
@@ -344,6 +347,10 @@ def _split_by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | Non
         return ((first, steps),)
     groups = [tuple(group) for _, group in groupby(steps, lambda step: masks_of_kernels(step.state))]
     return [(group[0].state, group) for group in groups]
+
+
+def _first_steps(queue: StepQueue, count: int) -> Sequence[Step]:
+    return queue.steps[:count]
 
 
 def _class_of(record: RecordedCall) -> type[Step]:

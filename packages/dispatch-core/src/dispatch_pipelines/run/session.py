@@ -13,7 +13,7 @@ from dispatch_core.arrays.late_arrays import LISTENERS
 from dispatch_core.arrays.lent_memory import BEFORE, LENT, is_lent
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
-from dispatch_core.surroundings.logs import Log
+from dispatch_core.surroundings.logs import DEBUG, Log
 
 from ..record.array_specs import keep_spec, read_spec
 from ..record.blocks import Block, current, paused, tidy
@@ -83,7 +83,7 @@ class Session(Scheduler):
     def shut(self) -> None:
         """Stop recording: calls that another thread records from now on run at once."""
         self.is_open, self.remaining, self.handle = False, 0, None
-        if self.is_empty:
+        if not (self.records or self._steps):
             self.is_unfinished = False
 
     @whole
@@ -106,12 +106,8 @@ class Session(Scheduler):
 
     def finish(self) -> None:
         """Flush at the end of the last block, or after it where that was interrupted."""
-        if self.is_idle:
-            _LOG.debug("flush of 0 calls: the block ends")
-            self.stats.flushes += 1
-            self.is_unfinished = self.is_open
-            return
-        _LOG.debug("flush of %d calls: the block ends", self.waiting)
+        if _LOG.is_on(DEBUG):
+            _LOG.debug("flush of %d calls: the block ends", self.waiting)
         try:
             self.flush()
         except Exception:

@@ -118,7 +118,8 @@ class StepQueue:
             self.has_effects = False
             self.written_keys.clear()
             if not self.records:  # in this order, as below
-                self.count_remaining()
+                if self.is_open:
+                    self.count_remaining()
                 return
         self._is_removing = True
         try:
