@@ -161,7 +161,7 @@ class Node:
         """Return the function that does what `run` does, for many runs."""
         table, mask, arguments = self.kind.entry.explicit_table, self.kind.mask, self.arguments
         places = [(place, each.index) for place, each in enumerate(arguments) if isinstance(each, Value)]
-        lists = [(place, each) for place, each in enumerate(arguments) if type(each) is tuple]
+        lists = [(place, _list_maker(each)) for place, each in enumerate(arguments) if type(each) is tuple]
         only, first, store = self._only_output(), len(places), self.storer()
         if places and not lists and places[-1][0] == first - 1 and (only is not None or first > 1):
             # The usual case: values first, and other arguments after them.
@@ -185,8 +185,8 @@ class Node:
             given = [*arguments]
             for place, index in places:
                 given[place] = values[index]
-            for place, each in lists:
-                given[place] = filled(each, values)
+            for place, make in lists:
+                given[place] = make(values)
             store(values, table[mask](*given))
 
         return run_any
@@ -249,6 +249,15 @@ class Node:
         """Return the arguments as kernels take them: by position, and by keyword."""
         count = len(self.arguments) - len(self.keywords)
         return [*self.arguments[:count]], dict(zip(self.keywords, self.arguments[count:], strict=True))
+
+
+def _list_maker(items: tuple[Any, ...]) -> Callable[[list[Any]], list[Any]]:
+    """Return the function that does what `filled` does for a list, for many runs."""
+    indices = [each.index for each in items if isinstance(each, Value)]
+    if 1 < len(indices) == len(items):
+        take = itemgetter(*indices)
+        return lambda values: list(take(values))
+    return lambda values: [filled(each, values) for each in items]
 
 
 def filled(value: object, values: list[Any]) -> Any:

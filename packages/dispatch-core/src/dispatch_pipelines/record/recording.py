@@ -426,10 +426,11 @@ class Recorder:
             (written if self.signature.parameters[index].writes else read).append(value)
         if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
             return "others can see the memory that it writes to"
-        if "pointwise" not in self.entry.tags and any(each is other for each in read for other in written):
+        targets = set(map(id, written))
+        if "pointwise" not in self.entry.tags and not targets.isdisjoint(map(id, read)):
             # Kernels refuse it, but for those that read each element where they write it.
             return "it reads from the tensor that it writes to"
-        others = [each for each in read if not _has_no_views(each) and all(each is not other for other in written)]
+        others = [each for each in read if not (_has_no_views(each) or id(each) in targets)]
         if others:
             # Whether they overlap, which kernels refuse, no shape rule knows.
             places = set(map(storage_key, written))

@@ -16,7 +16,7 @@ MANY: Final = 512
 class Limits:
     """The limits that the user has set, and the number of steps with which unobservable ones are searched."""
 
-    __slots__ = ("_bytes", "_many", "_max_bytes", "_max_steps", "has_bytes")
+    __slots__ = ("_bytes", "_many", "_max_bytes", "_max_steps", "has_bytes", "most")
 
     def __init__(self, max_steps: int | None, max_bytes: int | None) -> None:
         self._max_steps, self._max_bytes = max_steps, max_bytes
@@ -24,14 +24,13 @@ class Limits:
         self.has_bytes = max_bytes is not None
         #: Bytes of the results of the recorded steps, where there is a limit.
         self._bytes = 0
-        self._many = MANY
+        self._search_from(MANY)
 
-    def count_remaining(self, count: int) -> int:
-        """Return how many calls may be recorded after ``count`` steps before the limits are checked."""
-        if self._max_bytes is not None:
-            return 0
-        most = self._many
-        return (most if self._max_steps is None or most < self._max_steps else self._max_steps) - count
+    def _search_from(self, many: int) -> None:
+        """Search for unobservable steps among ``many``."""
+        self._many = many
+        #: How many calls may be recorded before the limits are checked.
+        self.most = 0 if self.has_bytes else min(self._max_steps or many, many)
 
     def add_bytes(self, steps: Iterable[Step]) -> None:
         """Count the bytes of the results of further steps."""
@@ -58,7 +57,7 @@ class Limits:
         found = self
         if self is NONE:  # which all pipelines without limits share
             found = Limits(None, None)
-        found._many = max(MANY, 4 * count)
+        found._search_from(max(MANY, 4 * count))
         return found
 
 

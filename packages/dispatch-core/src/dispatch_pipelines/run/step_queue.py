@@ -80,7 +80,7 @@ class StepQueue:
 
     def count_remaining(self) -> None:
         """Set the number of records with which the limits are checked."""
-        self.remaining = self.limits.count_remaining(len(self._steps)) if self.is_open else 0
+        self.remaining = self.limits.most - len(self._steps) if self.is_open else 0
 
     def remove_records(self, count: int) -> None:
         """Remove the first records, which have run."""
