@@ -26,7 +26,16 @@ setup(
             f"{PACKAGE}._front",
             [
                 f"src/{PACKAGE}/{name}.c"
-                for name in ("_front", "factories", "lending", "recording", "pipelines", "questions", "backward")
+                for name in (
+                    "_front",
+                    "factories",
+                    "lending",
+                    "recording",
+                    "pipelines",
+                    "guards",
+                    "questions",
+                    "backward",
+                )
             ],
             depends=[f"src/{PACKAGE}/front.h"],
         )

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -17,6 +18,9 @@ from random_pipelines import run_pipelines
 import dispatch_core as dc
 import torchlike as T
 from dispatch_core.calls.native import find_front
+from dispatch_pipelines import Pending
+from dispatch_pipelines.program import guards
+from dispatch_pipelines.program import plan as plans
 
 front = find_front()
 pytestmark = pytest.mark.skipif(front is None, reason="the compiled front is turned off")
@@ -218,3 +222,95 @@ def test_what_is_recorded_is_held_no_longer_than_the_record():
         _many(x, x)
     after = sys.getrefcount(x._dispatch_data)
     assert after == count
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """The guards' answers, and whether they are the front's."""
+    plans.clear()
+    monkeypatch.setattr(guards, "_guards", {})
+    found = []
+    find = guards.find
+
+    def observe(records, options):
+        answer = find(records, options)
+        kept = guards._guards.get(guards._beginning(records, options), ())
+        found.append((answer is not None, [type(each) is front.Guard for each, _ in kept]))
+        return answer
+
+    monkeypatch.setattr(guards, "find", observe)
+    yield found
+    plans.clear()
+
+
+def test_records_that_write_to_nothing_have_a_guard_in_c(answers):
+    for _ in range(4):
+        _many(T.ones(3), T.ones(3))
+    assert answers == [(False, []), (False, []), (True, [True]), (True, [True])]
+
+
+def _choose(x, y, *, number=2.0, keeps=False, dim=0, other=None):
+    with dc.pipeline():
+        t = x * number
+        u = t + (y if other is None else other)
+        found = [T.cat([u, x], dim), u.sum(dim)]
+        if keeps:
+            found.append(t)
+        del t, u
+    return [each.tolist() for each in found]
+
+
+#: Changes of a call, and whether its records are recognised still.
+CHANGES = {
+    "another number": ({"number": 3.5}, True),
+    "a number of another type": ({"number": 2}, False),
+    "a number that is true": ({"number": True}, False),
+    "one more is kept": ({"keeps": True}, False),
+    "another dimension": ({"dim": 1}, False),
+    "another array": ({"other": T.ones(2, 3)}, True),
+    "another shape": ({"other": T.ones(3)}, False),
+    "another dtype": ({"other": T.ones(2, 3, dtype=T.float64)}, False),
+    "a list of dimensions": ({"dim": -1}, False),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_guard_tells_what_the_written_one_tells(answers, serve, name):
+    changed, is_known = CHANGES[name]
+    x, y = T.ones(2, 3), T.ones(2, 3)
+    for _ in range(3):
+        _choose(x, y)
+    assert answers[-1] == (True, [True])
+    for on in (True, False):
+        serve(on)
+        plans_before = len(answers)
+        found = _choose(x, y, **changed)
+        if on:
+            assert answers[plans_before][0] is is_known
+            shown = found
+    assert found == shown
+    serve(False)
+    assert _choose(x, y) == _choose(x, y)
+    assert answers[-1][0]
+
+
+def test_a_guard_holds_nothing_of_the_records(answers):
+    x, y = T.ones(2, 3), T.ones(2, 3)
+    for _ in range(3):
+        _choose(x, y)
+    gone = weakref.ref(x._dispatch_data)
+    del x
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_spec_that_is_wrong_is_refused():
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        front.Guard({})
+    with pytest.raises(ValueError, match="guard's spec"):
+        front.Guard(
+            {
+                "written": len, "changes": [0], "change": 1, "pending": Pending, "specs": {}, "same": len,
+                "calls": ((int, ((0, 9, None, None),), 1, ((0, 0, 0, None),)),), "checks": 1, "results": 1, "slots": 1,
+            }
+        )  # fmt: skip

@@ -46,8 +46,8 @@ def test_a_module_of_another_layout_is_refused_by_name(distribution):
     is_on, remark = describe_front()
     assert not is_on
     assert remark == (
-        "the compiled front of calls is off, because dispatch-calls-native has the layout 2, and this version of"
-        " dispatch-core takes 1. Hint: install both in one version"
+        f"the compiled front of calls is off, because dispatch-calls-native has the layout {LAYOUT + 1}, and this version of"
+        f" dispatch-core takes {LAYOUT}. Hint: install both in one version"
     )
     assert find_front() is None
 

@@ -10,13 +10,14 @@
  * What an array is that crosses to the user is in `lending.c`.
  *
  * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`, how calls are recorded in a
- * pipeline in `pipelines.c`; questions about a tensor, which no operator answers, are in `questions.c`.
+ * pipeline in `pipelines.c`; questions about a tensor, which no operator answers, are in `questions.c`. What recognises the
+ * records of a pipeline is in `guards.c`.
  *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 8 /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 9 /* of the specs; `dispatch_core.calls.native` has the same number */
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 PyObject *s_mask, *s_data;
@@ -1193,7 +1194,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (begin_recording() < 0 || begin_pipelines() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || begin_pipelines() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_guards(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -128,6 +128,8 @@ int take_record(PyObject *spec, Target *target);
 int traverse_record(Record *record, visitproc visit, void *arg);
 void clear_record(Record *record);
 PyObject *run_record(Target *target, PyObject **values, int *is_native);
+/* Ready the type of `guards.c`, and add it. */
+int add_guards(PyObject *module);
 /* Recording in pipelines, in `pipelines.c`. */
 int begin_pipelines(void);
 int take_later(PyObject *spec, Target *target);

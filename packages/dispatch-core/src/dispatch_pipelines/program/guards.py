@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import caches
 from dispatch_core.arrays import owners
+from dispatch_core.calls.native import find_front
 from dispatch_core.operators.entry import CHANGES
 
 from ..record.array_specs import ARRAY_SPECS, read_spec
 from ..record.pending import Pending, storage_key
 from ..record.steps import masks_of_kernels, to_outputs
+from .guard_specs import is_plain, make_guard_spec
 from .guard_writer import GuardWriter
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ _LONGEST: Final = 1000
 
 def find(records: Sequence[RecordedCall], options: PlanOptions) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
     """Return the plan for records, its values, and by their indices those of its results that are kept."""
-    known = _guards.get(_beginning(records, options))
+    first = records[0]  # as `_beginning` has it
+    known = _guards.get((first[0] if type(first) is tuple else type(first), len(records), options))
     if known is not None:
         for guard, plan in known:
             try:
@@ -59,6 +62,10 @@ def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan,
     guard = _PlanGuard(found).write(records) if len(records) <= _LONGEST else None
     if guard is None:
         return
+    front = find_front()
+    spec = None if front is None else make_guard_spec(records, found, guard)
+    if spec is not None:
+        guard = front.Guard(spec)
     alike = caches.keep(_guards, _beginning(records, options), [], _KEPT)
     alike.insert(0, (guard, plan))
     del alike[_ALIKE:]
@@ -165,7 +172,7 @@ class _PlanGuard(GuardWriter):
                 # Mostly it is remembered, which is seen without a call of ours.
                 differs = f"(seen := known(id({name}))) is None or seen[1] is not {spec}"
                 self.check(f"({differs}) and looks({name}) is not {spec}")
-            elif kind in (list, tuple) and not _is_plain(value):
+            elif kind in (list, tuple) and not is_plain(value):
                 self.check(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
                 if not self._arguments(name, value):
                     return False
@@ -218,8 +225,3 @@ class _PlanGuard(GuardWriter):
 def _look(value: object) -> Any:
     """Return the spec of an array; None for a computed value, which is not an array that a plan takes."""
     return None if isinstance(value, Pending) else read_spec(value)
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a list consists of ints, strings and None; floats are values, as in a fingerprint."""
-    return all(isinstance(item, (int, str)) or item is None for item in value)
