@@ -5,6 +5,7 @@ Note [Guards]
     guard instead: straight-line code that looks at each argument once, by identity wherever that is enough, and returns the
     list of values that the plan starts from. A guard accepts only records whose fingerprint would be the one that it was
     written for, or where an array stands in two places that two arrays had, and nothing is written to.
+    Where the compiled front of calls is installed, it looks in the function's place (`guard_specs`), and asks it in doubt.
 """
 
 from __future__ import annotations
