@@ -128,13 +128,15 @@ def known_spec(value: object) -> Any:
 
 def storage_key(value: object) -> Hashable:
     """Return the key of the memory that ``value`` lies in; see Note [Storage keys]."""
+    known = ARRAY_SPECS.get(id(value))
+    if known is not None:
+        return known[2]
     if isinstance(value, Pending):
         memory = value.memory
         if memory.key is None and value.value is not None:
             memory.key = access.storage_of(value.value)
         return memory if memory.key is None else memory.key
-    known = ARRAY_SPECS.get(id(value))
-    return access.storage_of(value) if known is None else known[2]
+    return access.storage_of(value)
 
 
 def known_storage_key(value: object) -> Hashable:

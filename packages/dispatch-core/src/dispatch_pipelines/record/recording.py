@@ -422,8 +422,10 @@ class Recorder:
         """Return why a write cannot be deferred, or ""."""
         read: list[Any] = []
         written: list[Any] = []
-        for index, value in self.signature.tensors(values):
-            (written if self.signature.parameters[index].writes else read).append(value)
+        for each, value in zip(self.signature.parameters, values, strict=True):
+            if each.tensors and value is not None:
+                found = written if each.writes else read
+                found += [item for item in value if item is not None] if "list" in each.tensors else (value,)
         if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
             return "others can see the memory that it writes to"
         targets = set(map(id, written))

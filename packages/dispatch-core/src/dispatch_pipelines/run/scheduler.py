@@ -52,6 +52,7 @@ from .step_queue import StepQueue
 if TYPE_CHECKING:
     from dispatch_core.keys import context
 
+    from ..program.model import PlanOptions
     from ..program.plan import Plan
     from ..record.steps import RecordedCall
 
@@ -170,7 +171,7 @@ class Scheduler(StepQueue):
         if self._running:
             self.executor.publish_results()
         late = watch_results((*self.records, *self._steps)) if IN_USE else None
-        if not ((self._may_run_whole() and self._run_whole()) or self.is_empty):
+        if not (self._run_whole() or self.is_empty):
             self._flush_steps()
         if late and not self._running:
             compute_kept(late)
@@ -200,24 +201,20 @@ class Scheduler(StepQueue):
         # Calls that a callback has recorded are not among these.
         self.drop(steps, chosen)
 
-    def _may_run_whole(self) -> bool:
-        """Return whether the records may run by one plan; see Note [Whole plans]."""
-        return (
-            len(self.records) > 1
-            and not (self._steps or self._running or has_poisoned_arrays())
-            and (self.outer is None or self.outer.is_empty)
-            and self.executor.allows_whole_plans
-        )
-
     def _run_whole(self) -> bool:
-        """Run all records by one plan; return False where there can be none."""
+        """Run all records by one plan; return False where there can be none. See Note [Whole plans]."""
+        if len(self.records) < 2 or self._steps or self._running or has_poisoned_arrays():
+            return False
+        executor = self.executor
+        if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):
+            return False
         started = perf_counter_ns()
         try:
             if active.get() is None:
-                known = self._find_whole_plan()
+                known = self._find_whole_plan(executor.planning)
             else:
                 with stage("plan", "find"):
-                    known = self._find_whole_plan()
+                    known = self._find_whole_plan(executor.planning)
         except TypeError:  # An argument that is not hashable.
             known = None
         stats = self.stats
@@ -230,7 +227,7 @@ class Scheduler(StepQueue):
         self._running += 1
         try:
             with paused(found.state):
-                failed = self.executor.run_plan(plan, found)
+                failed = executor.run_plan(plan, found)
             if not found.has_steps:
                 self.remove_records(found.count)
         except BaseException:
@@ -244,9 +241,9 @@ class Scheduler(StepQueue):
             stats.impl_time += perf_counter_ns() - planned
         return True
 
-    def _find_whole_plan(self) -> tuple[Plan, ProgramFingerprint | KnownRecords] | None:
+    def _find_whole_plan(self, planning: PlanOptions) -> tuple[Plan, ProgramFingerprint | KnownRecords] | None:
         """Find the plan for these records, by a guard, or by a fingerprint that gets a guard then, or make it."""
-        records, stats, planning = self.records[:], self.stats, self.executor.planning
+        records, stats = self.records[:], self.stats
         known = guards.find(records, planning)
         if known is not None:
             stats.cache_hits += 1

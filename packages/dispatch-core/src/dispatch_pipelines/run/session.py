@@ -215,7 +215,7 @@ class Session(Scheduler):
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
         # Asked before another thread may run the step, which lets go of its values.
-        written = [known_storage_key(each) for each in step.writes()] if step.values else []
+        written = [known_storage_key(each) for each in step.writes()] if step.written and step.values else ()
         self.records.append(step)
         if step.written or step.is_random:
             # Only after the step itself: see `remove_ended`.
