@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import FunctionType, SimpleNamespace
 
 import pytest
@@ -12,6 +14,7 @@ from dispatch_core.calls import describe_front, native
 from dispatch_core.calls.native import LAYOUT, find_front
 from dispatch_core.devices import Device
 from dispatch_core.keys import context
+from dispatch_core.surroundings.extensions import list_extensions
 
 
 @pytest.fixture
@@ -65,15 +68,101 @@ def test_the_variable_turns_it_off(distribution, monkeypatch, value):
 def test_a_word_that_is_neither_yes_nor_no_is_named(distribution, monkeypatch):
     distribution(lambda: fail(AssertionError("it was asked for")))
     monkeypatch.setenv("DISPATCH_NATIVE", "maybe")
+    with pytest.warns(
+        RuntimeWarning, match="Compiled extensions are off, because the environment variable DISPATCH_NATIVE"
+    ):
+        is_on, remark = describe_front()
+    assert not is_on
+    assert remark == (
+        "the compiled front of calls is off, because the environment variable DISPATCH_NATIVE is 'maybe', which is neither"
+        " yes nor no. Hint: write one of 1, true, yes, on, 0, false, no, off; it is read once in a program"
+    )
+    assert state_of_front() == "refused"
+
+
+def state_of_front():
+    (extension,) = [each for each in list_extensions() if each.distribution == "dispatch-calls-native"]
+    assert extension.name == "front"
+    return extension.state
+
+
+def test_a_module_without_a_layout_is_refused_by_name(distribution):
+    distribution(lambda: SimpleNamespace(use=lambda *given: fail(AssertionError("it was used"))))
     is_on, remark = describe_front()
     assert not is_on
-    assert "DISPATCH_NATIVE is 'maybe', which is neither yes nor no" in remark
+    assert remark == (
+        "the compiled front of calls is off, because dispatch-calls-native has no layout, and this version of dispatch-core"
+        f" takes {LAYOUT}. Hint: install both in one version"
+    )
+    assert state_of_front() == "refused"
 
 
-def test_a_module_that_is_not_built_or_broken_is_left_out(distribution, monkeypatch):
-    distribution(lambda: fail(ModuleNotFoundError("no _front")))
-    assert describe_front() == (False, "")
+def test_a_module_that_cannot_be_used_is_refused_by_name(distribution):
+    distribution(lambda: SimpleNamespace(LAYOUT=LAYOUT))
+    is_on, remark = describe_front()
+    assert not is_on
+    assert "because dispatch-calls-native cannot be used: " in remark
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Make a package of that distribution with some files."""
+    monkeypatch.delenv("DISPATCH_NATIVE", raising=False)
     monkeypatch.setattr(native, "_found", [])
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "dispatch_calls_native"
+    own = [name for name in sys.modules if name.partition(".")[0] == folder.name]
+    for name in own:
+        monkeypatch.delitem(sys.modules, name)
+
+    def make(*names):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("from .finding import find_front")
+        for name in names:
+            (folder / name).touch()
+        if "finding.py" in names:
+            text = "from importlib import import_module\ndef find_front(): return import_module('._front', __package__)"
+            (folder / "finding.py").write_text(text)
+
+    yield make
+    for name in [name for name in sys.modules if name.partition(".")[0] == folder.name]:
+        del sys.modules[name]
+
+
+def test_sources_that_are_not_built_are_left_out(package):
+    package("finding.py", "_front.c")
+    assert describe_front() == (False, "")
+
+
+@pytest.mark.parametrize("more", [(), ("_front.c",)])
+def test_a_module_for_another_python_is_told_by_name(package, more, caplog):
+    package("finding.py", "_front.cpython-35-other.so", *more)
+    is_on, remark = describe_front()
+    assert not is_on
+    python, suffix = platform.python_version(), EXTENSION_SUFFIXES[0]
+    assert remark == (
+        "the compiled front of calls is off, because dispatch-calls-native has no module dispatch_calls_native._front: there"
+        f" is _front.cpython-35-other.so, and this Python is {python}, which imports {suffix}. Hint: install it again"
+    )
+    assert remark in caplog.text
+    assert state_of_front() == "refused"
+
+
+def test_a_package_that_is_not_whole_is_told_by_name(package, monkeypatch):
+    package()
+    _, remark = describe_front()
+    python = platform.python_version()
+    assert remark == (
+        "the compiled front of calls is off, because dispatch-calls-native has no module dispatch_calls_native.finding:"
+        f" this Python is {python}. Hint: install it again"
+    )
+    monkeypatch.setattr(native, "_found", [])
+    monkeypatch.setenv("DISPATCH_NATIVE", "0")
+    assert describe_front() == (False, "the compiled front of calls is off, because DISPATCH_NATIVE is '0'")
+    assert state_of_front() == "blocked"
+
+
+def test_a_module_that_is_broken_is_left_out(distribution):
     distribution(lambda: fail(ImportError("no PyType_Watch")))
     assert describe_front() == (
         False,

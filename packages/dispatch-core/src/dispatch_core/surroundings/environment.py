@@ -50,8 +50,8 @@ _BOOLEANS: Final = {
 }
 
 
-def parse_boolean(variable: str, text: str) -> bool:
-    """Read a yes or a no, whatever its case.
+def parse_boolean(variable: str, text: str, reading: str = "after a change call dispatch_core.refresh()") -> bool:
+    """Read a yes or a no, whatever its case; ``reading`` ends the hint of its error, and says when the variable is read.
 
     Raises ``BackendError`` naming the variable for any other word.
 
@@ -63,7 +63,7 @@ def parse_boolean(variable: str, text: str) -> bool:
     except KeyError:
         raise BackendError(
             f"The environment variable {variable} is {text!r}, which is neither yes nor no",
-            hint=f"write one of {', '.join(_BOOLEANS)}; after a change call dispatch_core.refresh()",
+            hint=f"write one of {', '.join(_BOOLEANS)}; {reading}",
         ) from None
 
 
