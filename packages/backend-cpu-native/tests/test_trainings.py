@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -55,3 +56,24 @@ def test_trainings_leave_the_same(part):
         errors += any(each[0] == "error" for each in shown[True])
     assert LOOPS.counts()[0] > served
     assert errors * 4 <= max(len(seeds), 4)  # most trainings come to their end
+
+
+def test_processes_with_and_without_the_packages_leave_the_same():
+    """As the switch within a process, which leaves what is registered in the tables."""
+    text = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from training_programs import run_training\n"
+        f"for seed in range(50_000, 50_000 + {max(TRAININGS // 2, 20)}): print(seed, run_training(seed))\n"
+    )
+    found = []
+    for value in ("0", "1"):
+        environment = {**os.environ, "DISPATCH_NATIVE": value}
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=900, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.splitlines())
+    without, with_them = found
+    assert len(without) == max(TRAININGS // 2, 20)
+    for one, other in zip(without, with_them, strict=True):
+        assert one == other, one.partition(" ")[0]

@@ -1039,6 +1039,8 @@ static PyObject *front_get(PyObject *self, PyObject *instance, PyObject *owner) 
 /* But for calls it is the Python function: attributes are that one's. */
 static PyObject *front_getattro(PyObject *self, PyObject *name) {
     int own = PyDict_Contains(Front_Type.tp_dict, name);
+    /* What every object answers of itself: whether it is another one, and its hash. */
+    if (!own) own = PyUnicode_CompareWithASCIIString(name, "__eq__") == 0 || PyUnicode_CompareWithASCIIString(name, "__ne__") == 0 || PyUnicode_CompareWithASCIIString(name, "__hash__") == 0;
     if (own < 0) return NULL;
     return own ? PyObject_GenericGetAttr(self, name) : PyObject_GetAttr(((Front *)self)->python, name);
 }

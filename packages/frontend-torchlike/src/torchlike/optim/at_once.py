@@ -74,11 +74,13 @@ def step_adam(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> b
     for first, last in _find_runs([row[3] for row in found]):
         rows = found[first:last]
         states, step = [row[2] for row in rows], rows[0][3]
+        params, squares = [row[0] for row in rows], [state["exp_avg_sq"] for state in states]
+        was_param, was_square = params[0]._version, squares[0]._version
         _prims.adam_(
-            [row[0] for row in rows],
+            params,
             [row[1] for row in rows],
             [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
+            squares,
             step=step,
             lr=lr,
             beta1=beta1,
@@ -88,6 +90,9 @@ def step_adam(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> b
             decoupled=bool(group["decoupled_weight_decay"]),
             maximize=bool(group["maximize"]),
         )
+        _count_writes(squares, was_square, 2)
+        if decay and group["decoupled_weight_decay"]:
+            _count_writes(params, was_param, 2)
         for row in rows:
             write_number(row[2], "step", row[3])
     return True
@@ -108,6 +113,7 @@ def step_sgd(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> bo
             if buffer is None:
                 return False
             buffers.append(buffer)
+    was_buffer = buffers[0]._version if buffers else 0
     _prims.sgd_(
         [pair[0] for pair in pairs],
         [pair[1] for pair in pairs],
@@ -119,7 +125,16 @@ def step_sgd(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> bo
         nesterov=bool(group["nesterov"]),
         maximize=bool(group["maximize"]),
     )
+    if buffers:
+        _count_writes(buffers, was_buffer, 2)
     return True
+
+
+def _count_writes(written: list[Any], before: int, times: int) -> None:
+    """Count the writes of the operators that a step is made of, also where one kernel stands for them."""
+    for _ in range(before + times - written[0]._version):
+        for each in written:
+            each._count_write()
 
 
 def _read_count(counter: Any) -> float:
