@@ -22,6 +22,7 @@ from ..keys.keyset import KeyLike, KeysetLike, as_key
 from ..lazy_text import LazyText
 from ..schema.model import FunctionSchema
 from ..schema.torch_names import CallableName, TorchSchema
+from ..schema.words import declaration
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -130,7 +131,8 @@ def describe(op: Any) -> None:
     op.runner, op.lasting_runner = entry.explicit_table.__getitem__, entry.explicit_table.find
     op.__name__ = f"{entry.operator_name.name}.{op.overload_name}"
     op.__module__ = type(entry.registry).__module__  # where pickle looks for it, by the qualified name
-    op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
+    shown = f"{entry.name}()" if entry.schema is None else declaration(entry.schema)  # as the generated function has it
+    op.__qualname__ = f"{shown}\n{entry.name}"
     registry, packet, overload = entry.registry, entry.operator_name.packet, entry.operator_name.overload or "default"
     op.__doc__ = LazyText(lambda: document_operator(registry, packet, overload))
     from ..signatures import signature_of  # it imports inspect, which programs without operators do without
