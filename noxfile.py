@@ -301,6 +301,7 @@ def native(session: nox.Session) -> None:
 _COMPARED = [
     "packages/calls-native/tests/test_equality.py",
     "packages/calls-native/tests/test_backward.py",
+    "packages/calls-native/tests/test_pipelines.py",
     "packages/backend-cpu-native/tests/test_equality.py",
     "packages/backend-cpu-native/tests/test_chains.py",
     "packages/backend-cpu-native/tests/test_trainings.py",

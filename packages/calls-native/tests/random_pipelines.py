@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -12,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 import torchlike as T
+from dispatch_pipelines.record.steps import to_step
 
 _SHAPES = [(), (1,), (3,), (3,), (2, 3), (2, 3), (3, 3), (0,)]
 _DTYPES = [T.float32, T.float32, T.float32, T.float64, T.int64, T.bool]
@@ -28,8 +30,8 @@ _TIMES = re.compile(r"[0-9.]+ (ns|µs|us|ms|s)\b")
 _PLACE = re.compile(r"0x[0-9a-f]+")
 
 
-def _draw_tensor(draw: random.Random) -> Any:
-    shape, dtype = draw.choice(_SHAPES), draw.choice(_DTYPES)
+def _draw_tensor(draw: random.Random, usual: Any, held: list[Any]) -> Any:
+    shape, dtype = usual if draw.random() < 0.8 else (draw.choice(_SHAPES), draw.choice(_DTYPES))
     count = int(np.prod(shape, dtype=int))
     values = [draw.choice([0, 1, 2, 3, -1, -2]) for _ in range(count)]
     made = T.tensor(values).to(dtype).reshape(shape)
@@ -38,10 +40,11 @@ def _draw_tensor(draw: random.Random) -> Any:
         return made.transpose(0, 1)
     if way < 0.25:
         # Memory that the user holds, too.
-        return T.from_numpy(np.ones(shape, np.float32))
-    if way < 0.35 and dtype.is_floating_point:
+        held.append(np.ones(shape, np.float32))
+        return T.from_numpy(held[-1])
+    if way < 0.3 and dtype.is_floating_point:
         return made.requires_grad_()
-    return T.nn.Parameter(made.to(T.float32)) if way < 0.4 else made
+    return T.nn.Parameter(made.to(T.float32)) if way < 0.35 else made
 
 
 def _draw_line(draw: random.Random) -> str:
@@ -68,6 +71,8 @@ def _draw_line(draw: random.Random) -> str:
         f"{x}.to(T.{draw.choice(['float64', 'int64', 'float32'])})",
         f"T.rand_like({x})",
         f"T.index_select({x}, 0, {y})",
+        f"T.index_select({x}, 0, far)",
+        "h[-1].fill(n) if h else None",
         f"{x}.sum().item()",
         f"{x}.tolist()",
         f"{x}.numpy().shape",
@@ -101,49 +106,65 @@ def _show_error(error: BaseException) -> Any:
     return type(error).__name__, _PLACE.sub("", str(error)), notes, own, repr(error.__cause__)
 
 
+def _show_records() -> list[Any]:
+    """Return the operators of what is recorded, with the lines that it comes from and the masks of its calls."""
+    shown = []
+    for each in dc.current_pipeline().records:
+        step = to_step(each)
+        looks = [getattr(value, "shape", value) for value in (*step.values, *step.outputs) if type(value) is not list]
+        shown.append((step.name, step.line, step.state, [type(each).__name__, *map(repr, looks)]))
+    return shown
+
+
 def run_pipelines(seed: int) -> list[Any]:
     """Run the program of a seed, and return everything that it shows."""
     draw = random.Random(seed)
     T.manual_seed(seed)
     T.set_default_dtype(T.float32)
     shown: list[Any] = []
-    first = [_draw_tensor(draw) for _ in range(draw.randrange(2, 5))]
+    far = T.tensor([9])
+    usual, held = (draw.choice(_SHAPES), draw.choice(_DTYPES)), []
+    first = [_draw_tensor(draw, usual, held) for _ in range(draw.randrange(2, 5))]
     lines = [_draw_line(draw) for _ in range(draw.randrange(2, 10))]
     kept = [draw.random() < 0.7 for _ in lines]
-    options, rounds, moves = draw.choice(_OPTIONS), draw.choice([1, 4, 6]), draw.random() < 0.1
+    # From some turn on another result is kept, or one is not.
+    other, since = draw.randrange(len(lines)), draw.choice([2, 3, 4, 9])
+    options, rounds, moves = draw.choice(_OPTIONS), draw.choice([2, 5, 6]), draw.random() < 0.1
     # One file for each program; its lines are those that errors and explanations name.
     codes = [compile("\n" * number + line, f"program {seed}", "eval") for number, line in enumerate(lines)]
     explains, threads, nests = draw.random() < 0.2, draw.random() < 0.1, draw.random() < 0.1
 
     def step(number: int, values: list[Any], turn: int) -> None:
         try:
-            found = eval(codes[number], {"T": T, "dc": dc, "v": values, "n": turn})
+            found = eval(
+                codes[number], {"T": T, "dc": dc, "v": values, "n": turn, "h": held, "far": far, "nan": math.nan}
+            )
         except Exception as error:  # noqa: BLE001  # errors are compared
             shown.append((lines[number], _show_error(error)))
             return
         shown.append((lines[number], type(found).__name__))
-        if isinstance(found, T.Tensor) and kept[number]:
+        if isinstance(found, T.Tensor) and kept[number] is not (number == other and turn >= since):
             values.append(found)
         elif not isinstance(found, T.Tensor):
             shown.append(repr(found))
 
     def play(turn: int) -> None:
         values = list(first)
-        held = None
+        pipeline = dc.pipeline(**options)
         try:
-            with dc.pipeline(**options) as pipeline:
-                held = pipeline
+            with pipeline:
                 for number in range(len(lines)):
                     if nests and number == 2:
                         with dc.pipeline():
                             step(number, values, turn)
                     else:
                         step(number, values, turn)
+                shown.append(_show_records())
                 if explains:
                     shown.append(_TIMES.sub("", _PLACE.sub("", str(pipeline.graph()))))
         except Exception as error:  # noqa: BLE001  # errors are compared
             shown.append(("leaving", _show_error(error)))
-        stats = held.stats().as_dict()
+        stats = pipeline.stats().as_dict()
         shown.append({name: value for name, value in stats.items() if "time" not in name})
         for value in values:
             try:

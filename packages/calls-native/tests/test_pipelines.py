@@ -26,7 +26,7 @@ front = find_front()
 pytestmark = pytest.mark.skipif(front is None, reason="the compiled front is turned off")
 #: Programs of one test.
 COUNT = 20
-PROGRAMS = int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000")) // 10
+PROGRAMS = int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000")) // 4
 IN_A_PIPELINE = 4
 FAR = T.tensor([7])
 
