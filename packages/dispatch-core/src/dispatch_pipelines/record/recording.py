@@ -362,7 +362,9 @@ class Recorder:
             values = (*args, *(kwargs[each.name] for each in signature.parameters[len(args) :]))
         if self.never_recorded:
             return self._run_eagerly(session, values, self.never_recorded)
-        values = signature.map_tensors(lambda value: to_step_argument(value, session), values)
+        values = signature.map_tensors(
+            lambda value: to_step_argument(value, session) if isinstance(value, Pending) else value, values
+        )
         views = [result.source for result in signature.results[:1] if result.kind == "view"]
         if views and not session.defers_all and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
