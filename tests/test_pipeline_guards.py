@@ -251,6 +251,21 @@ def test_a_failing_step_raises_as_ever(hits):
     same(program, ones(3), good)
 
 
+def test_steps_that_ran_before_one_fails_keep_their_results(hits):
+    def begin(a, index):
+        return a.clone(), a.index_select(0, index), a.flip(0)
+
+    given, good, bad = torchlike.arange(3.0), torchlike.tensor([0, 1]), torchlike.tensor([0, 9])
+    for _ in range(3):
+        same(begin, given, good)
+    with pytest.raises(IndexError, match="index out of range in self"), dc.pipeline():
+        copied, chosen, turned = begin(given, bad)
+    assert hits[-1] is True
+    assert (copied.tolist(), turned.tolist()) == ([0.0, 1.0, 2.0], [2.0, 1.0, 0.0])
+    with pytest.raises(IndexError, match="index out of range in self"):
+        chosen.tolist()
+
+
 def test_a_guard_holds_no_arrays():
     array = np.ones(3, np.float32)
     gone = weakref.ref(array)
