@@ -96,6 +96,15 @@ STATEMENTS = {
 }
 
 
+def _chain():
+    with dc.pipeline():
+        found = (X * Y + X) * 0.5
+    return found
+
+
+STATEMENTS["a pipeline"] = _chain
+
+
 def run(statement):
     try:
         statement()
