@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -115,12 +116,90 @@ def test_without_the_distribution_a_kernel_is_the_one_in_python(monkeypatch):
     assert native_fold(sum, np.add, [], along=False) is sum
 
 
-def test_a_refused_layout_is_in_the_doctors_report(tmp_path):
-    folder = tmp_path / "dispatch_backend_cpu_native"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("class loops:\n    LAYOUT = 99\n\ndef find_loops():\n    return loops\n")
-    environment = {key: value for key, value in os.environ.items() if key != "DISPATCH_NATIVE"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "dispatch_core", "doctor", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
-    assert "dispatch-backend-cpu-native has the layout 99" in " ".join(done.stdout.split())
+#: A module of kernels, all of which are left to Python.
+LOOPS = f"""
+class loops:
+    LAYOUT = {LAYOUT}
+    use = staticmethod(lambda *given: None)
+    Kernel = staticmethod(lambda way, kernel, *given, **options: kernel)
+    columns = convert = staticmethod(lambda *given: False)
+def find_loops(): return loops
+class draws:
+    LAYOUT = {compiled_kernels.DRAWS_LAYOUT}
+    use = staticmethod(lambda *given: None)
+def find_draws(): return draws
+"""
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    """Install a distribution with such a package, and ask the doctor for names."""
+
+    def run(source, *names, value=None):
+        folder = tmp_path / "dispatch_backend_cpu_native"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").write_text(source)
+        metadata = tmp_path / "dispatch_backend_cpu_native-0.7.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: dispatch-backend-cpu-native\nVersion: 0.7\n")
+        environment = {key: value for key, value in os.environ.items() if key != "DISPATCH_NATIVE"}
+        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")])
+        if value is not None:
+            environment["DISPATCH_NATIVE"] = value
+        command = [sys.executable, "-m", "dispatch_core", "doctor", "--json", *names]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+        findings = [each for each in json.loads(done.stdout)["findings"] if each["kind"] in ("device", "compiled")]
+        assert {each["version"] for each in findings if each["kind"] == "compiled"} <= {"0.7"}
+        return done.returncode, {each["name"]: (each["outcome"], each["reason"], *each["notes"]) for each in findings}
+
+    return run
+
+
+def test_the_doctor_answers_by_the_name_of_the_distribution(doctor):
+    assert doctor(LOOPS, "dispatch-backend-cpu-native") == (
+        0,
+        {
+            "loops": ("ok", "", "compiled kernels of dispatch-backend-cpu-native are on"),
+            "draws": ("ok", "", "compiled draws of dispatch-backend-cpu-native are on"),
+        },
+    )
+
+
+def test_a_refused_layout_is_a_fault_in_the_doctors_report(doctor):
+    status, found = doctor("class loops:\n    LAYOUT = 99\n\ndef find_loops():\n    return loops\n", "cpu")
+    assert (status, [*found]) == (1, ["cpu", "loops"])
+    assert found["cpu"][0] == "ok"
+    outcome, reason = found["loops"]
+    assert outcome == "refused"
+    assert "dispatch-backend-cpu-native has the layout 99" in reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("class draws: pass", "has no layout, and this version of dispatch-backend-cpu takes"),
+        ("draws.LAYOUT = 99", "has the layout 99, and this version of dispatch-backend-cpu takes"),
+        ("def find_draws(): raise ImportError('undefined symbol: draw')", "cannot be imported: undefined symbol: draw"),
+    ],
+)
+def test_refused_draws_are_a_fault_in_the_doctors_report(doctor, line, reason):
+    status, found = doctor(f"{LOOPS}{line}", "cpu")
+    assert (status, found["cpu"][0], found["loops"][0]) == (1, "ok", "ok")
+    outcome, why = found["draws"]
+    assert outcome == "refused"
+    assert why.startswith(f"compiled draws are off, because dispatch-backend-cpu-native {reason}")
+
+
+@pytest.mark.parametrize(("value", "status", "outcome"), [("0", 0, "blocked"), ("maybe", 1, "refused")])
+def test_kernels_that_are_turned_off_are_not_a_fault_in_the_doctors_report(doctor, value, status, outcome):
+    found = doctor(LOOPS, "dispatch-backend-cpu-native", value=value)
+    assert (found[0], [*found[1]], found[1]["loops"][0]) == (status, ["loops"], outcome)
+    assert f"DISPATCH_NATIVE is '{value}'" in found[1]["loops"][1]
+
+
+def test_sources_that_are_not_built_are_absent_in_the_doctors_report(doctor, tmp_path):
+    (tmp_path / "dispatch_backend_cpu_native").mkdir()
+    (tmp_path / "dispatch_backend_cpu_native" / "_loops.c").touch()
+    source = "from importlib import import_module\ndef find_loops(): return import_module('._loops', __package__)\n"
+    status, found = doctor(source, "dispatch_backend_cpu_native")
+    assert (status, found) == (0, {"dispatch-backend-cpu-native": ("absent", "its sources are not built")})

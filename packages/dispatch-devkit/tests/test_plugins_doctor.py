@@ -9,7 +9,8 @@ from dispatch_core.surroundings.distributions import BACKENDS, scan
 from dispatch_devkit import command_line as command
 from dispatch_devkit.command_line import doctor as doctor_command
 from dispatch_devkit.doctor import trials as doctor
-from dispatch_devkit.doctor.trials import Finding, examine, try_in_subprocess
+from dispatch_devkit.doctor.findings import Finding
+from dispatch_devkit.doctor.trials import examine, try_in_subprocess
 
 GOOD = """
     import dispatch_core as dc
@@ -41,7 +42,7 @@ def diagnose(install, monkeypatch):
         site = install("acme-dist", backends={"acme": "acme_plugin"}, modules={"acme_plugin": source})
         monkeypatch.syspath_prepend(site)
         (claim,) = [claim for claim in scan().claims if (claim.group, claim.name) == (BACKENDS, "acme")]
-        return try_in_subprocess(claim, timeout)
+        return try_in_subprocess(claim, timeout)[0]
 
     return diagnose
 
@@ -194,6 +195,31 @@ def test_the_doctor_prints_a_line_for_each_and_exits_with_1_if_one_is_wrong(monk
         "           | two",
         "2 examined, 1 with faults",
     ]
+
+
+CALLS = """
+    class front:
+        LAYOUT = 0
+    def find_front(): return front
+"""
+
+
+@pytest.mark.parametrize(("value", "status", "outcome"), [("1", 1, "refused"), ("0", 0, "blocked")])
+def test_the_doctor_answers_by_the_name_of_the_compiled_front(install, run_python, monkeypatch, value, status, outcome):
+    site = install("dispatch-calls-native", "0.7", modules={"dispatch_calls_native": CALLS})
+    monkeypatch.setenv("DISPATCH_NATIVE", value)
+    done = run_python("-m", "dispatch_core", "doctor", "--json", "dispatch-calls-native", site=[site])
+    assert done.returncode == status
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["kind"], finding["name"], finding["version"]) == ("compiled", "front", "0.7")
+    assert finding["outcome"] == outcome
+
+
+def test_a_distribution_without_a_version_has_no_space_for_it(monkeypatch, capsys):
+    finding = Finding("compiled", "front", "dispatch-calls-native", "", "refused", "it is old")
+    monkeypatch.setattr(doctor_command, "examine", lambda timeout, names: [finding])
+    assert command.main(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "refused    compiled 'front' of dispatch-calls-native: it is old"
 
 
 def test_the_doctor_exits_with_0_if_all_is_fine_and_hands_on_the_time_limit(monkeypatch, capsys):

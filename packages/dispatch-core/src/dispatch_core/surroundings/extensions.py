@@ -21,7 +21,7 @@ REFUSED: Final = "refused"
 
 
 class Extension(Record):
-    """A compiled module that was looked for and is installed: its distribution, its name there, its state, and a sentence.
+    """A compiled module that was looked for and is installed: its distribution, its name, its owner, its state, a sentence.
 
     The state is ``"ok"`` where it is on, ``"blocked"`` where the variable ``DISPATCH_NATIVE`` turns it off, and
     ``"refused"`` where anything else does.
@@ -29,6 +29,7 @@ class Extension(Record):
 
     distribution: str
     name: str
+    owner: str
     state: str
     remark: str
 
@@ -58,7 +59,7 @@ def find_extension(
     remark = on if state == ON else f"{off}, because {reason}" if state else ""
     name = find.removeprefix("find_")
     if state:
-        _extensions[distribution, name] = Extension(distribution, name, state, remark)
+        _extensions[distribution, name] = Extension(distribution, name, owner, state, remark)
     else:
         _extensions.pop((distribution, name), None)
     if state == REFUSED:

@@ -9,7 +9,8 @@ from typing import Final
 
 from dispatch_core.escapes import to_printable
 
-from ..doctor.trials import Finding, examine
+from ..doctor.findings import Finding
+from ..doctor.trials import examine
 from .arguments import add_json, add_timeout
 from .output import TextOutput, style_of
 
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(finding: Finding, output: TextOutput) -> list[str]:
-    origin = to_printable(f" of {finding.distribution} {finding.version}") if finding.distribution else ""
+    origin = to_printable(f" of {finding.distribution} {finding.version}".rstrip()) if finding.distribution else ""
     seconds = "" if finding.seconds is None else f", loaded in {finding.seconds:.2f} s"
     first, *more = map(to_printable, finding.reason.splitlines() or [""])
     reason = f": {first}" if first else ""

@@ -1,5 +1,6 @@
 """The doctor: installed plugins, tried in processes of their own, and their faults."""
 
-from .trials import Finding, examine
+from .findings import Finding
+from .trials import examine
 
 __all__ = ["Finding", "examine"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatch_core import device_key, registry
 from dispatch_core.inspection import BACKENDS, KERNELS, explain_exception, loader
+from dispatch_core.surroundings.extensions import list_extensions
 
 from ..children import end_child, teller
 from .examination import faults_of, missing_kernels
@@ -43,6 +44,7 @@ def run(job: dict[str, Any]) -> None:
             _ask(name, tell)
         tell(step="while its kernels were being examined")
         _examine(group, name, tell)
+    tell(extensions=[(each.distribution, each.name, each.owner, each.state, each.remark) for each in list_extensions()])
     tell(done=True)
     end_child()
 

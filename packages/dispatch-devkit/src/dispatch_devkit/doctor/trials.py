@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 
-from dispatch_core.calls import describe_front
 from dispatch_core.errors import BackendError
 from dispatch_core.escapes import to_printable
 from dispatch_core.inspection import (
@@ -32,9 +31,12 @@ from dispatch_core.inspection import (
     owners_of,
     switch_reason,
 )
+from dispatch_core.surroundings.extensions import Extension
 
-from ..children import end_children, run_in_child
+from ..children import Ended, end_children, run_in_child
 from . import probe
+from .compiled import FRONT, absent_finding, compiled_distributions, findings_of, front_findings
+from .findings import Finding
 
 #: Imports that take longer than this are remarked on, in seconds.
 SLOW: Final = 1.0
@@ -49,32 +51,6 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The doctor's findings on one claim.
-
-    ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
-    ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported), ``"blocked"`` (kept out on
-    purpose), ``"absent"`` (its library is not installed) or ``"outranked"`` (another's claim goes first). ``seconds`` is the
-    time that it took to import and register, ``output`` the last lines that it printed before it went wrong.
-    """
-
-    kind: str
-    name: str
-    distribution: str
-    version: str
-    outcome: str
-    reason: str = ""
-    seconds: float | None = None
-    notes: tuple[str, ...] = ()
-    output: str = ""
-
-    @property
-    def fine(self) -> bool:
-        """Tell whether nothing is wrong: it loads, or does not on purpose."""
-        return self.outcome in {"ok", "blocked", "absent", "outranked"}
-
-
 def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
     """Examine the installed plugins, or those with one of ``names``; each plugin has ``timeout`` seconds.
 
@@ -85,7 +61,15 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     True
     """
     catalog = Catalog.from_installed()
-    wanted = _wanted_claims(catalog, names)
+    compiled = compiled_distributions(catalog.scan.claims)
+    asked = [normalize(name) for name in names if normalize(name) in compiled]
+    wanted = _wanted_claims(catalog, names, compiled)
+    # These are tried for their compiled modules.
+    owners = {
+        claim
+        for claim in catalog.scan.claims
+        if claim.group == BACKENDS and normalize(claim.distribution.name) in {compiled[name] for name in asked}
+    }
     try:
         settings = Settings.from_environment()
         catalog.chosen = settings.chosen
@@ -94,23 +78,29 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
         settings = Settings()
         findings = [Finding("variable", AUTOLOAD, "", "", "failed", str(error))]
     findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
-    findings += _compiled_calls()
     if names:
         findings = []
+    if not names or FRONT in asked:
+        findings += front_findings()
     findings += [found for claim, found in (*_array_types(catalog), *_stand_ins(catalog)) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
-        claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
-        tried = pool.map(lambda each: each[1] or _try_plugin(catalog, each[0], timeout), claims)
+        claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted | owners]
+        tried = pool.map(lambda each: [each[1]] if each[1] else _try_plugin(catalog, each[0], timeout), claims)
         try:
-            return [*findings, *tried]
+            for (claim, _), (own, *modules) in zip(claims, tried, strict=True):
+                if claim in wanted or own.outcome != "ok":
+                    findings.append(own)
+                findings += [each for each in modules if each not in findings]
         except BaseException:
             # After Ctrl-C there is no waiting for plugins that hang.
             pool.shutdown(wait=False, cancel_futures=True)
             end_children()
             raise
+    told = {each.distribution for each in findings}
+    return [*findings, *(absent_finding(name) for name in asked if not {name, compiled[name]} & told)]
 
 
-def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
+def _wanted_claims(catalog: Catalog, names: Collection[str], compiled: Collection[str]) -> set[Claim]:
     """Return the claims to names, and those of the distributions that are called so; without names every one."""
     claims = {*catalog.scan.claims}
     if not names:
@@ -118,8 +108,8 @@ def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
     found: set[Claim] = set()
     for name in names:
         by_name = {each for each in claims if each.name == name or normalize(each.distribution.name) == normalize(name)}
-        if not by_name:
-            known = sorted({each.name for each in claims} | {each.distribution.name for each in claims})
+        if not by_name and normalize(name) not in compiled:
+            known = sorted({each.name for each in claims} | {each.distribution.name for each in claims} | {*compiled})
             near = [f"{each!r}" for each in get_close_matches(name, known, n=3)]
             there_are = f"there are {', '.join(map(to_printable, known)) or 'none'}"
             raise BackendError(
@@ -140,15 +130,6 @@ def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
         if not catalog.claims(KERNELS, name):
             text = f"names {name!r}, which no installed distribution provides"
             yield Finding("variable", SWITCHED_ON, "", "", "failed", text)
-
-
-def _compiled_calls() -> Iterator[Finding]:
-    """Yield the finding about the compiled front of calls, where it is installed."""
-    is_on, remark = describe_front()
-    if remark:
-        outcome = "ok" if is_on else "blocked" if "DISPATCH_NATIVE" in remark else "refused"
-        reason, notes = ("", (remark,)) if is_on else (remark, ())
-        yield Finding("compiled", "calls", "dispatch-calls-native", "", outcome, reason, notes=notes)
 
 
 def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
@@ -201,18 +182,26 @@ def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Findi
     return Finding(_KINDS[claim.group], claim.name, distribution.name, distribution.version, outcome, reason, **more)
 
 
-def _try_plugin(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
-    finding = try_in_subprocess(claim, timeout)
+def _try_plugin(catalog: Catalog, claim: Claim, timeout: float) -> list[Finding]:
+    finding, *modules = try_in_subprocess(claim, timeout)
     absent = [f"it requires {name}, which is not installed" for name in catalog.absent(claim.distribution)]
-    return replace(finding, notes=(*absent, *finding.notes))
+    return [replace(finding, notes=(*absent, *finding.notes)), *modules]
 
 
-def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
-    """Load one plugin in a process of its own, and end it when its time is over."""
+def try_in_subprocess(claim: Claim, timeout: float) -> list[Finding]:
+    """Load one plugin in a process of its own, and end it when its time is over.
+
+    The finding about it comes first, then those about its compiled modules.
+    """
     environment = {
         name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK, SWITCHED_ON}
     }
     ended = run_in_child(probe.__name__, {"group": claim.group, "name": claim.name}, timeout, environment)
+    extensions = [Extension(*each) for each in ended.facts.get("extensions", ())]
+    return [_finding_of(claim, ended), *findings_of(extensions, claim.distribution.name)]
+
+
+def _finding_of(claim: Claim, ended: Ended) -> Finding:
     output = _tail(ended.output.splitlines())
     if ended.fault:
         return _finding(claim, "timed out" if ended.timed_out else "crashed", ended.fault, output=output)

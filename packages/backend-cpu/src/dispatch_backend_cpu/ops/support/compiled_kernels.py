@@ -67,12 +67,12 @@ def find_draws() -> Any:
         DRAWS_LAYOUT,
         "dispatch-backend-cpu",
         lambda draws: draws.use(np.log, np.sqrt, np.cos, np.sin),
-        on="compiled draws are on",
+        on=f"compiled draws of {DISTRIBUTION} are on",
         off="compiled draws are off",
     )[0]
 
 
-LOOPS, REMARK = find_loops()
+LOOPS: Final = find_loops()[0]
 DRAWS: Final = find_draws()
 
 
